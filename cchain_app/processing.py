@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, UnknownParent
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, unknown_parent
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
 from cchain_app.evm.engine import (
@@ -28,8 +28,9 @@ from cchain_app.evm.pending_state import PendingState, leaves_of, merged, state_
 from cchain_app.evm.trie import NodeReader, OverlayReader, Tries, TrieUpdate, overlay
 from cchain_app.rules.port import ChainRules
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import NotProcessing
 from chainvm.port import BlockContext
-from chainvm.processing import NotProcessing, ProcessingTree
+from chainvm.processing import ProcessingTree
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.ids import ID
@@ -207,7 +208,7 @@ class ProcessingBlocks:
 
         Raises:
             UnknownParent: Its parent is neither processing nor the head.
-            ExecutionInvalid: It breaks a rule; the subclass says which.
+            InvalidBlock: It breaks a rule; the subclass says which.
             TrieError: The nodes that are read are not those of the parent's state.
         """
         block_id = ID(candidate.hash)
@@ -217,7 +218,7 @@ class ProcessingBlocks:
         parent_id = ID(header.parent_hash)
         parent = self._block(parent_id)
         if parent is None:
-            raise UnknownParent(header.parent_hash, self._head.hash)
+            raise unknown_parent(header, self._head.hash)
         env = self._rules.verify_header(candidate, parent, context)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):

@@ -71,7 +71,7 @@ class ChainVM(Protocol[B]):
         """Parse a block without reading the state.
 
         Raises:
-            InvalidBlock: A class of the chain; the bytes are not a block.
+            InvalidBlock: By a subclass of the chain: the bytes are not a block.
         """
 
     def build(self, context: BlockContext, *, allow_empty: bool = False) -> B | None:
@@ -98,7 +98,7 @@ class ChainVM(Protocol[B]):
 
         Raises:
             UnknownParent: Its parent is neither processing nor the last accepted block.
-            InvalidBlock: A class of the chain; the block breaks a rule and is not processing.
+            InvalidBlock: By a subclass of the chain: the block breaks a rule and is not processing.
             HeadMoved: Another process has accepted a block in the meantime.
         """
 
@@ -113,7 +113,7 @@ class ChainVM(Protocol[B]):
 
         Raises:
             UnknownParent: The first block's parent is neither processing nor the last accepted block.
-            InvalidBlock: A class of the chain; one of the blocks breaks a rule.
+            InvalidBlock: By a subclass of the chain: one of the blocks breaks a rule.
         """
 
     def options(self, block: B) -> tuple[B, B] | None:

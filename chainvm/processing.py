@@ -9,45 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from chainvm.errors import DuplicateBlock, NotProcessing, UnknownParent
 from primitives.ids import ID
 
 E = TypeVar("E")
-
-
-class ProcessingError(Exception):
-    """An operation that the tree of processing blocks refuses.
-
-    ProcessingError
-    ├── DuplicateBlock
-    ├── UnknownParent
-    └── NotProcessing
-    """
-
-    def __init__(self, block_id: ID, reason: str) -> None:
-        super().__init__(f"block {block_id}: {reason}")
-        self.block_id = block_id
-
-
-class DuplicateBlock(ProcessingError):
-    """The block is already processing."""
-
-    def __init__(self, block_id: ID) -> None:
-        super().__init__(block_id, "is processing already")
-
-
-class UnknownParent(ProcessingError):
-    """The block's parent is neither processing nor the last accepted block."""
-
-    def __init__(self, block_id: ID, parent_id: ID) -> None:
-        super().__init__(block_id, f"its parent {parent_id} is not here, or decided long ago")
-        self.parent_id = parent_id
-
-
-class NotProcessing(ProcessingError):
-    """The block is not processing, or does not follow the last accepted one."""
-
-    def __init__(self, block_id: ID, reason: str = "is not processing") -> None:
-        super().__init__(block_id, reason)
 
 
 @dataclass(slots=True)

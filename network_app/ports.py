@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from typing_extensions import override
 
+from chainvm.errors import InvalidBlock
 from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
@@ -140,8 +141,8 @@ class RunInThread(Protocol):
         """Call `work` and return its result, or raise its exception."""
 
 
-class InvalidBlock(Exception):
-    """A block that this chain rejects; the message gives the reason.
+class BlockRejection(InvalidBlock):
+    """A block that this chain rejects, for the peers' side: the block, and the chain's reason as text.
 
     `spoiled` means that the reason is the signature, which is wrong or missing and which the block's ID does not
     cover. Other nodes may have the right signature, so these bytes do not contradict the acceptance of that ID.
@@ -151,7 +152,7 @@ class InvalidBlock(Exception):
         self, block_id: ID, height: int | None, reason: str, *, spoiled: bool = False
     ) -> None:
         super().__init__(f"block {block_id} at height {height}: {reason}")
-        self.block_id = block_id
+        self.block_id: ID = block_id
         self.height = height
         self.reason = reason
         self.spoiled = spoiled
@@ -211,7 +212,7 @@ class AcceptedChain(Protocol):
         """Parse a block as far as its height, without reading the state.
 
         Raises:
-            InvalidBlock: The bytes are not a block.
+            BlockRejection: The bytes are not a block.
         """
 
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
@@ -239,8 +240,8 @@ class AcceptedChain(Protocol):
         proposals only with their options.
 
         Raises:
-            InvalidBlock: A block is rejected; those before it are accepted.
-            UnknownParent: The first is not the child of the last accepted block (`chainvm.processing`).
+            BlockRejection: A block is rejected; those before it are accepted.
+            UnknownParent: The first is not the child of the last accepted block (`chainvm.errors`).
             HeadMoved: Another process has accepted a block in the meantime.
             NotYet: The next block cannot be verified yet; those before it are accepted.
         """

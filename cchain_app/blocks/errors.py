@@ -1,20 +1,14 @@
-"""Reasons to refuse a block from another node, and classes for those that callers tell apart.
-
-InvalidBlock (`evm.engine`)
-├── BlockRefused         for a reason of `BlockReason`
-├── UnknownParent
-└── TransactionRefused   not a transaction of this chain; the cause says why
-"""
+"""Reasons to refuse a block from another node, and classes for those that callers tell apart."""
 
 from enum import StrEnum
 
-from cchain_app.evm import engine
+from cchain_app.blocks.header import Header
+from chainvm.errors import InvalidBlock, UnknownParent
 from primitives.evm import Hash
+from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data
+from primitives.ids import ID
 from primitives.reasons import ErrorWithReason
-
-InvalidBlock = engine.ExecutionInvalid
-"""The root class; it is defined with the engines' port, since engines raise it."""
 
 _SHOWN = 32
 
@@ -66,13 +60,11 @@ class BlockRefused(ErrorWithReason, InvalidBlock):
     """A block that breaks a rule, or whose fields do not follow from its parent."""
 
 
-class UnknownParent(InvalidBlock):
-    """A block that does not follow the head."""
-
-    def __init__(self, parent: Hash, head: Hash) -> None:
-        super().__init__(f"unknown parent {encode_data(parent)}: the head is {encode_data(head)}")
-        self.parent = parent
-        self.head = head
+def unknown_parent(header: Header, head: Hash) -> UnknownParent:
+    """Return the error for a block whose parent is neither processing nor the head."""
+    parent = header.parent_hash
+    reason = f"unknown parent {encode_data(parent)}: the head is {encode_data(head)}"
+    return UnknownParent(ID(keccak256(header.raw)), ID(parent), reason)
 
 
 class TransactionRefused(InvalidBlock):

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import BlockReason, BlockRefused, UnknownParent, wrong_field
+from cchain_app.blocks.errors import BlockReason, BlockRefused, unknown_parent, wrong_field
 from cchain_app.blocks.header import EMPTY_OMMERS_HASH, Header
 from cchain_app.config import at_least
 from cchain_app.evm.engine import BlockEnv
@@ -44,7 +44,7 @@ def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
             seconds ahead of `now`.
     """
     if header.parent_hash != parent.hash:
-        raise UnknownParent(header.parent_hash, parent.hash)
+        raise unknown_parent(header, parent.hash)
     compare([(BlockReason.WRONG_NUMBER, header.number, parent.number + 1)])
     if header.timestamp < parent.header.timestamp:
         raise BlockRefused(

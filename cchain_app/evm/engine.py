@@ -7,10 +7,11 @@ nothing: the changes of a block or call are returned as values. Roots are comput
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol
 
 from cchain_app.config import DEPOSIT_CONTRACT
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import InvalidBlock
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
 
 HISTORY_STORAGE_ADDRESS: Final = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
@@ -337,18 +338,5 @@ class Engine(Protocol):
         """
 
 
-class ExecutionInvalid(Exception):
-    """A block that must not enter the chain; the message names the rule it breaks.
-
-    Engines raise this class itself; its subclasses are in `blocks.errors`.
-    """
-
-    number: int | None = None
-    """Height of the block, set by callers that check several blocks."""
-    hash: Hash | None = None
-    """Its hash; likewise."""
-
-    def of(self, number: int, block_hash: Hash) -> Self:
-        """Record which block is refused, and return this exception."""
-        self.number, self.hash = number, block_hash
-        return self
+class ExecutionInvalid(InvalidBlock):
+    """A block that an engine cannot execute; the message names the rule it breaks."""

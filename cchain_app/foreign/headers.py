@@ -16,7 +16,7 @@ from typing import Final
 from cchain_app.blocks.accepted import EMPTY_LIST, AcceptedBlock, encode_ommers
 from cchain_app.blocks.assembly import excess_after
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import BlockReason, InvalidBlock, wrong_field
+from cchain_app.blocks.errors import BlockReason, wrong_field
 from cchain_app.blocks.verification import (
     EMPTY_NONCE,
     compare,
@@ -30,6 +30,7 @@ from cchain_app.feemarket import (
     MIN_GAS_LIMIT,
 )
 from cchain_app.rules.port import ChainRules
+from chainvm.errors import InvalidBlock
 from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data

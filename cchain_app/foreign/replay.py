@@ -96,7 +96,7 @@ class ForeignReplay:
             transactions: The block's transactions, with their senders.
 
         Raises:
-            ExecutionInvalid: By a subclass: the block breaks a rule, or a header field is wrong.
+            InvalidBlock: By a subclass: the block breaks a rule, or a header field is wrong.
             TrieError: The nodes that are read do not belong to the state.
         """
         verify_header(candidate, self.head, self._rules)

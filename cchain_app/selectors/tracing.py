@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import ExecutionInvalid, StateChanges, StateReader
+from cchain_app.evm.engine import StateChanges, StateReader
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import BlockTrace, Recording, TransactionTrace
 from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at, state_before_block
 from cchain_app.tracing.output import Deadline
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import InvalidBlock
 from primitives.evm import Hash
 
 Traces = tuple[TransactionTrace, ...]
@@ -197,7 +198,7 @@ def _run(  # noqa: PLR0917  # arguments come by position
             first=first,
             time_limit=time_limit,
         )
-    except ExecutionInvalid as refusal:
+    except InvalidBlock as refusal:
         raise TraceDiffers(block.hash, str(refusal)) from refusal
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
-from cchain_app.blocks.errors import InvalidBlock, TransactionRefused
+from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.chain import EvmChain
 from cchain_app.config import at_least
 from cchain_app.foreign.files import ChainFileError, ChainFileReason
@@ -20,9 +20,10 @@ from cchain_app.services.reading import read_transactions
 from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
 from chaindb.locks import Lock
-from primitives.evm import ZERO_HASH, Address
+from chainvm.errors import InvalidBlock
+from primitives.evm import Address
 from primitives.hexadecimal import encode_data
-from primitives.ids import ID
+from primitives.ids import EMPTY_ID, ID
 
 BATCH_GAS: Final = 200_000_000
 BATCH_BYTES: Final = 16 * 1024 * 1024
@@ -65,7 +66,7 @@ def import_blocks(
         on_progress: Called after each batch with the progress.
 
     Raises:
-        InvalidBlock: By a subclass: a block is rejected, its `number` identifies it. The blocks before it are written.
+        InvalidBlock: By a subclass: a block is rejected, its `height` identifies it. The blocks before it are written.
         ChainFileError: The chain has another block at a height. The blocks before it are written.
         HeadMoved: Another process has written to the chain meanwhile.
     """
@@ -131,7 +132,7 @@ class _Import:
                 if isinstance(item, InvalidBlock):
                     # Without a readable header only its position identifies the block.
                     number = self._replay.head.number + len(new) + 1
-                    return new, item if item.number is not None else item.of(number, ZERO_HASH)
+                    return new, item if item.height is not None else item.of(EMPTY_ID, number)
                 if not self._is_known(item):
                     new.append(item)
         except ChainFileError as difference:
@@ -176,7 +177,7 @@ class _Import:
                     raise body
                 verified.append(self._replay.add(candidate, body))
             except InvalidBlock as refusal:
-                return verified, refusal.of(candidate.header.number, candidate.hash)
+                return verified, refusal.of(ID(candidate.hash), candidate.header.number)
         return verified, None
 
     def _write(self, verified: Sequence[VerifiedBlock]) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Hashable
 from typing import Final, NamedTuple
 
 from cchain_app.blocks.assembly import PendingBlock
-from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.config import ChainConfig
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, development, pool
@@ -18,6 +17,7 @@ from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.vm import EvmVM
 from chaindb import clock
 from chaindb.connections import WouldBlock, on_event_loop
+from chainvm.errors import InvalidBlock
 from chainvm.port import BlockContext, HeadMoved
 from primitives.evm import Hash
 

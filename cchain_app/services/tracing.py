@@ -9,13 +9,13 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import ExecutionInvalid
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at
 from cchain_app.services.reading import read_transactions
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import InvalidBlock
 from primitives.reasons import ErrorWithReason
 
 
@@ -42,7 +42,7 @@ def read_block(raw: bytes) -> CandidateBlock:
     """
     try:
         return parse_foreign_block(raw)
-    except ExecutionInvalid as error:
+    except InvalidBlock as error:
         raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=error) from error
 
 
@@ -61,7 +61,7 @@ def trace_candidate(
 
     Raises:
         BlockNotTraceable: For its position, its gas limit or its transactions.
-        ExecutionInvalid: A transaction cannot be in it.
+        InvalidBlock: A transaction cannot be in it.
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: A transaction took too long.
     """

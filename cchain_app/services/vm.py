@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import InvalidBlock, UnknownParent
+from cchain_app.blocks.errors import unknown_parent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block, unparsed_block
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
@@ -35,6 +35,7 @@ from cchain_app.services.reading import read_envelopes, read_transactions
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import InvalidBlock
 from chainvm.port import BlockContext, HeadMoved, Written
 from primitives.evm import Address, Hash
 from primitives.ids import ID
@@ -181,7 +182,7 @@ class EvmVM:
         The senders of all blocks are recovered together, and the accounts in them are read together.
 
         Raises:
-            InvalidBlock: By a subclass; its `number` and `hash` identify the rejected block.
+            InvalidBlock: By a subclass; its `height` and `block_id` identify the rejected block.
             HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
         """
         if not line:
@@ -189,8 +190,8 @@ class EvmVM:
         tree = self._with_parent(line[0])
         for parent, block in pairwise(line):
             if block.parent_id != parent.block_id:
-                refusal = UnknownParent(block.header.parent_hash, parent.hash)
-                raise refusal.of(block.height, block.hash)
+                refusal = unknown_parent(block.header, parent.hash)
+                raise refusal.of(block.block_id, block.height)
         new = [
             (block, context)
             for block, context in zip(line, contexts, strict=True)
@@ -302,8 +303,8 @@ class EvmVM:
         if not tree.is_parent(block.parent_id):
             tree = self._caught_up()
         if not tree.is_parent(block.parent_id):
-            refusal = UnknownParent(block.header.parent_hash, tree.head.hash)
-            raise refusal.of(block.height, block.hash)
+            refusal = unknown_parent(block.header, tree.head.hash)
+            raise refusal.of(block.block_id, block.height)
         return tree
 
     def _ground(self, head: AcceptedBlock) -> tuple[state.StateAt, evm_state.NodeRows]:
@@ -397,9 +398,9 @@ class _Cheats(NamedTuple):
 
 @contextmanager
 def _refusing(block: CandidateBlock) -> Iterator[None]:
-    """Add a block's number and hash to its error."""
+    """Add a block's ID and height to its error."""
     try:
         yield
     except InvalidBlock as refusal:
-        refusal.of(block.header.number, block.hash)
+        refusal.of(ID(block.hash), block.header.number)
         raise

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from chaindb import clock
+from chainvm.errors import InvalidBlock, NotProcessing, UnknownParent
 from chainvm.port import Block, BlockContext, HeadMoved
-from chainvm.processing import NotProcessing, UnknownParent
 from network_app.chains.backend import ChainBackend
 from network_app.chains.outer_blocks import HIGHEST, OuterRows
 from network_app.chains.voting import OuterConsensus
-from network_app.ports import AcceptResult, BlockRef, InvalidBlock, NotYet
+from network_app.ports import AcceptResult, BlockRef, BlockRejection, NotYet
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
 from network_app.proposervm.verification import ParentContext
@@ -45,9 +45,9 @@ class _NewBlocks(NamedTuple, Generic[B]):
     """Why the blocks that were given after them are missing."""
 
 
-def invalid(block: ProposerBlock[B], reason: object, *, spoiled: bool = False) -> InvalidBlock:
+def invalid(block: ProposerBlock[B], reason: object, *, spoiled: bool = False) -> BlockRejection:
     """Return the error for a rejected block."""
-    return InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
+    return BlockRejection(block.block_id, block.height, str(reason), spoiled=spoiled)
 
 
 class Acceptor(Generic[B]):
@@ -90,7 +90,7 @@ class Acceptor(Generic[B]):
 
     def _accept_all(
         self, vm: ProposerVM[B], verified: Sequence[_Verification[B]], now: int
-    ) -> tuple[AcceptResult, InvalidBlock | None]:
+    ) -> tuple[AcceptResult, BlockRejection | None]:
         """Accept blocks up to the first invalid inner block; return the accepted ones and the reason to stop.
 
         Raises:
@@ -106,16 +106,16 @@ class Acceptor(Generic[B]):
         """Parse a block as far as its height; the rest is not validated.
 
         Raises:
-            InvalidBlock: The bytes are not a block.
+            BlockRejection: The bytes are not a block.
         """
         try:
             block = self.consensus.outer.parse(raw)
         except OuterBlockError as error:
             # A block cut off before its signature still hashes to the ID of the whole block, which may be accepted.
             spoiled = error.reason is OuterBlockReason.CUT_OFF
-            raise InvalidBlock(ID(sha256(raw)), None, str(error), spoiled=spoiled) from error
-        except self._inner.refused as error:
-            raise InvalidBlock(parse(raw).outer_id, None, str(error)) from error
+            raise BlockRejection(ID(sha256(raw)), None, str(error), spoiled=spoiled) from error
+        except InvalidBlock as error:
+            raise BlockRejection(parse(raw).outer_id, None, str(error)) from error
         if block.height > HIGHEST:
             raise invalid(block, "no chain is so high")
         return block
@@ -134,7 +134,7 @@ class Acceptor(Generic[B]):
                     now = max(now, block.outer.time)
                 parent = _facts_of(vm, block, parent, now)
                 found.append(_Verification(block, parent, now))
-        except (InvalidBlock, UnknownParent, NotYet) as stopped_by:
+        except (InvalidBlock, NotYet) as stopped_by:
             reason = stopped_by
         if found and found[-1].facts.options:
             found.pop()
@@ -145,7 +145,7 @@ class Acceptor(Generic[B]):
         """Parse blocks in order, and skip those that are already accepted.
 
         Raises:
-            InvalidBlock: The bytes are not a block, or a different block is accepted at its height.
+            BlockRejection: The bytes are not a block, or a different block is accepted at its height.
         """
         for raw in raws:
             block = self.parse(raw)
@@ -158,18 +158,18 @@ class Acceptor(Generic[B]):
 
     def _verify(
         self, vm: ProposerVM[B], new: Sequence[_Verification[B]]
-    ) -> tuple[list[_Verification[B]], InvalidBlock | None]:
+    ) -> tuple[list[_Verification[B]], BlockRejection | None]:
         """Verify inner blocks together, up to the first invalid one; return the valid ones and the reason to stop.
 
         Raises:
             HeadMoved: Another process has accepted a block in the meantime.
         """
-        refused: InvalidBlock | None = None
+        refused: BlockRejection | None = None
         line: list[_Verification[B]] = []
         for item in new:
             try:
                 inner = self._inner.read(item.block.inner)
-            except self._inner.refused as error:
+            except InvalidBlock as error:
                 refused = invalid(item.block, error)
                 break
             line.append(replace(item, block=ProposerBlock(item.block.outer, inner)))
@@ -202,7 +202,7 @@ class Acceptor(Generic[B]):
             )
         except (NotProcessing, UnknownParent) as error:
             raise HeadMoved from error
-        except self._inner.refused as error:
+        except InvalidBlock as error:
             if vm.last_accepted() != last:
                 raise HeadMoved from error
             return error
@@ -235,7 +235,7 @@ def _facts_of(
     """Verify an outer block and return the facts that are needed to verify its child.
 
     Raises:
-        InvalidBlock: The block breaks a rule.
+        BlockRejection: The block breaks a rule.
         UnknownParent: Blocks before it are missing.
         NotYet: The block may become valid later.
     """

@@ -23,10 +23,6 @@ class ChainBackend(Protocol[B]):
     """A chain of this node."""
 
     @property
-    def refused(self) -> type[Exception]:
-        """The base class of the reasons why a block is rejected."""
-
-    @property
     def timing(self) -> BuildTiming:
         """When its blocks are built, by the settings."""
 
@@ -34,7 +30,7 @@ class ChainBackend(Protocol[B]):
         """Return accepted blocks; see `outer_blocks.AcceptedBlocks`."""
 
     def read(self, block: B) -> B:
-        """Parse the rest of a partially parsed block, without reading the state. Raises `refused`."""
+        """Parse the rest of a partially parsed block, without reading the state. Raises InvalidBlock."""
 
     def is_proposal(self, block: B) -> bool:
         """Return whether a block is accepted together with one of its options."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.selectors import blocks as accepted
@@ -33,8 +32,6 @@ class EvmBackend:
     Args:
         runtime: The chain.
     """
-
-    refused: type[Exception] = InvalidBlock
 
     def __init__(self, runtime: EvmRuntime) -> None:
         self._runtime = runtime

@@ -67,7 +67,6 @@ class NetworkChain(Generic[B]):
             self.chain_id,
             self.consensus,
             self.rows,
-            refused=self._inner.refused,
             timing=self._inner.timing,
             followed=followed,
         )
@@ -133,7 +132,7 @@ class NetworkChain(Generic[B]):
     # blocks of other nodes
 
     def parse(self, raw: bytes) -> ParsedBlock:
-        """Parse a block. Raises InvalidBlock."""
+        """Parse a block. Raises BlockRejection."""
         block = self._acceptor.parse(raw)
         return ParsedBlock(
             block.block_id,

@@ -6,7 +6,6 @@ from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
 from network_app.ports import NoRoom
 from platform_app.blocks.block import Block, ProposalBlock
-from platform_app.blocks.errors import InvalidBlock
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.selectors import mempool as waiting
@@ -29,8 +28,6 @@ class PlatformBackend:
     Args:
         chain: The chain.
     """
-
-    refused: type[Exception] = InvalidBlock
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain

@@ -215,7 +215,6 @@ def voted_chain(
     consensus: OuterConsensus[B],
     rows: OuterRows,
     *,
-    refused: type[Exception],
     timing: BuildTiming,
     followed: NodeID | None,
 ) -> VotedChain[ProposerBlock[B]]:
@@ -226,7 +225,6 @@ def voted_chain(
         chain_id: Its ID.
         consensus: The chain with its outer blocks.
         rows: The outer blocks of its accepted blocks.
-        refused: The base class of the reasons why a block is rejected.
         timing: When blocks are built.
         followed: The node that produces all blocks and whose vote alone decides; None if the validators vote.
     """
@@ -240,7 +238,6 @@ def voted_chain(
         thread.run,
         time_of.now,
         minimum_delay=timing.minimum_delay,
-        refusals=(refused,),
         verified_at=time_of.verified_at,
         proposal=consensus.outer.proposal,
         written=time_of.follow,

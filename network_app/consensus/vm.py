@@ -11,10 +11,10 @@ from typing import Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
+from chainvm.errors import InvalidBlock
 from chainvm.port import Block, BlockContext, ChainVM, HeadMoved, Written
-from chainvm.processing import UnknownParent
 from network_app.ports import RunInThread
-from network_app.proposervm.errors import NotOurSlot, OuterBlockError
+from network_app.proposervm.errors import NotOurSlot
 from network_app.proposervm.ports import Proposal
 from network_app.snowman.ports import EngineVM
 from network_app.snowman.topological import VoteDecision
@@ -60,8 +60,6 @@ class VotedChain(Generic[B]):
     """Returns Unix seconds."""
     minimum_delay: int = 0
     """Minimum seconds between a block's time and the next block built here (p2p.md 11.5)."""
-    refusals: tuple[type[Exception], ...] = ()
-    """The chain's own exception classes for invalid blocks."""
     verified_at: Callable[[B], int] | None = None
     """Returns the time at which a block is verified, Unix seconds; None: `now`."""
     proposal: Callable[[B], Proposal] = _by_nobody
@@ -118,11 +116,6 @@ class ThreadedVM(EngineVM[B]):
         self.run = chain.run
         self.now = chain.now
         self._minimum_delay = chain.minimum_delay
-        self._refusals: tuple[type[Exception], ...] = (
-            UnknownParent,
-            OuterBlockError,
-            *chain.refusals,
-        )
         self._verified_at = chain.verified_at
         self._proposal = chain.proposal
         self._written = chain.written
@@ -176,7 +169,7 @@ class ThreadedVM(EngineVM[B]):
     async def parse(self, raw: bytes) -> B | None:
         try:
             return await self.run(self._parse, raw)
-        except self._refusals as error:
+        except InvalidBlock as error:
             _log.debug("bytes that are no block: %s", error)
         except Exception:
             _log.exception("bytes that are no block in an unexpected way")
@@ -228,7 +221,7 @@ class ThreadedVM(EngineVM[B]):
 
         try:
             proposal, seconds = await self.run(verify)
-        except self._refusals as error:
+        except InvalidBlock as error:
             _log.debug("block %s at height %d: %s", block.block_id, block.height, error)
             for listener in self.on_refused:
                 listener(block, error)

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from chainvm.errors import InvalidBlock
 from primitives.ids import ID, NodeID
 from primitives.reasons import ErrorWithReason
 
@@ -42,7 +43,7 @@ class OuterBlockReason(StrEnum):
     )
 
 
-class OuterBlockError(ErrorWithReason):
+class OuterBlockError(ErrorWithReason, InvalidBlock):
     """Bytes that are not an outer block, or an outer block that may not follow its parent."""
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from chainvm.errors import NotProcessing, UnknownParent
 from chainvm.port import Block, BlockContext, ChainVM, Written
-from chainvm.processing import NotProcessing, ProcessingTree, UnknownParent
+from chainvm.processing import ProcessingTree
 from network_app.proposervm import windower
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_option, parse
 from network_app.proposervm.building import BlockSigner, build_child

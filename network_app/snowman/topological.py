@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chainvm.processing import DuplicateBlock, UnknownParent
+from chainvm.errors import DuplicateBlock, UnknownParent
 from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.trie import SiblingTrie
 from primitives.ids import ID

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from network_app.ports import InvalidBlock
+from network_app.ports import BlockRejection
 from primitives.ids import ID, NodeID
 from primitives.reasons import ErrorWithReason
 
@@ -93,7 +93,7 @@ class Forked(RoundFailed):
 class BlockRefused(RoundFailed):
     """A fetched block is invalid."""
 
-    def __init__(self, error: InvalidBlock) -> None:
+    def __init__(self, error: BlockRejection) -> None:
         super().__init__(f"sent an invalid {error}")
         self.block_id = error.block_id
         self.height = error.height

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
-from network_app.ports import AcceptedChain, BlockRef, InvalidBlock, ParsedBlock
+from network_app.ports import AcceptedChain, BlockRef, BlockRejection, ParsedBlock
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import (
     AncestryReason,
@@ -61,10 +61,10 @@ def _read(
 ) -> ParsedBlock:
     try:
         block = chain.parse(raw)
-    except InvalidBlock as error:
+    except BlockRejection as error:
         if not error.spoiled and error.block_id == (wanted if child is None else child.parent_id):
             # It is the requested block, but cannot be parsed here, whichever peer sends it.
-            unread = InvalidBlock(error.block_id, error.height or height, error.reason)
+            unread = BlockRejection(error.block_id, error.height or height, error.reason)
             raise BlockRefused(unread) from error
         raise BadAncestors(AncestryReason.UNPARSABLE, cause=error.reason) from error
     if child is None and block.block_id != wanted:

@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from chainvm.errors import InvalidBlock
 from chainvm.port import HeadMoved
-from chainvm.processing import UnknownParent
 from network_app.ports import (
     AcceptedChain,
     AcceptResult,
     BlockRef,
-    InvalidBlock,
     NotYet,
     RunInThread,
 )
@@ -186,7 +185,7 @@ class LastAccepted:
         async with self.accepting:
             try:
                 accepted = await self.run(self.chain.accept, raws)
-            except (HeadMoved, InvalidBlock, NotYet, UnknownParent):
+            except (HeadMoved, InvalidBlock, NotYet):
                 await self.refresh()
                 raise
             if accepted.places:

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
+from chainvm.errors import UnknownParent
 from chainvm.port import HeadMoved
-from chainvm.processing import UnknownParent
 from network_app.config import NetworkConfig
-from network_app.ports import AcceptResult, BlockRef, InvalidBlock, NotYet
+from network_app.ports import AcceptResult, BlockRef, BlockRejection, NotYet
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import BlockRefused, Forked, NoAgreement, Stuck
 from network_app.sync.fetching import Fetcher
@@ -84,7 +84,7 @@ class FetchedBlockExecutor:
         before = self._last_accepted.place
         try:
             accepted = await self._last_accepted.accept(batch)
-        except InvalidBlock as error:
+        except BlockRejection as error:
             if error.height is None or error.height > self._last_accepted.place.height:
                 raise BlockRefused(error) from error
         except (HeadMoved, NotYet, UnknownParent) as error:

@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias
 
 from typing_extensions import override
 
-from chainvm.processing import UnknownParent
-from network_app.ports import AcceptedChain, InvalidBlock
+from chainvm.errors import UnknownParent
+from network_app.ports import AcceptedChain, BlockRejection
 from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
 from network_app.sync.errors import BlockRefused
 from network_app.sync.handler import ChainHandler, SharedParts
@@ -85,7 +85,7 @@ class VotingHandler(ChainHandler):
         self._consensus.on_accepted.append(self._accepted)
         self._consensus.on_refused.append(self._refused)
         # A stack rather than a cache: `_judge_refused` takes the newest block, which `BoundedCache` cannot.
-        self._refusals: OrderedDict[ID, InvalidBlock] = OrderedDict()
+        self._refusals: OrderedDict[ID, BlockRejection] = OrderedDict()
         self._was_refused = asyncio.Event()
         self._stands_before: ID | None = None
         """The rejected block that the network has accepted."""
@@ -178,7 +178,7 @@ class VotingHandler(ChainHandler):
             isinstance(reason, OuterBlockError)
             and reason.reason is OuterBlockReason.WRONG_SIGNATURE
         )
-        refused = InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
+        refused = BlockRejection(block.block_id, block.height, str(reason), spoiled=spoiled)
         self._refusals[block.block_id] = refused
         if len(self._refusals) > REFUSED:
             self._refusals.popitem(last=False)

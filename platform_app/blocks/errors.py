@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from chainvm.errors import InvalidBlock, UnknownParent
 from primitives.ids import ID
 from primitives.reasons import ErrorWithReason
 
@@ -10,7 +11,6 @@ class PlatformBlockReason(StrEnum):
     """Why a block of the P-Chain cannot be accepted; `cause` is the error of its bytes or its transaction."""
 
     UNREADABLE_BLOCK = "failed to parse block: {cause}"
-    UNKNOWN_PARENT = "unexpected parent: expected {expected} but got {got}"
     WRONG_HEIGHT = "incorrect block height expected {expected}, but found {got}"
     APRICOT_AFTER_FORK = "apricot block issued after fork: timestamp = {timestamp}"
     TIME_BEFORE_CHAIN = (
@@ -35,12 +35,10 @@ class PlatformBlockReason(StrEnum):
     )
 
 
-class InvalidBlock(ErrorWithReason):
-    """A block that cannot be accepted."""
+class InvalidPlatformBlock(ErrorWithReason, InvalidBlock):
+    """A block of the P-Chain that cannot be accepted, except for its parent (`UnknownParent`)."""
 
 
-class UnknownParent(InvalidBlock):
-    """A block whose parent is not the expected one."""
-
-    def __init__(self, expected: ID, got: ID) -> None:
-        super().__init__(PlatformBlockReason.UNKNOWN_PARENT, expected=expected, got=got)
+def unexpected_parent(block_id: ID, expected: ID, got: ID) -> UnknownParent:
+    """Return the error for a block whose parent is not the expected one."""
+    return UnknownParent(block_id, got, f"unexpected parent: expected {expected} but got {got}")

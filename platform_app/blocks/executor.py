@@ -7,7 +7,6 @@ the proposal's two outcomes becomes the state when its option is accepted.
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from platform_app.blocks import errors
 from platform_app.blocks.block import (
     BanffProposalBlock,
     BanffStandardBlock,
@@ -15,7 +14,7 @@ from platform_app.blocks.block import (
     OptionBlock,
     ProposalBlock,
 )
-from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason, unexpected_parent
 from platform_app.config import Env, GasConfig
 from platform_app.executor.clock import advance_time_to, next_staker_change
 from platform_app.executor.complexity import complexity_of
@@ -62,25 +61,27 @@ def verify_child(block: Block, parent: Parent) -> None:
             its time differs from its proposal's.
     """
     if block.parent_id != parent.block_id:
-        raise errors.UnknownParent(parent.block_id, block.parent_id)
+        raise unexpected_parent(block.block_id, parent.block_id, block.parent_id)
     if block.height != parent.height + 1:
-        raise InvalidBlock(
+        raise InvalidPlatformBlock(
             PlatformBlockReason.WRONG_HEIGHT, expected=parent.height + 1, got=block.height
         )
     if isinstance(block, OptionBlock):
         _verify_option(block, parent)
     elif isinstance(parent, ProposalBlock):
-        raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
+        raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
 
 
 def _verify_option(option: OptionBlock, parent: Parent) -> None:
     if not isinstance(parent, ProposalBlock):
-        raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
+        raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
     assert parent.time is not None, "a proposal without a time was refused"
     if option.time is None:
-        raise InvalidBlock(PlatformBlockReason.APRICOT_AFTER_FORK, timestamp=moment(parent.time))
+        raise InvalidPlatformBlock(
+            PlatformBlockReason.APRICOT_AFTER_FORK, timestamp=moment(parent.time)
+        )
     if option.time != parent.time:
-        raise InvalidBlock(
+        raise InvalidPlatformBlock(
             PlatformBlockReason.OPTION_TIME_DIFFERS,
             proposal_time=moment(parent.time),
             option_time=moment(option.time),
@@ -102,10 +103,10 @@ def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Pr
     if isinstance(block, BanffProposalBlock):
         return execute_proposal(block, parent_state, env)
     if block.time is None:
-        raise InvalidBlock(
+        raise InvalidPlatformBlock(
             PlatformBlockReason.APRICOT_AFTER_FORK, timestamp=moment(parent_state.clock.timestamp())
         )
-    raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
+    raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
 
 
 def execute_standard(block: BanffStandardBlock, parent_state: ChainState, env: Env) -> Diff:
@@ -113,7 +114,7 @@ def execute_standard(block: BanffStandardBlock, parent_state: ChainState, env: E
     diff = Diff(parent_state)
     stakers_changed = _advance(block, diff, env)
     if not stakers_changed and not block.txs:
-        raise InvalidBlock(PlatformBlockReason.NO_STATE_CHANGES)
+        raise InvalidPlatformBlock(PlatformBlockReason.NO_STATE_CHANGES)
     _execute_txs(block.txs, diff, env)
     return diff
 
@@ -130,7 +131,7 @@ def execute_proposal(
     try:
         execute_reward(block.proposal, commit, abort, env)
     except InvalidTx as reason:
-        raise InvalidBlock(
+        raise InvalidPlatformBlock(
             PlatformBlockReason.REFUSED_TX, tx_id=block.proposal.tx_id, cause=reason
         ) from reason
     return ProposalOptions(commit, abort)
@@ -156,18 +157,18 @@ def _advance(block: Block, diff: Diff, env: Env) -> bool:
     """Check the block's time and advance to it; return whether the staker sets changed."""
     assert block.time is not None
     if block.time < diff.clock.timestamp():
-        raise InvalidBlock(
+        raise InvalidPlatformBlock(
             PlatformBlockReason.TIME_BEFORE_CHAIN,
             time=moment(block.time),
             chain_time=moment(diff.clock.timestamp()),
         )
     if block.time > env.now + env.config.synchrony_bound:
-        raise InvalidBlock(
+        raise InvalidPlatformBlock(
             PlatformBlockReason.TIME_TOO_FAR_AHEAD, time=moment(block.time), now=moment(env.now)
         )
     change = next_staker_change(diff)
     if change is not None and block.time > change:
-        raise InvalidBlock(
+        raise InvalidPlatformBlock(
             PlatformBlockReason.TIME_AFTER_STAKER_CHANGE,
             time=moment(block.time),
             change=moment(change),
@@ -180,12 +181,12 @@ def _execute_txs(txs: Iterable[Tx], diff: Diff, env: Env) -> None:
     for tx in txs:
         imports = imports_of(tx)
         if not imported.isdisjoint(imports):
-            raise InvalidBlock(PlatformBlockReason.CONFLICTING_TXS)
+            raise InvalidPlatformBlock(PlatformBlockReason.CONFLICTING_TXS)
         imported |= imports
         try:
             execute(tx, diff, env)
         except InvalidTx as reason:
-            raise InvalidBlock(
+            raise InvalidPlatformBlock(
                 PlatformBlockReason.REFUSED_TX, tx_id=tx.tx_id, cause=reason
             ) from reason
     charge_gas(txs, diff, env.config.gas)

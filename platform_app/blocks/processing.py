@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chainvm.processing import NotProcessing, ProcessingTree
-from platform_app.blocks import errors
+from chainvm.errors import NotProcessing
+from chainvm.processing import ProcessingTree
 from platform_app.blocks.block import Block, CommitBlock, OptionBlock, ProposalBlock, build_options
 from platform_app.blocks.builder import BuiltBlock, build
-from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason, unexpected_parent
 from platform_app.blocks.executor import Parent, ProposalOptions, execute_block, verify_child
 from platform_app.config import Env
 from platform_app.state.chain import ChainState, Diff
@@ -169,7 +169,7 @@ class ProcessingBlocks:
         preferred = self._tree.preference
         entry = self._entry(preferred)
         if entry is not None and isinstance(entry.block, ProposalBlock):
-            raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
+            raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
         included = {tx.tx_id for item in self._tree.line(preferred) for tx in item.block.txs}
         offered = (tx for tx in waiting if tx.tx_id not in included) if included else waiting
         parent = self._last if entry is None else entry.block
@@ -273,7 +273,7 @@ class ProcessingBlocks:
         if entry is not None:
             return entry.block, entry
         if block.parent_id != self._tree.last_accepted:
-            raise errors.UnknownParent(self._tree.last_accepted, block.parent_id)
+            raise unexpected_parent(block.block_id, self._tree.last_accepted, block.parent_id)
         return self._last, None
 
     def _state_after(self, entry: ProcessingBlock | None) -> ChainState:

@@ -15,7 +15,7 @@ from chainvm.port import BlockContext, Written
 from platform_app.blocks import block as block_codec
 from platform_app.blocks.block import Block, ProposalBlock
 from platform_app.blocks.builder import BuiltBlock
-from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, clearing, mempool, uptime
@@ -38,7 +38,7 @@ def parse_block(raw: bytes) -> Block:
     try:
         return block_codec.parse_block(raw)
     except CodecError as reason:
-        raise InvalidBlock(PlatformBlockReason.UNREADABLE_BLOCK, cause=reason) from reason
+        raise InvalidPlatformBlock(PlatformBlockReason.UNREADABLE_BLOCK, cause=reason) from reason
 
 
 class OwnTxs(Protocol):

@@ -7,8 +7,9 @@ pool contains texts; a proposal is a block with the kind of a proposal.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext, Written
-from chainvm.processing import ProcessingTree, UnknownParent
+from chainvm.processing import ProcessingTree
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
 from network_app.proposervm.verification import InnerContext, ParentContext, follow, of_genesis
 from network_app.proposervm.vm import ProposerBlock
@@ -18,7 +19,7 @@ from primitives.ids import EMPTY_ID, ID
 PLAIN, PROPOSAL, COMMIT, ABORT = range(4)
 
 
-class InvalidTextBlock(Exception):
+class InvalidTextBlock(InvalidBlock):
     """The chain rejects a block."""
 
 

@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Sequence
 
-from chainvm.processing import UnknownParent
+from chainvm.errors import UnknownParent
 from network_app.ports import (
     AcceptResult,
     BlockRef,
-    InvalidBlock,
+    BlockRejection,
     NotYet,
     ParsedBlock,
 )
@@ -144,9 +144,9 @@ class MemoryChain:
         if len(raw) < HEADER + SEAL:
             # Without its seal a block has the same ID as with it.
             cut_off = len(raw) >= HEADER
-            raise InvalidBlock(ID(sha256(raw)), None, "no block", spoiled=cut_off)
+            raise BlockRejection(ID(sha256(raw)), None, "no block", spoiled=cut_off)
         if raw[HEADER - 1] not in {NORMAL, PROPOSAL, OPTION, self.dialect}:
-            raise InvalidBlock(id_of(raw), None, "an unknown kind of block")
+            raise BlockRejection(id_of(raw), None, "an unknown kind of block")
         height = int.from_bytes(raw[32:40], "big")
         return ParsedBlock(id_of(raw), ID(raw[:32]), height, raw, raw[HEADER - 1] == PROPOSAL)
 
@@ -211,22 +211,22 @@ class MemoryChain:
         if block.height > self.height + 1 and first:
             raise UnknownParent(block.block_id, block.parent_id)
         if block.parent_id != id_of(self.raws[-1]) or block.height != self.height + 1:
-            raise InvalidBlock(block.block_id, block.height, "it follows another block")
+            raise BlockRejection(block.block_id, block.height, "it follows another block")
         self.check_content(block, self.height + 1)
 
     def check_content(self, block: ParsedBlock, height: int) -> None:
         """Reject a block that breaks a rule or is not at this height."""
         if block.height != height:
-            raise InvalidBlock(block.block_id, block.height, f"its height has to be {height}")
+            raise BlockRejection(block.block_id, block.height, f"its height has to be {height}")
         self._check_seal(block)
         if BAD in payload_of(block.raw) and not self.lenient:
             self.refused.add(block.raw)
-            raise InvalidBlock(block.block_id, block.height, "bad transaction")
+            raise BlockRejection(block.block_id, block.height, "bad transaction")
 
     def _check_seal(self, block: ParsedBlock) -> None:
         if block.raw[-SEAL:] != seal(block.raw[:-SEAL]):
             self.refused.add(block.raw)
-            raise InvalidBlock(block.block_id, block.height, "wrong seal", spoiled=True)
+            raise BlockRejection(block.block_id, block.height, "wrong seal", spoiled=True)
 
     def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
         with self._lock:

@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext, Written
-from chainvm.processing import UnknownParent
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator
 from network_app.consensus.vm import VotedChain
-from network_app.ports import AcceptedChain, InvalidBlock
+from network_app.ports import AcceptedChain, BlockRejection
 from network_app.proposervm.errors import OuterBlockError, OuterBlockReason
 from network_app.snowman.parameters import ONE_VOTE
 from network_app.sync.handler import SharedParts
@@ -22,7 +22,7 @@ OPTIONS = (b"option", b"other option")
 """The contents of the two options of a proposal."""
 
 
-class Refused(Exception):
+class Refused(InvalidBlock):
     """A block breaks the rule that the message names."""
 
 
@@ -78,7 +78,7 @@ class MemoryVM:
         height = self._chain.height if parent is None else parent.height
         try:
             self._chain.check_content(self._chain.parse(block.raw), height + 1)
-        except InvalidBlock as error:
+        except BlockRejection as error:
             raise (
                 OuterBlockError(OuterBlockReason.WRONG_SIGNATURE, proposer=NodeID(bytes(20)))
                 if error.spoiled
@@ -137,7 +137,6 @@ def following(producer: NodeID) -> TakePart:
             MemoryVM(chain),
             shared.run,
             time.time,
-            refusals=(InvalidBlock, Refused),
             follows=True,
         )
         return Runner(

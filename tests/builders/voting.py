@@ -21,7 +21,7 @@ from network_app.wire import p2p_pb2 as p2p
 from network_app.wire.framing import PackedMessage
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
-from tests.builders.chain_vm import InvalidTextBlock, TextBlock, TextVM
+from tests.builders.chain_vm import TextBlock, TextVM
 from tests.builders.memory_network import node_id, peer_info, unpacked
 from tests.simulation.virtual import VirtualLoop
 
@@ -152,7 +152,6 @@ class Voter:
             self.vm.run,
             lambda: NOW + clock(),
             minimum_delay=minimum_delay,
-            refusals=(InvalidTextBlock,),
             written=self.written.append,
             follows=follows,
         )

@@ -21,7 +21,7 @@ from network_app.sync.requests import Requests
 from network_app.wire import p2p_pb2 as p2p
 from network_app.wire.framing import PackedMessage
 from primitives.ids import ID, NodeID
-from tests.builders.chain_vm import InvalidTextBlock, TextBlock
+from tests.builders.chain_vm import TextBlock
 from tests.builders.memory_network import peer_info, unpacked
 from tests.builders.outer_blocks import CHAIN
 from tests.simulation.network import SimulatedNetwork
@@ -70,7 +70,6 @@ class DrivenNode(HonestNode):
             vm,
             self.run_work,
             self.clock,
-            refusals=(InvalidTextBlock,),
             written=lambda _: self.may_die(),
         )
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from chainvm.errors import InvalidBlock
 from chainvm.port import BlockContext
-from chainvm.processing import UnknownParent
 from network_app.proposervm.building import BlockSigner
-from network_app.proposervm.errors import NotOurSlot, OuterBlockError
+from network_app.proposervm.errors import NotOurSlot
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.parameters import SnowParameters
@@ -19,7 +19,6 @@ from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID, NodeID
 from tests.builders.chain_vm import (
     GENESIS,
-    InvalidTextBlock,
     OuterBlocksInMemory,
     TextBlock,
     TextVM,
@@ -256,7 +255,7 @@ class HonestNode:
     async def parse(self, raw: bytes) -> Block | None:
         try:
             return self.vm.parse(raw)
-        except (OuterBlockError, InvalidTextBlock):
+        except InvalidBlock:
             return None
 
     async def get_block(self, block_id: ID) -> Block | None:
@@ -274,7 +273,7 @@ class HonestNode:
     async def verify(self, block: Block) -> bool:
         try:
             self.vm.verify(block, BlockContext(self.clock()))
-        except (UnknownParent, OuterBlockError, InvalidTextBlock):
+        except InvalidBlock:
             return False
         return True
 

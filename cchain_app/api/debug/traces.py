@@ -13,7 +13,7 @@ from cchain_app.api.params.tracing import CallTraceOptions
 from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.evm.engine import CallRejected, ExecutionInvalid, StateReader
+from cchain_app.evm.engine import CallRejected, StateReader
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors import tracing as traced
@@ -21,6 +21,7 @@ from cchain_app.services import tracing as given_blocks
 from cchain_app.tracing.options import TraceConfig, TraceContext
 from cchain_app.tracing.render import render
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import InvalidBlock
 from primitives.evm import Hash
 
 
@@ -72,7 +73,7 @@ def trace_block(rpc: EvmRpc, raw: bytes, config: TraceConfig) -> Raw:
             transactions, traces = given_blocks.trace_candidate(
                 rpc.chain, block, _recording(rpc, config), time_limit=_seconds(rpc, config)
             )
-        except ExecutionInvalid as refusal:
+        except InvalidBlock as refusal:
             raise server_error(f"tracing failed: {refusal}") from refusal
         logs = accumulate((len(trace.logs) for trace in traces), initial=0)
         contexts = [

@@ -16,7 +16,7 @@ from cchain_app.api.eth.execution import check_request, timed_out
 from cchain_app.api.params.call import SimulationPayload
 from cchain_app.api.params.values import BlockParam
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.evm.engine import CallResult, ExecutionInvalid
+from cchain_app.evm.engine import CallResult
 from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.selectors import development
 from cchain_app.selectors.logs import FoundLog
@@ -24,6 +24,7 @@ from cchain_app.selectors.state import state_after
 from cchain_app.selectors.tries import RootsAfter
 from cchain_app.simulation.assembly import SimulatedBlock, SimulatedCall
 from cchain_app.simulation.execution import Simulation, SimulationBudget
+from chainvm.errors import InvalidBlock
 from jsonrpc.errors import SERVER_ERROR
 from primitives.hexadecimal import encode_data, encode_quantity
 
@@ -68,7 +69,7 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
             simulated = simulation.run(payload.blocks)
         except TraceTimedOut as error:
             raise timed_out(rpc) from error
-        except ExecutionInvalid as error:  # overrides can break the system contracts
+        except InvalidBlock as error:  # overrides can break the system contracts
             raise errors.server_error(str(error)) from error
         shown = (_block(item, full=payload.full_transactions) for item in simulated)
         return Raw(tracing.encoded(rpc, shown))

@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from typing_extensions import override
 
-from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.chain import EvmChain
 from cchain_app.foreign.files import ChainFileError, read_blocks
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import begin_import
 from cchain_app.services.importing import ImportResult, NotMerged, import_blocks, let_make_blocks
+from chainvm.errors import InvalidBlock
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise_or_explain
@@ -85,7 +85,7 @@ class Command(BaseCommand):
                 "Stopped: the same command continues with the missing blocks."
             ) from stop
         except InvalidBlock as refusal:
-            raise CommandError(f"Block {refusal.number} is refused: {refusal}") from refusal
+            raise CommandError(f"Block {refusal.height} is refused: {refusal}") from refusal
         finally:
             connections.close_all()
 

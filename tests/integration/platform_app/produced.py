@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from chainvm.errors import InvalidBlock
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import Block, build_standard
-from platform_app.blocks.errors import InvalidBlock
 from platform_app.config import DAY
 from platform_app.selectors import accepted
 from platform_app.services.vm import parse_block

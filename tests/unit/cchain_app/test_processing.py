@@ -19,8 +19,8 @@ from cchain_app.processing import BlockExecutor, ProcessingBlocks, VerifiedBlock
 from cchain_app.rules.ethereum import NO_EXTENSION, EthereumRules, NoExtension
 from cchain_app.rules.port import BlockExtension
 from cchain_app.txs.transaction import InvalidTransaction, Transaction, TransactionReason
+from chainvm.errors import NotProcessing
 from chainvm.port import BlockContext
-from chainvm.processing import NotProcessing
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 from primitives.ids import ID

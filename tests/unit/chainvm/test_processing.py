@@ -6,7 +6,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from chainvm.processing import DuplicateBlock, NotProcessing, ProcessingTree, UnknownParent
+from chainvm.errors import DuplicateBlock, NotProcessing, UnknownParent
+from chainvm.processing import ProcessingTree
 from primitives.ids import ID
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chainvm.processing import DuplicateBlock, UnknownParent
+from chainvm.errors import DuplicateBlock, UnknownParent
 from network_app.snowman.topological import Topological, VoteDecision
 from primitives.ids import ID
 from tests.conformance.network_app.snowman.vectors import an_id, parameters, snowman_cases

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from cchain_app import models, notifications
 from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import UnknownParent
 from cchain_app.chain import EvmChain
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.evm.trie import TrieError
@@ -23,9 +22,11 @@ from cchain_app.services import transactions as submitting
 from cchain_app.services import vm
 from cchain_app.store.chain import load_block
 from cchain_app.txs.transaction import SET_CODE, Transaction
+from chainvm.errors import UnknownParent
 from chainvm.port import HeadMoved
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
+from primitives.ids import ID
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
 from tests.builders.evm_chains import another_process, produce
@@ -363,7 +364,7 @@ def test_a_block_that_was_accepted_already_does_not_follow_the_head(
     with pytest.raises(UnknownParent) as caught:
         follow(*candidates)
 
-    assert (caught.value.number, caught.value.hash) == (1, candidates[0].hash)
+    assert (caught.value.height, caught.value.block_id) == (1, ID(candidates[0].hash))
     assert blocks.head(evm_chain()).number == 1
 
 

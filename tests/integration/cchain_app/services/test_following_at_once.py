@@ -10,9 +10,9 @@ from django.db import connections
 
 from cchain_app import models
 from cchain_app.apps import evm_chain, evm_runtime
-from cchain_app.blocks.errors import UnknownParent
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
+from chainvm.errors import UnknownParent
 from chainvm.port import HeadMoved
 from tests.builders.cchain import JUNK_KEYS
 from tests.builders.evm_chains import produce

@@ -12,16 +12,16 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import (
     BlockReason,
     BlockRefused,
-    InvalidBlock,
     TransactionRefused,
-    UnknownParent,
 )
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.selectors import blocks
 from cchain_app.txs import transaction as tx_errors
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import SET_CODE
+from chainvm.errors import InvalidBlock, UnknownParent
 from primitives.evm import Address, Hash
+from primitives.ids import ID
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, authorization
 from tests.builders.node_settings import updated
@@ -131,7 +131,7 @@ def test_a_header_with_one_other_field_is_refused(
     caught = refused(reason, other)
 
     assert str(caught).startswith(words)
-    assert (caught.number, caught.hash) == (other.header.number, other.hash)
+    assert (caught.height, caught.block_id) == (other.header.number, ID(other.hash))
 
 
 def test_one_bad_block_takes_the_good_ones_of_its_call_with_it(
@@ -141,14 +141,14 @@ def test_one_bad_block_takes_the_good_ones_of_its_call_with_it(
 
     caught = refused(BlockReason.WRONG_STATE_ROOT, candidates[1], bad)
 
-    assert (caught.number, caught.hash) == (3, bad.hash)
+    assert (caught.height, caught.block_id) == (3, ID(bad.hash))
 
 
 def test_blocks_of_a_call_follow_each_other(
     refused: Callable[..., InvalidBlock], candidates: Candidates
 ) -> None:
-    assert refused(UnknownParent, candidates[2]).number == 3
-    assert refused(UnknownParent, candidates[1], candidates[1]).number == 2
+    assert refused(UnknownParent, candidates[2]).height == 3
+    assert refused(UnknownParent, candidates[1], candidates[1]).height == 2
 
 
 def test_a_block_may_be_ten_seconds_ahead(

@@ -10,7 +10,7 @@ import pytest
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import Withdrawal, encode_block, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
-from cchain_app.blocks.errors import BlockReason, BlockRefused, InvalidBlock
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.foreign.files import ChainFileError, ChainFileReason
 from cchain_app.foreign.headers import ForeignBlockReason
 from cchain_app.foreign.replay import MAX_RLP_BLOCK_SIZE
@@ -18,6 +18,7 @@ from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import StoredGenesisReason, WrongChainInDatabase
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
+from chainvm.errors import InvalidBlock
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data
@@ -54,7 +55,7 @@ def refused(number: int, raw: bytes) -> Any:
     raws = [item.raw for item in history().chain.blocks[1:number]]
     with pytest.raises(InvalidBlock) as caught:
         bring(history().genesis, [*raws, raw])
-    assert caught.value.number == number
+    assert caught.value.height == number
     assert blocks.head(evm_chain()).number == number - 1
     assert exported(evm_chain()) == b"".join(raws)
     return caught.value

@@ -17,7 +17,7 @@ from django.db import OperationalError, connections
 
 from cchain_app import models
 from cchain_app.blocks.candidate import parse_block
-from cchain_app.blocks.errors import BlockReason, BlockRefused, InvalidBlock, UnknownParent
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.evm.trie import TrieError
@@ -29,8 +29,8 @@ from cchain_app.services.genesis import load_genesis
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.vm import EvmVM
 from chaindb.database import Database
+from chainvm.errors import InvalidBlock, NotProcessing, UnknownParent
 from chainvm.port import BlockContext, ChainVM, HeadMoved
-from chainvm.processing import NotProcessing
 from primitives.ids import ID
 from tests.builders.decided import accept_evm
 from tests.builders.evm_chains import another_process, produce
@@ -300,7 +300,7 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
 
     with raises(BlockReason.WRONG_GAS_USED, kind=BlockRefused) as refused:
         side.vm.verify_all([*good[:2], bad], [BlockContext(side.now + 5)] * 3)
-    assert (refused.value.number, refused.value.hash) == (3, bad.hash)
+    assert (refused.value.height, refused.value.block_id) == (3, ID(bad.hash))
     assert not any(is_processing(side.vm, value) for value in [*good, bad])
     with pytest.raises(UnknownParent) as orphaned:
         side.vm.verify_all([good[0], good[2]], [BlockContext(side.now + 5)] * 2)

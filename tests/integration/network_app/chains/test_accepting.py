@@ -12,7 +12,7 @@ from chaindb import clock
 from chainvm.port import HeadMoved
 from network_app.chains.chain import NetworkChain
 from network_app.models import OuterBlock
-from network_app.ports import AcceptResult, BlockRef, InvalidBlock
+from network_app.ports import AcceptResult, BlockRef, BlockRejection
 from network_app.proposervm.block import parse
 from platform_app.config import DAY
 from primitives.ids import NodeID
@@ -166,7 +166,7 @@ def test_a_block_of_this_nodes_own_overtakes(
     own = OuterBlock.objects.get(chain="C")
     monkeypatch.undo()
     assert chain.last_accepted() == BlockRef(1, own.block_id)
-    refused = refusal(InvalidBlock, chain, *past[1])
+    refused = refusal(BlockRejection, chain, *past[1])
     assert (refused.height, refused.reason) == (
         1, f"at its height the block {own.block_id} is accepted",
     )  # fmt: skip

@@ -8,7 +8,7 @@ from cchain_app.blocks.candidate import parse_block
 from chaindb import clock
 from chainvm.port import BlockContext
 from network_app.chains.chain import NetworkChain
-from network_app.ports import InvalidBlock, NotYet
+from network_app.ports import BlockRejection, NotYet
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.verification import MAX_SKEW
 from nodeproject.apps import this_node, use
@@ -122,7 +122,7 @@ def test_the_clock_follows_no_block_that_breaks_a_rule(
 ) -> None:
     bad = forged(follower, blocks_of(journey, follower)[1], **forgery)
 
-    refusal(InvalidBlock, follower, bad)
+    refusal(BlockRejection, follower, bad)
 
     assert (follower.last_accepted().height, clock.offset()) == (1, 0)
 
@@ -140,9 +140,9 @@ def test_the_clock_does_not_follow_a_block_that_is_refused(world: World, journey
         time=time_of(journey.c[2]) + JOURNEY,
     )
 
-    refusal(InvalidBlock, chain, journey.c[1], bad)
+    refusal(BlockRejection, chain, journey.c[1], bad)
     assert clock.now() == time_of(journey.c[1])
-    refusal(InvalidBlock, chain, bad)
+    refusal(BlockRejection, chain, bad)
     assert clock.now() == time_of(journey.c[1])
 
 

@@ -6,9 +6,9 @@ import pytest
 import rlp as library
 
 from cchain_app.blocks.evm_block import EvmBlock
-from chainvm.processing import UnknownParent
+from chainvm.errors import UnknownParent
 from network_app.chains.chain import NetworkChain
-from network_app.ports import InvalidBlock
+from network_app.ports import BlockRejection
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.sync.errors import AncestryReason, BadAncestors, BlockRefused
 from network_app.sync.fetching import read_ancestry
@@ -58,7 +58,7 @@ def test_what_is_badly_signed_is_not_read(
     spoilt = forged(
         begun, second, inner=bomb(second), by=STRANGER, certificate=MAKER.certificate_der
     )
-    refusal(InvalidBlock, begun, spoilt)
+    refusal(BlockRejection, begun, spoilt)
     refusal(UnknownParent, begun, past.c[2])
 
 
@@ -69,7 +69,7 @@ def test_a_block_without_its_signature_is_spoiled_and_one_of_another_layout_is_n
         block = parse(raw)
         assert isinstance(block, SignedBlock)
         cut = raw[: -4 - len(block.signature)]
-        with pytest.raises(InvalidBlock, match="the signature's field is cut off") as caught:
+        with pytest.raises(BlockRejection, match="the signature's field is cut off") as caught:
             begun.parse(cut)
         assert (caught.value.block_id, caught.value.spoiled) == (block.outer_id, True)
         _, fault = read_ancestry(begun, [cut], block.outer_id, 0, None)
@@ -94,7 +94,7 @@ def test_what_is_wrong_inside_is_refused_and_what_is_before_it_accepted(
     begun: NetworkChain[Any], past: Past
 ) -> None:
     bad = forged(begun, past.c[2], inner=bomb(past.c[2]))
-    why = refusal(InvalidBlock, begun, past.c[1], bad)
+    why = refusal(BlockRejection, begun, past.c[1], bad)
     assert (why.block_id, why.height) == (parse(bad).outer_id, 3)
     assert why.reason == "transaction 0 has 1 bytes, which none has"
     assert begun.last_accepted().height == 2

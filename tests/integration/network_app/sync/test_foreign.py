@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from network_app.config import NetworkConfig
-from network_app.ports import InvalidBlock
+from network_app.ports import BlockRejection
 from network_app.sync.errors import BlockRefused
 from network_app.wire.p2p_pb2 import Message, PushQuery
 from primitives.ids import ID, NodeID
@@ -237,7 +237,7 @@ async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
     async with running(*five, joining):
         await until(lambda: joining.follows("P") and joining.follows("C"))
         line = joining.engine.line("P")
-        known = InvalidBlock(id_of(joining.chain.raws[7]), None, "cannot be read")
+        known = BlockRejection(id_of(joining.chain.raws[7]), None, "cannot be read")
         assert not await line._witnesses.judge(BlockRefused(known))
         assert line.last_accepted.obstacle.words is None
 

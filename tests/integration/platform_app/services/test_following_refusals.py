@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from chainvm.errors import InvalidBlock, UnknownParent
 from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
 from platform_app.blocks.block import (
@@ -21,7 +22,7 @@ from platform_app.blocks.block import (
     build_proposal,
     build_standard,
 )
-from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason, UnknownParent
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.config import DAY
 from platform_app.executor.errors import TxStateReason, moment
 from platform_app.selectors import stakers
@@ -150,9 +151,8 @@ def test_an_option_that_is_none_of_the_two(pchain: PChain, rewarded: list[Block]
     assert late.reason is PlatformBlockReason.OPTION_TIME_DIFFERS
     assert str(late).startswith("option block proposed timestamp not matching parent block one ")
     assert type(foreign) is UnknownParent
-    assert (foreign.values["expected"], foreign.values["got"]) == (
-        proposal.block_id,
-        transfer.block_id,
+    assert str(foreign) == (
+        f"unexpected parent: expected {proposal.block_id} but got {transfer.block_id}"
     )
     assert high.reason is PlatformBlockReason.WRONG_HEIGHT
     assert old.reason is PlatformBlockReason.APRICOT_AFTER_FORK
@@ -220,7 +220,9 @@ def test_bytes_that_are_no_block(
     raw = standard(pchain, pchain.make()).raw
 
     with raises(
-        PlatformBlockReason.UNREADABLE_BLOCK, kind=InvalidBlock, match=r"^failed to parse block: "
+        PlatformBlockReason.UNREADABLE_BLOCK,
+        kind=InvalidPlatformBlock,
+        match=r"^failed to parse block: ",
     ) as refused:
         parse_block(change(raw))
 

@@ -6,8 +6,8 @@ import pytest
 from django.db import OperationalError, connections
 from django.test.utils import CaptureQueriesContext
 
+from chainvm.errors import InvalidBlock, NotProcessing, UnknownParent
 from chainvm.port import BlockContext, ChainVM, HeadMoved
-from chainvm.processing import NotProcessing
 from platform_app.blocks import builder as block_builder
 from platform_app.blocks.block import (
     AbortBlock,
@@ -17,7 +17,7 @@ from platform_app.blocks.block import (
     _build,
     build_standard,
 )
-from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.chain import NoPlatformGenesis
 from platform_app.executor import standard
 from platform_app.models import ValidatorUptime
@@ -27,7 +27,7 @@ from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import ID
 from tests.builders import platform
-from tests.builders.reasons import raises
+from tests.builders.reasons import raises, reason_of
 from tests.integration.platform_app.sides import ALIASES, Side, sides
 
 __all__ = ["sides"]
@@ -392,22 +392,23 @@ def test_each_refusal_has_its_class_and_leaves_nothing(sides: Sides) -> None:
     side = sides[0]
     tx, unfunded = side.transfer(), platform.signed(inputs=platform.spend_all(platform.utxo()))
     refusals = [
-        (child(side, tx, parent_id=ID(b"\1" * 32)), PlatformBlockReason.UNKNOWN_PARENT),
+        (child(side, tx, parent_id=ID(b"\1" * 32)), UnknownParent),
         (child(side, tx, height=2), PlatformBlockReason.WRONG_HEIGHT),
         (child(side), PlatformBlockReason.NO_STATE_CHANGES),
         (child(side, tx, time=side.now - 1), PlatformBlockReason.TIME_BEFORE_CHAIN),
         (child(side, tx, unfunded), PlatformBlockReason.REFUSED_TX),
     ]
     for block, refusal in refusals:
-        with raises(refusal, kind=InvalidBlock):
+        with pytest.raises(InvalidBlock) as caught:
             side.verify(block)
+        assert reason_of(caught.value) is refusal
         assert side.vm.get_block(block.block_id) is None
         for decide in (side.vm.reject, side.vm.set_preference):
             with pytest.raises(NotProcessing):
                 decide(block.block_id)
         with pytest.raises(NotProcessing):
             side.accept(block)
-    with raises(PlatformBlockReason.UNREADABLE_BLOCK, kind=InvalidBlock):
+    with raises(PlatformBlockReason.UNREADABLE_BLOCK, kind=InvalidPlatformBlock):
         side.vm.parse(child(side, tx).raw[:-1])
 
 
@@ -421,11 +422,12 @@ def test_of_a_line_all_is_processing_or_nothing(sides: Sides) -> None:
     bad = child(side, parent_id=second.block_id, height=3)
     side.verify(first)
     for last, refusal in (
-        (strange, PlatformBlockReason.UNKNOWN_PARENT),
+        (strange, UnknownParent),
         (bad, PlatformBlockReason.NO_STATE_CHANGES),
     ):
-        with raises(refusal, kind=InvalidBlock):
+        with pytest.raises(InvalidBlock) as caught:
             side.vm.verify_all([first, second, last], [BlockContext(side.now)] * 3)
+        assert reason_of(caught.value) is refusal
         assert side.vm.get_block(first.block_id) == first
         assert side.vm.get_block(second.block_id) is None
         assert side.waiting() == set()

@@ -21,8 +21,8 @@ from cchain_app.blocks.candidate import (
 )
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused
 from cchain_app.blocks.header import Header, encode_header
-from cchain_app.evm.engine import ExecutionInvalid
 from cchain_app.txs.transaction import Transaction, TransactionReason
+from chainvm.errors import InvalidBlock
 from primitives import rlp
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data
@@ -102,7 +102,7 @@ def test_any_block_reads_back_as_it_was_written(
 def test_bytes_that_are_no_block_are_refused(
     raw: bytes, reason: BlockReason | type, words: str
 ) -> None:
-    with pytest.raises(ExecutionInvalid) as caught:
+    with pytest.raises(InvalidBlock) as caught:
         parse_block(raw)
     assert reason_of(caught.value) is reason
     assert str(caught.value) == words
@@ -194,7 +194,7 @@ def test_a_block_is_not_larger_than_a_message_between_nodes() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_with_an_error_of_blocks(raw: bytes) -> None:
-    with pytest.raises(ExecutionInvalid):
+    with pytest.raises(InvalidBlock):
         parse_block(raw)
 
 
@@ -206,7 +206,7 @@ def test_a_changed_byte_gives_another_block_or_none(data: st.DataObject) -> None
     changed[place] ^= data.draw(st.integers(min_value=1, max_value=255))
     try:
         read = parse_block(bytes(changed))
-    except ExecutionInvalid:
+    except InvalidBlock:
         return
     assert encode_block(read.header, read.transactions) == bytes(changed)
     assert (read.hash, read.transactions) != (HEADER.hash, (signed().raw,)), encode_data(read.hash)

@@ -7,7 +7,7 @@ import pytest
 
 from cchain_app.blocks.accepted import AcceptedBlock, encode_block, make_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
-from cchain_app.blocks.errors import BlockReason, BlockRefused, UnknownParent
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.verification import (
     verify_body,
@@ -16,7 +16,8 @@ from cchain_app.blocks.verification import (
     verify_outcome,
     verify_place,
 )
-from cchain_app.evm.engine import BlockEnv, ExecutionInvalid
+from cchain_app.evm.engine import BlockEnv
+from chainvm.errors import InvalidBlock, UnknownParent
 from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.accepted import accepted, header
@@ -69,7 +70,7 @@ def test_a_block_that_follows_its_parent_is_in_its_place() -> None:
 def test_a_block_elsewhere_is_refused(
     changes: dict[str, Any], reason: BlockReason | type, words: str
 ) -> None:
-    with pytest.raises(ExecutionInvalid) as caught:
+    with pytest.raises(InvalidBlock) as caught:
         verify_place(replace(GOOD, **changes), PARENT, now=NOW)
     assert reason_of(caught.value) is reason
     assert str(caught.value) == words
@@ -107,7 +108,7 @@ def test_a_block_of_the_right_surroundings_is_let_pass() -> None:
 def test_a_field_that_is_known_before_execution_is_refused(
     changes: dict[str, Any], reason: BlockReason | type, words: str
 ) -> None:
-    with pytest.raises(ExecutionInvalid) as caught:
+    with pytest.raises(InvalidBlock) as caught:
         verify_environment(replace(GOOD, **changes), ENV)
     assert reason_of(caught.value) is reason
     assert str(caught.value) == words
@@ -186,7 +187,7 @@ def test_a_block_that_was_made_anew_is_the_same() -> None:
 def test_a_field_that_follows_from_execution_is_refused(
     changes: dict[str, Any], reason: BlockReason | type, words: str
 ) -> None:
-    with pytest.raises(ExecutionInvalid) as caught:
+    with pytest.raises(InvalidBlock) as caught:
         verify_outcome(candidate(**changes), made(GOOD))
     assert reason_of(caught.value) is reason
     assert str(caught.value).startswith(words)

@@ -7,7 +7,7 @@ import pytest
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
-from cchain_app.blocks.errors import BlockReason, BlockRefused, InvalidBlock, UnknownParent
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.receipt import encode_logs
 from cchain_app.config import parse_config
 from cchain_app.evm.engine import ExecutedBlock, StateChanges
@@ -15,6 +15,7 @@ from cchain_app.feemarket import INITIAL_BASE_FEE
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, NO_EXTENSION, EthereumFormat, EthereumRules
 from cchain_app.rules.port import BlockExtension, ChainRules
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
 from primitives import rlp
 from primitives.evm import Hash

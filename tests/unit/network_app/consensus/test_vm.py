@@ -13,7 +13,7 @@ from network_app.proposervm.errors import NotOurSlot
 from network_app.proposervm.ports import Proposal
 from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID
-from tests.builders.chain_vm import GENESIS, InvalidTextBlock, TextBlock, text_block
+from tests.builders.chain_vm import GENESIS, TextBlock, text_block
 from tests.builders.voting import CHAIN, NOW, OWN, SlotVM
 
 A = text_block(GENESIS, "a")
@@ -78,7 +78,6 @@ class Case:
             self.vm.run,
             lambda: NOW + 0.9,
             minimum_delay=1,
-            refusals=(InvalidTextBlock,),
             written=self.written.append,
         )
         self.threaded = ThreadedVM(chain, self.heard)

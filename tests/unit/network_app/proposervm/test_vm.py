@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from chainvm.errors import NotProcessing, UnknownParent
 from chainvm.port import BlockContext
-from chainvm.processing import NotProcessing, UnknownParent
 from network_app.proposervm.block import OuterBlock, OuterOptionBlock
 from network_app.proposervm.epochs import EPOCH_DURATION
 from network_app.proposervm.errors import (

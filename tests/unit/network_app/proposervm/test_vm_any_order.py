@@ -6,8 +6,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from chainvm.errors import UnknownParent
 from chainvm.port import BlockContext
-from chainvm.processing import UnknownParent
 from network_app.proposervm.vm import ProposerBlock
 from tests.builders.chain_vm import (
     GENESIS,

@@ -8,9 +8,9 @@ from django.core.exceptions import MultipleObjectsReturned, ObjectDoesNotExist
 
 import platform_app
 import primitives
+from chainvm.errors import InvalidBlock
 from jsonrpc.errors import JsonRpcError
 from platform_app.api import errors
-from platform_app.blocks.errors import InvalidBlock
 from platform_app.executor.errors import TxStateReason
 from platform_app.genesis.errors import GenesisError
 from platform_app.selectors.accepted import NoFirstValidator

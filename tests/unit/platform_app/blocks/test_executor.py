@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from chainvm.errors import InvalidBlock, UnknownParent
 from platform_app.blocks.block import (
     ApricotStandardBlock,
     Block,
@@ -11,7 +14,7 @@ from platform_app.blocks.block import (
     build_standard,
     genesis_block,
 )
-from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.blocks.executor import (
     ProposalOptions,
     execute_block,
@@ -39,7 +42,7 @@ from tests.builders.platform_state import (
     staking,
     state,
 )
-from tests.builders.reasons import raises
+from tests.builders.reasons import raises, reason_of
 
 NOW = platform.NOW
 PARENT = genesis_block(b"genesis")
@@ -63,9 +66,12 @@ def due() -> tuple[MemoryState, Tx]:
     return holder, build(RewardValidatorTx(tx.tx_id), ())
 
 
-def assert_refused(call: Callable[[], Any], reason: PlatformBlockReason, words: str) -> Any:
-    with raises(reason, kind=InvalidBlock) as refused:
+def assert_refused(
+    call: Callable[[], Any], reason: PlatformBlockReason | type[UnknownParent], words: str
+) -> Any:
+    with pytest.raises(InvalidBlock) as refused:
         call()
+    assert reason_of(refused.value) is reason
     assert str(refused.value) == words
     return refused.value
 
@@ -282,7 +288,9 @@ def test_locktimes_are_compared_with_the_blocks_time_on_whatever_clock() -> None
     tx = platform.signed(inputs=platform.spend_all(locked))
 
     assert execute_block(standard(tx, time=NOW + 1), state(locked), ENV).txs.changes()
-    with raises(PlatformBlockReason.REFUSED_TX, kind=InvalidBlock, match="output is time locked"):
+    with raises(
+        PlatformBlockReason.REFUSED_TX, kind=InvalidPlatformBlock, match="output is time locked"
+    ):
         execute_block(standard(tx, time=NOW), state(locked), env(now=NOW + 1))
 
 
@@ -300,7 +308,7 @@ def test_the_child_of_another_block_is_refused() -> None:
 
     assert_refused(
         lambda: verify_child(child(parent_id=other), PARENT),
-        PlatformBlockReason.UNKNOWN_PARENT,
+        UnknownParent,
         f"unexpected parent: expected {PARENT.block_id} but got {other}",
     )
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from chainvm.processing import NotProcessing
-from platform_app.blocks import errors
+from chainvm.errors import InvalidBlock, NotProcessing, UnknownParent
 from platform_app.blocks.block import (
     Block,
     CommitBlock,
@@ -19,7 +18,7 @@ from platform_app.blocks.block import (
     genesis_block,
     parse_block,
 )
-from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.blocks.executor import ProposalOptions, execute_block
 from platform_app.blocks.processing import AcceptanceResult, ProcessingBlocks
 from platform_app.config import UNIT, Env
@@ -30,7 +29,7 @@ from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.platform_random import History, funded
 from tests.builders.platform_state import ENV, MemoryState, changes_of, env, joined, staking, state
-from tests.builders.reasons import raises
+from tests.builders.reasons import raises, reason_of
 from utxo.components import UTXO
 
 GENESIS = genesis_block(b"genesis")
@@ -73,7 +72,7 @@ def test_a_block_is_verified_on_an_undecided_parent() -> None:
 
 def test_what_an_undecided_ancestor_spends_is_spent() -> None:
     parent = _on(GENESIS, _spend(FIRST))
-    with raises(PlatformBlockReason.REFUSED_TX, kind=InvalidBlock):
+    with raises(PlatformBlockReason.REFUSED_TX, kind=InvalidPlatformBlock):
         _processing(parent, _on(parent, _spend(FIRST)))
 
 
@@ -93,14 +92,14 @@ def test_verifying_again_changes_nothing() -> None:
 
 
 def test_a_block_on_an_unknown_parent_is_refused() -> None:
-    with pytest.raises(errors.UnknownParent):
+    with pytest.raises(UnknownParent):
         _processing(_on(_on(GENESIS, _spend(FIRST)), _spend(SECOND)))
 
 
 def test_a_refused_block_is_not_processing() -> None:
     block = _on(GENESIS)
     made = ProcessingBlocks(GENESIS, state())
-    with raises(PlatformBlockReason.NO_STATE_CHANGES, kind=InvalidBlock):
+    with raises(PlatformBlockReason.NO_STATE_CHANGES, kind=InvalidPlatformBlock):
         made.verify(block, ENV)
     assert block.block_id not in made
     with pytest.raises(NotProcessing):
@@ -193,9 +192,9 @@ def test_the_state_before_an_accepted_proposal_is_there_until_its_option_is() ->
 def test_nothing_but_options_follows_a_proposal() -> None:
     made, proposal = _proposed()
     made.prefer(proposal.block_id)
-    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidBlock):
+    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidPlatformBlock):
         made.build((), ENV)
-    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidBlock):
+    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidPlatformBlock):
         made.verify(_on(proposal, _spend(FIRST), time=proposal.time), ENV)
 
 
@@ -204,7 +203,7 @@ def test_an_option_follows_nothing_but_a_proposal() -> None:
     made = _processing(parent)
     _, proposal = _proposed()
     commit, _ = build_options(replace(proposal, raw=parent.raw))  # falsely with the parent's ID
-    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidBlock):
+    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidPlatformBlock):
         made.verify(commit, ENV)
 
 
@@ -373,11 +372,12 @@ def test_of_a_line_that_breaks_a_rule_nothing_new_is_processing() -> None:
     made = _processing(parent)
     for line, refusal in (
         ([parent, again], PlatformBlockReason.REFUSED_TX),
-        ([parent, child, _on(parent, _spend(SECOND))], PlatformBlockReason.UNKNOWN_PARENT),
+        ([parent, child, _on(parent, _spend(SECOND))], UnknownParent),
         ([parent, child, _on(child)], PlatformBlockReason.NO_STATE_CHANGES),
     ):
-        with raises(refusal, kind=InvalidBlock):
+        with pytest.raises(InvalidBlock) as caught:
             made.verify_line(line, [ENV] * len(line))
+        assert reason_of(caught.value) is refusal
         assert len(made) == 1
     made.verify_line([parent, child], [ENV] * 2)
     assert len(made) == 2
