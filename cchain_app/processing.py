@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, unknown_parent
@@ -30,7 +32,7 @@ from cchain_app.rules.port import ChainRules
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import NotProcessing
 from chainvm.port import BlockContext
-from chainvm.processing import ProcessingTree
+from chainvm.processing import AcceptDecision, ProcessingTree
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.ids import ID
@@ -45,6 +47,16 @@ class VerifiedBlock(NamedTuple):
     leaves: tuple[bytes, ...] = ()
     """For a fork: the accounts, and slots behind their address, that its state root includes from here on."""
 
+    @property
+    def block_id(self) -> ID:
+        """The block's hash."""
+        return ID(self.block.hash)
+
+    @property
+    def parent_id(self) -> ID:
+        """Its parent's hash."""
+        return ID(self.block.header.parent_hash)
+
 
 class AssembledBlock(NamedTuple):
     """The result of building a block from a list of transactions."""
@@ -52,15 +64,6 @@ class AssembledBlock(NamedTuple):
     made: VerifiedBlock | None
     """None if no transaction could be included and an empty block was not allowed."""
     skipped: tuple[SkippedTransaction, ...]
-
-
-class AcceptDecision(NamedTuple):
-    """The blocks that an acceptance decided."""
-
-    accepted: tuple[VerifiedBlock, ...]
-    """Blocks to write, in order."""
-    rejected: tuple[AcceptedBlock, ...]
-    """Rejected blocks, each parent before its children."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +100,14 @@ class BlockExecutor:
             raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
 
 
-@dataclass(slots=True)
-class _ProcessingEntry:
-    made: VerifiedBlock
-    state: PendingState
-    nodes: OverlayReader
+class StateAfter(NamedTuple):
+    """The state after a block, and its trie's nodes."""
+
+    state: StateReader
+    nodes: NodeReader
 
 
-class ProcessingBlocks:
+class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
     """Verifies blocks and builds on any block that is not rejected. Use it from one thread at a time.
 
     Args:
@@ -123,40 +126,14 @@ class ProcessingBlocks:
         state: StateReader,
         nodes: NodeReader,
     ) -> None:
+        super().__init__(ID(head.hash), StateAfter(state, nodes))
         self._executor = executor
         self._rules = executor.rules
         self._tries = tries
-        self._tree: ProcessingTree[_ProcessingEntry] = ProcessingTree(ID(head.hash))
-        self._head = head
-        self._state = state
-        self._nodes = nodes
-        self._superseded: list[object] = []
-        """States and node readers of accepted blocks, and the stored ones before them, which `rebase` replaces."""
-
-    def __len__(self) -> int:
-        return len(self._tree)
-
-    def __contains__(self, block_id: ID) -> bool:
-        return block_id in self._tree
-
-    @property
-    def head(self) -> AcceptedBlock:
+        self.head = head
         """The last accepted block."""
-        return self._head
-
-    @property
-    def preference(self) -> ID:
-        """The block that `build` builds on."""
-        return self._tree.preference
-
-    def is_parent(self, block_id: ID) -> bool:
-        """Return whether a block can be a parent: it is processing, or is the head."""
-        return block_id in self._tree or block_id == self._tree.last_accepted
-
-    def get(self, block_id: ID) -> VerifiedBlock | None:
-        """Return a processing block with its changes; None for any other block."""
-        entry = self._tree.get(block_id)
-        return None if entry is None else entry.made
+        self._superseded: list[StateAfter] = []
+        """The accepted states, and the stored one before them, which `rebase` replaces."""
 
     def executed(self, block_id: ID) -> tuple[VerifiedBlock, PendingState]:
         """Return a processing block with its changes, and the state after it.
@@ -164,18 +141,12 @@ class ProcessingBlocks:
         Raises:
             NotProcessing: It is not processing.
         """
-        entry = self._tree.get(block_id)
-        if entry is None:
+        made = self.get(block_id)
+        if made is None:
             raise NotProcessing(block_id)
-        return entry.made, entry.state
-
-    def line(self, block_id: ID) -> list[AcceptedBlock]:
-        """Return the undecided blocks from the head's child up to and including this block.
-
-        Raises:
-            NotProcessing: It is neither processing nor the head.
-        """
-        return [entry.made.block for entry in self._tree.line(block_id)]
+        state = self.state_after(block_id)
+        assert isinstance(state, PendingState)
+        return made, state
 
     def state_after(self, block_id: ID) -> StateReader:
         """Return the state after a processing block or the head.
@@ -183,12 +154,7 @@ class ProcessingBlocks:
         Raises:
             NotProcessing: It is neither.
         """
-        if block_id == self._tree.last_accepted:
-            return self._state
-        entry = self._tree.get(block_id)
-        if entry is None:
-            raise NotProcessing(block_id)
-        return entry.state
+        return self.effect(block_id).state
 
     def verify(
         self,
@@ -212,13 +178,13 @@ class ProcessingBlocks:
             TrieError: The nodes that are read are not those of the parent's state.
         """
         block_id = ID(candidate.hash)
-        if block_id in self._tree:
+        if block_id in self:
             return
         header = candidate.header
         parent_id = ID(header.parent_hash)
         parent = self._block(parent_id)
         if parent is None:
-            raise unknown_parent(header, self._head.hash)
+            raise unknown_parent(header, self.head.hash)
         env = self._rules.verify_header(candidate, parent, context)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
@@ -259,7 +225,7 @@ class ProcessingBlocks:
         Raises:
             TrieError: The nodes that are read are not those of the parent's state.
         """
-        parent_id = self._tree.preference
+        parent_id = self.preference
         parent = self._block(parent_id)
         assert parent is not None
         env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
@@ -276,71 +242,52 @@ class ProcessingBlocks:
             parent, env, included, executed, extra_data=extra_data, payload=None, by_hand=by_hand
         )
         # Building is deterministic, so an undecided block that was built before is built a second time.
-        if ID(made.block.hash) not in self._tree:
+        if made.block_id not in self:
             self._add(parent_id, made)
         return AssembledBlock(made, executed.skipped)
 
-    def prefer(self, block_id: ID) -> None:
-        """Build on this block from now on.
-
-        Raises:
-            NotProcessing: It is neither processing nor the head.
-        """
-        self._tree.prefer(block_id)
-
-    def accept(self, block_ids: Sequence[ID]) -> AcceptDecision:
-        """Accept processing blocks, each a child of the one before it, and reject their rivals.
+    @override
+    def accept(self, block_ids: Sequence[ID]) -> AcceptDecision[VerifiedBlock, StateAfter]:
+        """Accept processing blocks as `ProcessingTree.accept` does.
 
         After they are written, `rebase` moves the other blocks onto the new state. Until then reads go through
         the accepted blocks, with the same result.
-
-        Raises:
-            NotProcessing: One is not processing or follows another block; those before it are accepted.
         """
-        accepted: list[VerifiedBlock] = []
-        rejected: list[AcceptedBlock] = []
-        for block_id in block_ids:
-            entry = self._tree.get(block_id)
-            if entry is None:
-                raise NotProcessing(block_id)
-            rejected += [rival.made.block for rival in self._tree.accept(block_id)]
-            accepted.append(entry.made)
-            self._head = entry.made.block
-            self._superseded += [self._state, self._nodes]
-            self._state, self._nodes = entry.state, entry.nodes
-        return AcceptDecision(tuple(accepted), tuple(rejected))
-
-    def reject(self, block_id: ID) -> tuple[AcceptedBlock, ...]:
-        """Remove a block and all its descendants; return them, each parent before its children.
-
-        Raises:
-            NotProcessing: It is not processing.
-        """
-        return tuple(entry.made.block for entry in self._tree.reject(block_id))
+        before = self.last_effect
+        decision = super().accept(block_ids)
+        self._superseded += [before, *(verified.effect for verified in decision.accepted)]
+        if decision.accepted:
+            self.head = decision.accepted[-1].block.block
+        return decision
 
     def rebase(self, state: StateReader, nodes: NodeReader) -> None:
-        """Move the processing blocks onto the accepted state as it is stored now."""
-        self._tries.accepted(self._executor.root_after(self._head))
-        superseded = {id(value) for value in [*self._superseded, self._state, self._nodes]}
-        for entry in self._tree.entries():
-            if id(entry.state.below) in superseded:
-                entry.state.below = state
-            if id(entry.nodes.below) in superseded:
-                entry.nodes.below = nodes
-        self._state, self._nodes = state, nodes
+        """Move the processing blocks onto the accepted state as it is stored now.
+
+        Overlays are flattened, so any of the processing blocks may lie directly on the accepted state.
+        """
+        self._tries.accepted(self._executor.root_after(self.head))
+        replaced = [*self._superseded, self.last_effect]
+        states = {id(effect.state) for effect in replaced}
+        readers = {id(effect.nodes) for effect in replaced}
+        for after in self.effects():
+            if isinstance(after.state, PendingState) and id(after.state.below) in states:
+                after.state.below = state
+            if isinstance(after.nodes, OverlayReader) and id(after.nodes.below) in readers:
+                after.nodes.below = nodes
+        self.last_effect = StateAfter(state, nodes)
         self._superseded.clear()
 
     def begin_at(self, head: AcceptedBlock, state: StateReader, nodes: NodeReader) -> None:
         """Forget everything and start from this head, after a restart or a failed commit."""
-        self._tree.begin_at(ID(head.hash))
-        self._head, self._state, self._nodes = head, state, nodes
+        self.reset(ID(head.hash), StateAfter(state, nodes))
+        self.head = head
         self._superseded.clear()
 
     def _block(self, block_id: ID) -> AcceptedBlock | None:
-        if block_id == self._tree.last_accepted:
-            return self._head
-        entry = self._tree.get(block_id)
-        return None if entry is None else entry.made.block
+        if block_id == self.last_accepted:
+            return self.head
+        made = self.get(block_id)
+        return None if made is None else made.block
 
     def _finish(
         self,
@@ -357,13 +304,13 @@ class ProcessingBlocks:
         parent_id = ID(parent.hash)
         changes = executed.changes if by_hand is None else merged(by_hand, executed.changes)
         # Each undecided ancestor has a height of its own, so the heights give their number.
-        alone = len(self._tree) == parent.number - self._head.number
+        alone = len(self) == parent.number - self.head.number
         leaves: tuple[bytes, ...] = ()
         if self._executor.pin is not None:
             changes = with_owners(changes, self.state_after(parent_id).account)
             leaves = leaves_of(changes)
         update = self._tries.update(
-            self._executor.root_after(parent), changes, self._nodes_after(parent_id), alone=alone
+            self._executor.root_after(parent), changes, self.effect(parent_id).nodes, alone=alone
         )
         block = self._rules.assemble(
             env,
@@ -377,13 +324,7 @@ class ProcessingBlocks:
         )
         return VerifiedBlock(block, executed, update, leaves)
 
-    def _nodes_after(self, block_id: ID) -> NodeReader:
-        entry = self._tree.get(block_id)
-        return self._nodes if entry is None else entry.nodes
-
     def _add(self, parent_id: ID, made: VerifiedBlock) -> None:
-        changes = made.executed.changes
-        block = made.block
-        state = state_after(self.state_after(parent_id), block.number, block.hash, changes)
-        nodes = overlay(self._nodes_after(parent_id), made.trie)
-        self._tree.add(ID(block.hash), parent_id, _ProcessingEntry(made, state, nodes))
+        block, parent = made.block, self.effect(parent_id)
+        state = state_after(parent.state, block.number, block.hash, made.executed.changes)
+        self.add(made, StateAfter(state, overlay(parent.nodes, made.trie)))

@@ -11,7 +11,7 @@ from cchain_app.evm.trie import Tries
 from cchain_app.forking.errors import ForkReason, ForkRefused
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.forking.replay import BlockPart
-from cchain_app.processing import ProcessingBlocks
+from cchain_app.processing import EvmProcessingBlocks
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services.acceptance import BlockCheats, accept, tell
@@ -47,7 +47,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     changes = rows.changes_before(chain.db, head.number + 1)
     # Not the chain's other trie, which caches the nodes of the head.
     trie = select_trie(chain.settings.engine, cached=False)
-    tree = ProcessingBlocks(
+    tree = EvmProcessingBlocks(
         chain.executor(fork.hash),
         Tries(trie, trie),
         head,
@@ -71,7 +71,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     assert built.made is not None
     block = built.made.block
     by_hand = BlockCheats(changes, uses_next=True, timestamp=block.header.timestamp)
-    accepted = tree.accept([ID(block.hash)]).accepted
+    accepted = tree.accept([built.made.block_id]).blocks
     accept(chain, accepted, head, unusable=(), written=_nothing, by_hand=by_hand)
     tell(chain, accepted)
     return block

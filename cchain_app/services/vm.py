@@ -25,7 +25,7 @@ from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError, Tries
 from cchain_app.pool.entry import Newcomer
-from cchain_app.processing import ProcessingBlocks, VerifiedBlock
+from cchain_app.processing import EvmProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services.acceptance import NOTHING, BlockCheats, accept, head_moved, tell
@@ -55,7 +55,7 @@ class EvmVM:
     def __init__(self, chain: EvmChain, *, previews: bool = False) -> None:
         self._chain = chain
         self._previews = previews
-        self._known: ProcessingBlocks | None = None
+        self._known: EvmProcessingBlocks | None = None
         self._config: ChainConfig | None = None
         """The configuration with which the tree executes blocks; anvil_setChainId changes it while no block is processing."""
         self._makes_blocks: bool | None = None
@@ -129,7 +129,7 @@ class EvmVM:
         if not self._makes_blocks:
             return None
         tree = self._blocks()
-        line = tree.line(tree.preference)
+        line = [made.block for made in tree.line(tree.preference)]
         parent = line[-1] if line else tree.head
         by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         chosen = self._chosen(parent, line)
@@ -147,7 +147,7 @@ class EvmVM:
             )
         if self._offer is not None and built.skipped:
             if built.made is not None:
-                tree.reject(ID(built.made.block.hash))
+                tree.reject(built.made.block_id)
             return None
         refused = () if line or self._previews else invalid(chosen, built.skipped)
         if built.made is None:
@@ -202,15 +202,10 @@ class EvmVM:
         read = read_transactions(self._chain, candidates)
         named = [other for body in read if not isinstance(body, Exception) for other in body]
         self._prefetch([who for item in named for who in (item.sender, item.to)], tree.head)
-        try:
+        with tree.all_or_none():
             for (_, context), candidate, body in zip(new, candidates, read, strict=True):
                 with self._executing(tree.head), _refusing(candidate):
                     tree.verify(candidate, body, context)
-        except BaseException:
-            first, _ = new[0]
-            if first.block_id in tree:
-                tree.reject(first.block_id)
-            raise
 
     def options(self, block: EvmBlock) -> None:
         """Return None: no block of this chain is a proposal."""
@@ -241,7 +236,7 @@ class EvmVM:
             decision = tree.accept(block_ids)
             accept(
                 self._chain,
-                decision.accepted,
+                decision.blocks,
                 head,
                 unusable=unusable,
                 written=written,
@@ -256,7 +251,7 @@ class EvmVM:
         for block_id in block_ids:
             self._built.pop(block_id, None)
         arrived = () if self._offer is None else self._offer.transactions
-        tell(self._chain, decision.accepted, [item.hash for item in arrived])
+        tell(self._chain, decision.blocks, [item.hash for item in arrived])
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
@@ -273,11 +268,11 @@ class EvmVM:
         self._built.clear()
         self._by_hand_of.clear()
 
-    def _blocks(self) -> ProcessingBlocks:
+    def _blocks(self) -> EvmProcessingBlocks:
         """Return the tree, even if the head in the database has moved."""
         return self._caught_up() if self._known is None else self._known
 
-    def _caught_up(self) -> ProcessingBlocks:
+    def _caught_up(self) -> EvmProcessingBlocks:
         """Return the tree on the head in the database, which another process may have moved."""
         chain = self._chain
         head = blocks.catch_up(chain)
@@ -286,14 +281,14 @@ class EvmVM:
             pin = None if chain.fork is None else chain.fork.hash
             uncached = select_trie(chain.settings.engine, cached=False)
             tries = Tries(uncached if self._previews else chain.trie, uncached)
-            self._known = ProcessingBlocks(chain.executor(pin), tries, head, *self._ground(head))
+            self._known = EvmProcessingBlocks(chain.executor(pin), tries, head, *self._ground(head))
             self._built.clear()
         elif self._known.head.hash != head.hash:
             self._known.begin_at(head, *self._ground(head))
             self._built.clear()
         return self._known
 
-    def _with_parent(self, block: EvmBlock) -> ProcessingBlocks:
+    def _with_parent(self, block: EvmBlock) -> EvmProcessingBlocks:
         """Return a tree that contains a block's parent.
 
         Raises:
@@ -331,7 +326,7 @@ class EvmVM:
         included = {transaction.hash for block in line for transaction in block.transactions}
         return choose(self._chain, parent, included)
 
-    def _by_hand(self, tree: ProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
+    def _by_hand(self, tree: EvmProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
         """Return the manual changes and overrides for a block: all for the head's child, only lasting ones for later blocks."""
         found = development.conditions(self._chain)
         on_head = parent.hash == tree.head.hash
@@ -360,15 +355,15 @@ class EvmVM:
         wanted.add(self._chain.config.coinbase)
         state.prefetch_accounts(self._chain, list(wanted), head.number)
 
-    def _give_back(self, rejected: Sequence[AcceptedBlock]) -> None:
+    def _give_back(self, rejected: Sequence[VerifiedBlock]) -> None:
         """Submit the transactions of rejected blocks to the pool; those of own blocks are still in it.
 
         The decision is final even if this fails: clients send transactions that were not mined again.
         """
         raws: list[bytes] = []
-        for block in rejected:
-            if self._built.pop(ID(block.hash), None) is None:
-                raws += [transaction.raw for transaction in block.transactions]
+        for made in rejected:
+            if self._built.pop(made.block_id, None) is None:
+                raws += [transaction.raw for transaction in made.block.transactions]
         if not raws:
             return
         try:

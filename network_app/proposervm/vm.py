@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from chainvm.errors import NotProcessing, UnknownParent
+from chainvm.errors import UnknownParent
 from chainvm.port import Block, BlockContext, ChainVM, Written
 from chainvm.processing import ProcessingTree
 from network_app.proposervm import windower
@@ -66,12 +66,6 @@ class ProposerBlock(Generic[B]):
         return self.outer.proposer if isinstance(self.outer, SignedBlock) else None
 
 
-@dataclass(slots=True)
-class _OuterEntry(Generic[B]):
-    block: ProposerBlock[B]
-    facts: ParentContext
-
-
 class ProposerVM(Generic[B]):
     """Wraps one chain's VM; implements `chainvm.port.ChainVM`. Its methods block: call them in threads.
 
@@ -101,12 +95,14 @@ class ProposerVM(Generic[B]):
         self._signature = signature
         self.chain_id = signature.chain_id
         self._upgrades = upgrades
-        self._stored = self._last = accepted.last()
+        self._stored = accepted.last()
         self._last_block: ProposerBlock[B] | None = None
         """Cache of the last accepted block, which is read before each block is built."""
         self._reached = 0
         """A P-Chain height known to be accepted."""
-        self._tree: ProcessingTree[_OuterEntry[B]] = ProcessingTree(self._last.outer_id)
+        self._tree: ProcessingTree[ProposerBlock[B], ParentContext] = ProcessingTree(
+            self._stored.outer_id, self._stored
+        )
         self._unwritten: dict[ID, ProposerBlock[B]] = {}
         """Accepted blocks whose rows are not written yet, by inner ID: proposals without option."""
 
@@ -119,7 +115,7 @@ class ProposerVM(Generic[B]):
     @property
     def last(self) -> ParentContext:
         """The facts about the last accepted block, as of the last call of `last_accepted`."""
-        return self._last
+        return self._tree.last_effect
 
     @property
     def preference(self) -> ID:
@@ -139,18 +135,18 @@ class ProposerVM(Generic[B]):
             self._reached = 0
             self.begin_at(self._accepted.last())
         inner_id = self._inner.last_accepted()
-        while inner_id != self._last.inner_id:
+        while inner_id != self.last.inner_id:
             self.begin_at(self._accepted.last())
             before, inner_id = inner_id, self._inner.last_accepted()
-            if inner_id == before != self._last.inner_id:
+            if inner_id == before != self.last.inner_id:
                 raise NotWrapped(inner_id)
         return self._tree.last_accepted
 
     def get_block(self, block_id: ID) -> ProposerBlock[B] | None:
         """Return a processing or accepted block; None if the block is unknown."""
-        entry = self._tree.get(block_id)
-        if entry is not None:
-            return entry.block
+        block = self._tree.get(block_id)
+        if block is not None:
+            return block
         for waiting in self._unwritten.values():
             if waiting.block_id == block_id:
                 return waiting
@@ -205,8 +201,7 @@ class ProposerVM(Generic[B]):
         )
         block = ProposerBlock(outer, inner)
         if block.block_id not in self._tree:
-            facts = follow(parent, outer, self._inner_facts(inner))
-            self._tree.add(block.block_id, block.parent_id, _OuterEntry(block, facts))
+            self._tree.add(block, follow(parent, outer, self._inner_facts(inner)))
         return block
 
     def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
@@ -266,7 +261,7 @@ class ProposerVM(Generic[B]):
         )
         for block, one in zip(line, facts, strict=True):
             if block.block_id not in self._tree:
-                self._tree.add(block.block_id, block.parent_id, _OuterEntry(block, one))
+                self._tree.add(block, one)
 
     def verify_outer(
         self,
@@ -316,10 +311,9 @@ class ProposerVM(Generic[B]):
 
     def proposal(self, block: ProposerBlock[B]) -> Proposal:
         """Return the proposer and slot of a processing block; all fields are empty for options."""
-        parent = self._facts_of(block.parent_id)
-        if parent is None or not isinstance(block.outer, SignedBlock):
+        if not self._tree.is_parent(block.parent_id) or not isinstance(block.outer, SignedBlock):
             return Proposal()
-        time = block.outer.time
+        parent, time = self._tree.effect(block.parent_id), block.outer.time
         return Proposal(block.proposer, windower.slot_of(time, parent.time), time)
 
     def set_preference(self, block_id: ID) -> None:
@@ -328,10 +322,7 @@ class ProposerVM(Generic[B]):
         Raises:
             NotProcessing: It is neither of the two.
         """
-        facts = self._facts_of(block_id)
-        if facts is None:
-            raise NotProcessing(block_id)
-        self._inner.set_preference(facts.inner_id)
+        self._inner.set_preference(self._tree.effect(block_id).inner_id)
         self._tree.prefer(block_id)
 
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
@@ -343,29 +334,25 @@ class ProposerVM(Generic[B]):
         Raises:
             NotProcessing: A block is not processing, or does not follow the one before it.
         """
-        accepted = self._tree.line(block_ids[-1])
-        if [item.block.block_id for item in accepted] != list(block_ids):
-            raise NotProcessing(block_ids[0], f"does not follow {self._tree.last_accepted}")
+        accepted = self._tree.consecutive(block_ids)
         preferred = self._tree.preference
-        self._unwritten |= {entry.facts.inner_id: entry.block for entry in accepted}
+        self._unwritten |= {facts.inner_id: block for block, facts in accepted}
         stored: list[ID] = []
         try:
             self._inner.accept(
-                [other.facts.inner_id for other in accepted],
-                written=self._write(accepted, stored, written),
+                [facts.inner_id for _, facts in accepted],
+                written=self._write([facts for _, facts in accepted], stored, written),
             )
         except BaseException:
             # The storage may not be readable just now; `last_accepted` checks whether the head moved.
             self.begin_at(self._stored)
             raise
-        for block_id in block_ids:
-            self._tree.accept(block_id)
+        self._tree.accept(block_ids)
         for inner_id in stored:
             del self._unwritten[inner_id]
-        self._last, self._last_block = accepted[-1].facts, accepted[-1].block
+        self._last_block = accepted[-1].block
         self._stored = next(
-            (element.facts for element in reversed(accepted) if element.facts.inner_id in stored),
-            self._stored,
+            (facts for _, facts in reversed(accepted) if facts.inner_id in stored), self._stored
         )
         if preferred not in (self._tree.preference, *block_ids):
             # The inner VM may prefer a block whose outer block has just left the tree.
@@ -384,10 +371,10 @@ class ProposerVM(Generic[B]):
 
     def begin_at(self, last: ParentContext) -> None:
         """Drop everything and reset to a stored block, after a restart or a failed commit."""
-        self._stored = self._last = last
+        self._stored = last
         self._last_block = None
         self._unwritten.clear()
-        self._tree.begin_at(last.outer_id)
+        self._tree.reset(last.outer_id, last)
 
     def _verify_line(
         self, line: Sequence[ProposerBlock[B]], contexts: Sequence[BlockContext]
@@ -395,13 +382,10 @@ class ProposerVM(Generic[B]):
         """Verify the outer rules of consecutive blocks; blocks that are already processing are skipped."""
         found: list[ParentContext] = []
         for block, context in zip(line, contexts, strict=True):
-            known = self._tree.get(block.block_id)
-            if known is not None:
-                found.append(known.facts)
+            if block.block_id in self._tree:
+                found.append(self._tree.effect(block.block_id))
                 continue
-            parent = found[-1] if found else self._facts_of(block.parent_id)
-            if parent is None:
-                raise UnknownParent(block.block_id, block.parent_id)
+            parent = found[-1] if found else self._facts_before(block)
             found.append(self.verify_outer(block, parent, now=context.now, bootstrapping=False))
         return found
 
@@ -416,26 +400,21 @@ class ProposerVM(Generic[B]):
         Raises:
             UnknownParent: The first block's parent is neither processing nor the last accepted block.
         """
-        parent = self._facts_of(line[0].parent_id)
-        if parent is None:
-            raise UnknownParent(line[0].block_id, line[0].parent_id)
-        parents = [parent, *facts[:-1]]
+        parents = [self._facts_before(line[0]), *facts[:-1]]
         return [
             BlockContext(context.now, inner_height_of(block.outer, before, self._upgrades))
             for block, before, context in zip(line, parents, contexts, strict=True)
         ]
 
     def _write(
-        self, accepted: Sequence[_OuterEntry[B]], stored: list[ID], written: Written
+        self, accepted: Sequence[ParentContext], stored: list[ID], written: Written
     ) -> Callable[[ID], None]:
         """Return the callback that the inner VM calls for each block that it writes.
 
         All outer blocks are written together with the last inner block. A proposal that comes last is
         written with its option, now or later.
         """
-        last = next(
-            (item.facts.inner_id for item in reversed(accepted) if not item.facts.options), None
-        )
+        last = next((facts.inner_id for facts in reversed(accepted) if not facts.options), None)
         waiting: list[tuple[OuterBlock, int]] = []
 
         def write(inner_id: ID) -> None:
@@ -467,15 +446,17 @@ class ProposerVM(Generic[B]):
         return self._reached
 
     def _preferred(self) -> ParentContext:
-        facts = self._facts_of(self._tree.preference)
-        assert facts is not None
-        return facts
+        return self._tree.effect(self._tree.preference)
 
-    def _facts_of(self, block_id: ID) -> ParentContext | None:
-        if block_id == self._tree.last_accepted:
-            return self._last
-        entry = self._tree.get(block_id)
-        return None if entry is None else entry.facts
+    def _facts_before(self, block: ProposerBlock[B]) -> ParentContext:
+        """Return the facts about a block's parent.
+
+        Raises:
+            UnknownParent: The parent is neither processing nor the last accepted block.
+        """
+        if not self._tree.is_parent(block.parent_id):
+            raise UnknownParent(block.block_id, block.parent_id)
+        return self._tree.effect(block.parent_id)
 
     def _inner_facts(self, inner: B) -> InnerContext:
         options = tuple(option.block_id for option in self._inner.options(inner) or ())

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chainvm.errors import NotProcessing
-from chainvm.processing import ProcessingTree
+from typing_extensions import override
+
+from chainvm.processing import AcceptDecision, ProcessingTree
 from platform_app.blocks.block import Block, CommitBlock, OptionBlock, ProposalBlock, build_options
 from platform_app.blocks.builder import BuiltBlock, build
 from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason, unexpected_parent
@@ -31,26 +32,22 @@ class WriteStep(NamedTuple):
     diff: Diff
 
 
-class AcceptanceResult(NamedTuple):
+Outcome = ChainState | ProposalOptions
+"""The state after a block: of a proposal both outcomes; an option has the outcome that it chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceResult(AcceptDecision[Block, Outcome]):
     """The blocks that an acceptance accepted and rejected."""
 
     steps: tuple[WriteStep, ...]
     """The accepted blocks, to be written in this order."""
-    rejected: tuple[Block, ...]
-    """The rejected blocks, each parent before its children."""
 
 
-@dataclass(slots=True)
-class ProcessingBlock:
-    """A verified block and the state after it."""
-
-    block: Block
-    outcome: Diff | ProposalOptions
-    """Both outcomes of a proposal; an option has the outcome that it chooses."""
-
-
-class ProcessingBlocks:
+class PlatformProcessingBlocks(ProcessingTree[Block, Outcome]):
     """Verifies and builds on any block that is not rejected. Not thread-safe.
+
+    An accepted proposal counts as last accepted block, although its rows are written with its option.
 
     Args:
         last_accepted: The last accepted block, or its stored ID and height.
@@ -58,32 +55,19 @@ class ProcessingBlocks:
     """
 
     def __init__(self, last_accepted: Parent, state: ChainState) -> None:
-        self._tree: ProcessingTree[ProcessingBlock] = ProcessingTree(last_accepted.block_id)
+        super().__init__(last_accepted.block_id, state)
         self._last: Parent = last_accepted
         self._state = state
-        self._proposal: ProcessingBlock | None = None
+        """The accepted state; without the outcome of an accepted proposal whose option is undecided."""
+        self._proposal: Block | None = None
         """The last accepted block, if it is a proposal without an accepted option."""
 
-    def __len__(self) -> int:
-        return len(self._tree)
-
-    def __contains__(self, block_id: ID) -> bool:
-        return block_id in self._tree
-
-    @property
-    def last_accepted(self) -> ID:
-        """The last accepted block; a proposal counts, although its rows are written with its option."""
-        return self._tree.last_accepted
-
-    @property
-    def preference(self) -> ID:
-        """The block that `build` builds on."""
-        return self._tree.preference
-
+    @override
     def get(self, block_id: ID) -> Block | None:
         """Return a processing block, or the accepted proposal whose option is undecided."""
-        entry = self._entry(block_id)
-        return None if entry is None else entry.block
+        if self._proposal is not None and self._proposal.block_id == block_id:
+            return self._proposal
+        return super().get(block_id)
 
     def verify(self, block: Block, env: Env) -> None:
         """Verify a block on its parent; if valid, it becomes processing. Repeating the call changes nothing.
@@ -92,16 +76,14 @@ class ProcessingBlocks:
             InvalidBlock: It breaks a rule; the reason says which. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
-        if block.block_id in self._tree:
+        if block.block_id in self:
             return
-        parent, parent_entry = self._parent_of(block)
-        verify_child(block, parent)
+        verify_child(block, self._parent_of(block))
         if isinstance(block, OptionBlock):
-            assert parent_entry is not None, "a parent without its outcomes is no proposal"
-            outcome: Diff | ProposalOptions = _chosen(block, parent_entry)
+            outcome: Outcome = _chosen(block, self.effect(block.parent_id))
         else:
-            outcome = execute_block(block, self._state_after(parent_entry), env)
-        self._tree.add(block.block_id, block.parent_id, ProcessingBlock(block, outcome))
+            outcome = execute_block(block, self._state_below(block), env)
+        self.add(block, outcome)
 
     def verify_line(self, line: Sequence[Block], envs: Sequence[Env]) -> None:
         """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
@@ -116,16 +98,12 @@ class ProcessingBlocks:
         Raises:
             InvalidBlock: A block breaks a rule or does not follow the block before; the reason says which.
         """
-        added: list[ProcessingBlock] = []
-        try:
-            self._verify_line(line, envs, added)
-        except Exception:
-            if added:
-                self._tree.reject(added[0].block.block_id)
-            raise
-        for entry in added:
-            if not isinstance(entry.block, OptionBlock):  # an option shares its proposal's outcome
-                _rebase(entry, self._state_after(self._parent_of(entry.block)[1]))
+        new = [block for block in line if block.block_id not in self]
+        with self.all_or_none():
+            self._verify_line(line, envs)
+        for block in new:
+            if not isinstance(block, OptionBlock):  # an option shares its proposal's outcome
+                _rebase(self.effect(block.block_id), self._state_below(block))
 
     def options(self, block: Block) -> tuple[Block, Block] | None:
         """Return the commit and abort blocks of a proposal; None for any other block.
@@ -142,20 +120,10 @@ class ProcessingBlocks:
         None for a proposal, and for a block that is no longer held here. While an accepted proposal waits
         for its option, the proposal's parent still has a state.
         """
-        if self._proposal is not None and self._proposal.block.parent_id == block_id:
+        if self._proposal is not None and self._proposal.parent_id == block_id:
             return self._state
-        entry = self._entry(block_id)
-        if entry is None:
-            return self._state if block_id == self._tree.last_accepted else None
-        return entry.outcome if isinstance(entry.outcome, Diff) else None
-
-    def prefer(self, block_id: ID) -> None:
-        """Build on this block from now on.
-
-        Raises:
-            NotProcessing: It is neither processing nor the last accepted block.
-        """
-        self._tree.prefer(block_id)
+        outcome = self.effect(block_id) if self.is_parent(block_id) else None
+        return None if isinstance(outcome, ProposalOptions) else outcome
 
     def build(self, waiting: Iterable[Tx], env: Env) -> BuiltBlock:
         """Build a block on the preferred block and make it processing, if there is anything to include.
@@ -166,47 +134,30 @@ class ProcessingBlocks:
         Raises:
             InvalidBlock: The preferred block is a proposal, which only its options can follow.
         """
-        preferred = self._tree.preference
-        entry = self._entry(preferred)
-        if entry is not None and isinstance(entry.block, ProposalBlock):
+        preferred = self.preference
+        parent = self.get(preferred) or self._last
+        state = self.effect(preferred)
+        if isinstance(state, ProposalOptions):
             raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
-        included = {tx.tx_id for item in self._tree.line(preferred) for tx in item.block.txs}
+        included = {tx.tx_id for block in self.line(preferred) for tx in block.txs}
         offered = (tx for tx in waiting if tx.tx_id not in included) if included else waiting
-        parent = self._last if entry is None else entry.block
-        built = build(parent, self._state_after(entry), offered, env)
+        built = build(parent, state, offered, env)
         # Building is deterministic: an undecided block that was built before is built again.
-        if built.block is not None and built.block.block_id not in self._tree:
+        if built.block is not None and built.block.block_id not in self:
             assert built.outcome is not None
-            new = ProcessingBlock(built.block, built.outcome)
-            self._tree.add(built.block.block_id, preferred, new)
+            self.add(built.block, built.outcome)
         return built
 
+    @override
     def accept(self, block_ids: Sequence[ID]) -> AcceptanceResult:
-        """Accept processing blocks, each a child of the one before it; conflicting blocks are rejected.
+        """Accept processing blocks as `ProcessingTree.accept` does, and return the steps that write them.
 
         After the steps are written, `rebase` moves the remaining blocks to the new state. Until then they
         read through the accepted diffs, which show the same.
-
-        Raises:
-            NotProcessing: A block is not processing or follows another block; those before it are accepted.
         """
-        steps: list[WriteStep] = []
-        rejected: list[Block] = []
-        for block_id in block_ids:
-            entry = self._tree.get(block_id)
-            if entry is None:
-                raise NotProcessing(block_id)
-            rejected += [item.block for item in self._tree.accept(block_id)]
-            steps += self._step(entry)
-        return AcceptanceResult(tuple(steps), tuple(rejected))
-
-    def reject(self, block_id: ID) -> tuple[Block, ...]:
-        """Remove a block and its descendants; return them, each parent before its children.
-
-        Raises:
-            NotProcessing: It is not processing.
-        """
-        return tuple(entry.block for entry in self._tree.reject(block_id))
+        decision = super().accept(block_ids)
+        steps = [step for verified in decision.accepted for step in self._step(*verified)]
+        return AcceptanceResult(decision.accepted, decision.rejected, tuple(steps))
 
     def rebase(self, state: ChainState) -> None:
         """Move the processing blocks to the accepted state as it is now stored.
@@ -216,80 +167,64 @@ class ProcessingBlocks:
         """
         self._state = state
         if self._proposal is not None:
-            _rebase(self._proposal, state)
+            _rebase(self.last_effect, state)
             return
-        for block_id in self._tree.children(self._tree.last_accepted):
-            entry = self._tree.get(block_id)
-            assert entry is not None
-            _rebase(entry, state)
+        self.last_effect = state
+        for block_id in self.children(self.last_accepted):
+            _rebase(self.effect(block_id), state)
 
     def begin_at(self, last_accepted: Parent, state: ChainState) -> None:
         """Remove all blocks and restart from an accepted block: after a restart, or a commit that failed."""
-        self._tree.begin_at(last_accepted.block_id)
+        self.reset(last_accepted.block_id, state)
         self._last, self._state, self._proposal = last_accepted, state, None
 
-    def _verify_line(
-        self, line: Sequence[Block], envs: Sequence[Env], added: list[ProcessingBlock]
-    ) -> None:
+    def _verify_line(self, line: Sequence[Block], envs: Sequence[Env]) -> None:
         before: Diff | None = None
         for place, (block, env) in enumerate(zip(line, envs, strict=True)):
             if place:
                 verify_child(block, line[place - 1])
-            if block.block_id in self._tree:
+            if block.block_id in self:
                 continue
-            parent, parent_entry = self._parent_of(block)
-            verify_child(block, parent)
+            verify_child(block, self._parent_of(block))
             if isinstance(block, OptionBlock):
-                assert parent_entry is not None, "a parent without its outcomes is no proposal"
-                outcome: Diff | ProposalOptions = _chosen(block, parent_entry)
+                outcome: Outcome = _chosen(block, self.effect(block.parent_id))
             else:
-                before = before or Diff(self._state_after(parent_entry))
+                before = before or Diff(self._state_below(block))
                 outcome = execute_block(block, before, env)
-            added.append(ProcessingBlock(block, outcome))
-            self._tree.add(block.block_id, block.parent_id, added[-1])
+            self.add(block, outcome)
             if before is not None and isinstance(outcome, Diff):
                 outcome.apply(before)
 
-    def _step(self, entry: ProcessingBlock) -> list[WriteStep]:
-        self._last = entry.block
-        if isinstance(entry.outcome, ProposalOptions):
-            self._proposal = entry
+    def _step(self, block: Block, outcome: Outcome) -> list[WriteStep]:
+        self._last = block
+        if isinstance(outcome, ProposalOptions):
+            self._proposal = block
             return []
-        blocks: tuple[Block, ...] = (entry.block,)
-        if self._proposal is not None:
-            blocks = (self._proposal.block, entry.block)
-            self._proposal = None
-        self._state = entry.outcome
-        return [WriteStep(blocks, entry.outcome)]
+        blocks = (block,) if self._proposal is None else (self._proposal, block)
+        self._proposal, self._state = None, outcome
+        assert isinstance(outcome, Diff)
+        return [WriteStep(blocks, outcome)]
 
-    def _entry(self, block_id: ID) -> ProcessingBlock | None:
-        """Return the entry of a block that is processing, or accepted and not written yet."""
-        if self._proposal is not None and self._proposal.block.block_id == block_id:
-            return self._proposal
-        return self._tree.get(block_id)
+    def _parent_of(self, block: Block) -> Parent:
+        parent = self.get(block.parent_id)
+        if parent is not None:
+            return parent
+        if block.parent_id != self.last_accepted:
+            raise unexpected_parent(block.block_id, self.last_accepted, block.parent_id)
+        return self._last
 
-    def _parent_of(self, block: Block) -> tuple[Parent, ProcessingBlock | None]:
-        entry = self._entry(block.parent_id)
-        if entry is not None:
-            return entry.block, entry
-        if block.parent_id != self._tree.last_accepted:
-            raise unexpected_parent(block.block_id, self._tree.last_accepted, block.parent_id)
-        return self._last, None
-
-    def _state_after(self, entry: ProcessingBlock | None) -> ChainState:
-        if entry is None:
-            return self._state
-        assert isinstance(entry.outcome, Diff), "only options follow a proposal"
-        return entry.outcome
+    def _state_below(self, block: Block) -> ChainState:
+        state = self.effect(block.parent_id)
+        assert not isinstance(state, ProposalOptions), "only options follow a proposal"
+        return state
 
 
-def _chosen(option: OptionBlock, proposal: ProcessingBlock) -> Diff:
-    assert isinstance(proposal.outcome, ProposalOptions)
-    commit, abort = proposal.outcome
-    return commit if isinstance(option, CommitBlock) else abort
+def _chosen(option: OptionBlock, outcome: Outcome) -> Diff:
+    assert isinstance(outcome, ProposalOptions), "an option follows a proposal"
+    return outcome.commit if isinstance(option, CommitBlock) else outcome.abort
 
 
-def _rebase(entry: ProcessingBlock, state: ChainState) -> None:
-    outcomes = entry.outcome if isinstance(entry.outcome, ProposalOptions) else (entry.outcome,)
-    for outcome in outcomes:
-        outcome.rebase(state)
+def _rebase(outcome: Outcome, state: ChainState) -> None:
+    for diff in outcome if isinstance(outcome, ProposalOptions) else (outcome,):
+        assert isinstance(diff, Diff)
+        diff.rebase(state)

@@ -13,7 +13,7 @@ from django.db import transaction
 from chaindb.locks import Lock
 from chainvm.port import BlockContext, HeadMoved, Written
 from platform_app import notifications
-from platform_app.blocks.processing import ProcessingBlocks, WriteStep
+from platform_app.blocks.processing import PlatformProcessingBlocks, WriteStep
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.config import Env
 from platform_app.services import clearing
@@ -163,7 +163,7 @@ class PlatformTree:
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
-        self._found: tuple[DatabaseState, ProcessingBlocks] | None = None
+        self._found: tuple[DatabaseState, PlatformProcessingBlocks] | None = None
         self.origins: dict[ID, ProcessingOrigin] = {}
         """The origins of blocks that are processing, or accepted and not written yet."""
 
@@ -173,7 +173,7 @@ class PlatformTree:
         return self._known()[0]
 
     @property
-    def blocks(self) -> ProcessingBlocks:
+    def blocks(self) -> PlatformProcessingBlocks:
         """The processing blocks."""
         return self._known()[1]
 
@@ -213,7 +213,7 @@ class PlatformTree:
         self._found = None
         self.origins.clear()
 
-    def _known(self) -> tuple[DatabaseState, ProcessingBlocks]:
+    def _known(self) -> tuple[DatabaseState, PlatformProcessingBlocks]:
         if self._found is None:
             self.look()
         assert self._found is not None
@@ -223,7 +223,7 @@ class PlatformTree:
         """Read the accepted state afresh from now on."""
         state = DatabaseState(self._chain.db, place)
         if self._found is None:
-            self._found = state, ProcessingBlocks(state.tip, state)
+            self._found = state, PlatformProcessingBlocks(state.tip, state)
         else:
             blocks = self._found[1]
             blocks.rebase(state)

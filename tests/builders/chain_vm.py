@@ -7,7 +7,7 @@ pool contains texts; a proposal is a block with the kind of a proposal.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chainvm.errors import InvalidBlock, UnknownParent
+from chainvm.errors import InvalidBlock
 from chainvm.port import BlockContext, Written
 from chainvm.processing import ProcessingTree
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
@@ -69,7 +69,9 @@ class TextVM:
     """Whether commits fail."""
 
     def __post_init__(self) -> None:
-        self.tree: ProcessingTree[TextBlock] = ProcessingTree(self.accepted[-1].block_id)
+        self.tree: ProcessingTree[TextBlock, None] = ProcessingTree(
+            self.accepted[-1].block_id, None
+        )
 
     def last_accepted(self) -> ID:
         return self.tree.last_accepted
@@ -107,21 +109,13 @@ class TextVM:
         self.verified.append(block.block_id)
         if block.text == "invalid":
             raise InvalidTextBlock("the text is invalid")
-        if block.parent_id not in self.tree and block.parent_id != self.tree.last_accepted:
-            raise UnknownParent(block.block_id, block.parent_id)
-        self.tree.add(block.block_id, block.parent_id, block)
+        self.tree.add(block, None)
 
     def verify_all(self, line: Sequence[TextBlock], contexts: Sequence[BlockContext]) -> None:
-        verified: list[ID] = []
-        try:
+        with self.tree.all_or_none():
             for block, context in zip(line, contexts, strict=True):
                 if block.block_id not in self.tree:
                     self.verify(block, context)
-                    verified.append(block.block_id)
-        except Exception:
-            if verified:
-                self.tree.reject(verified[0])
-            raise
 
     def options(self, block: TextBlock) -> tuple[TextBlock, TextBlock] | None:
         if block.kind != PROPOSAL:
@@ -135,13 +129,13 @@ class TextVM:
         """Write blocks one by one, proposals too, after everything that belongs to them is written."""
         blocks = [self.tree.get(block_id) for block_id in block_ids]
         if self.fails:
-            self.tree.begin_at(self.accepted[-1].block_id)
+            self.tree.reset(self.accepted[-1].block_id, None)
             raise OSError("the disk is full")
         for block_id in block_ids:
             written(block_id)
         for block in blocks:
             assert block is not None
-            self.tree.accept(block.block_id)
+            self.tree.accept([block.block_id])
             self.accepted.append(block)
             if block.text in self.waiting:
                 self.waiting.remove(block.text)

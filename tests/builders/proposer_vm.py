@@ -47,7 +47,7 @@ class Setup:
         self.restart()
 
     def restart(self) -> None:
-        self.inner.tree.begin_at(self.inner.accepted[-1].block_id)
+        self.inner.tree.reset(self.inner.accepted[-1].block_id, None)
         self.vm: ProposerVM[TextBlock] = ProposerVM(
             self.inner,
             self.rows,

@@ -100,7 +100,7 @@ class HonestNode:
 
     def open_vm(self, kind: type[ProposerVM[TextBlock]]) -> ProposerVM[TextBlock]:
         """Return the chain at its stored state."""
-        self.inner.tree.begin_at(self.inner.accepted[-1].block_id)
+        self.inner.tree.reset(self.inner.accepted[-1].block_id, None)
         return kind(
             self.inner,
             self.rows,

@@ -15,7 +15,7 @@ from cchain_app.evm.pending_state import MAX_LEVELS
 from cchain_app.evm.select import has_native, select_engine, select_trie
 from cchain_app.evm.trie import NodeReader, StateTrie, Tries, TrieUpdate
 from cchain_app.genesis import built_in_text, load_genesis
-from cchain_app.processing import BlockExecutor, ProcessingBlocks, VerifiedBlock
+from cchain_app.processing import BlockExecutor, EvmProcessingBlocks, VerifiedBlock
 from cchain_app.rules.ethereum import NO_EXTENSION, EthereumRules, NoExtension
 from cchain_app.rules.port import BlockExtension
 from cchain_app.txs.transaction import InvalidTransaction, Transaction, TransactionReason
@@ -74,21 +74,21 @@ def _tries() -> Tries:
 
 def _processing(
     tries: Tries | None = None, extension: BlockExtension = NO_EXTENSION
-) -> ProcessingBlocks:
+) -> EvmProcessingBlocks:
     head, stored = _funded()
     executor = BlockExecutor(
         EthereumRules(GENESIS.config, GENESIS.gas_limit, extension=extension),
         select_engine("native"),
         encode_logs,
     )
-    return ProcessingBlocks(executor, tries or _tries(), head, stored.state, stored.nodes)
+    return EvmProcessingBlocks(executor, tries or _tries(), head, stored.state, stored.nodes)
 
 
 def _candidate(block: AcceptedBlock) -> CandidateBlock:
     return parse_block(encode_block(block.header, [item.raw for item in block.transactions]))
 
 
-def _built(blocks: ProcessingBlocks, *txs: Transaction, now: int = NOW) -> AcceptedBlock:
+def _built(blocks: EvmProcessingBlocks, *txs: Transaction, now: int = NOW) -> AcceptedBlock:
     made = blocks.build(txs, BlockContext(now), allow_empty=True).made
     assert made is not None
     return made.block
@@ -108,7 +108,7 @@ def test_a_built_block_is_verified_by_another_node() -> None:
     found = there.get(_id(child))
     assert found is not None
     assert found.block == child
-    assert there.line(_id(child)) == [parent, child]
+    assert [made.block for made in there.line(_id(child))] == [parent, child]
 
 
 def test_a_transaction_that_cannot_be_in_the_block_is_skipped() -> None:
@@ -141,8 +141,8 @@ def test_acceptance_rejects_siblings_with_what_follows_them() -> None:
     blocks.prefer(_id(other))
     child = _built(blocks, transaction(0, nonce=1))
     decision = blocks.accept([_id(one)])
-    assert [made.block for made in decision.accepted] == [one]
-    assert decision.rejected == (other, child)
+    assert [made.block for made in decision.blocks] == [one]
+    assert [made.block for made in decision.rejected] == [other, child]
     assert (blocks.head, blocks.preference) == (one, _id(one))
     with pytest.raises(NotProcessing):
         blocks.state_after(_id(child))
@@ -251,11 +251,11 @@ class Tree:
         """Accept a chain of blocks together and store the results."""
         if not self.processing():
             return
-        line = self.blocks.line(_id(self.random.choice(self.processing())))
+        line = [made.block for made in self.blocks.line(_id(self.random.choice(self.processing())))]
         decision = self.blocks.accept([_id(block) for block in line])
         self.rivals += len(decision.rejected)
         before = self.stored
-        for made in decision.accepted:
+        for made in decision.blocks:
             self.stored = self.stored.after(made)
         self.winners += line
         self.blocks.rebase(self.stored.state, self.stored.nodes)
@@ -295,7 +295,7 @@ def _straight(line: list[AcceptedBlock], now: int) -> tuple[AcceptedBlock, Store
     for block in line:
         blocks.begin_at(head, stored.state, stored.nodes)
         blocks.verify(_candidate(block), block.transactions, BlockContext(now))
-        (made,) = blocks.accept([_id(block)]).accepted
+        (made,) = blocks.accept([_id(block)]).blocks
         head, stored = made.block, stored.after(made)
     return head, stored
 
@@ -318,7 +318,7 @@ def test_what_is_still_processing_is_what_it_would_be_anew(seed: int) -> None:
     tree = Tree(seed)
     tree.run(50)
     for block in tree.processing():
-        line = tree.blocks.line(_id(block))
+        line = [made.block for made in tree.blocks.line(_id(block))]
         anew = _processing()
         anew.begin_at(tree.blocks.head, tree.stored.state, tree.stored.nodes)
         for item in line:

@@ -79,7 +79,7 @@ def test_where_somebody_was_faster_the_block_is_built_anew(vm, building, counted
     def overtaken(block_ids: Sequence[ID], *, written: Written) -> None:
         if len(vm.accepted) == 1:
             vm.accepted.append(other)
-            vm.tree.begin_at(other.block_id)
+            vm.tree.reset(other.block_id, None)
             raise HeadMoved
         accept(block_ids, written=written)
 

@@ -1,12 +1,13 @@
 """The tree of processing blocks: allowed additions, and the effects of acceptance and rejection."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from chainvm.errors import DuplicateBlock, NotProcessing, UnknownParent
+from chainvm.errors import DuplicateBlock, InvalidBlock, NotProcessing, UnknownParent
 from chainvm.processing import ProcessingTree
 from primitives.ids import ID
 
@@ -18,20 +19,64 @@ def _id(number: int) -> ID:
 GENESIS = _id(0)
 
 
-def _tree(*edges: tuple[int, int]) -> ProcessingTree[int]:
-    """Return a tree of edges (parent, child) on top of genesis; a block's entry is its number."""
-    tree: ProcessingTree[int] = ProcessingTree(GENESIS)
-    for parent, child in edges:
-        tree.add(_id(child), _id(parent), child)
+class NumberedBlock(NamedTuple):
+    """A block that is nothing but its place."""
+
+    parent: int
+    number: int
+
+    @property
+    def block_id(self) -> ID:
+        return _id(self.number)
+
+    @property
+    def parent_id(self) -> ID:
+        return _id(self.parent)
+
+
+Path = tuple[int, ...]
+"""The effect of a numbered block: the numbers of all blocks up to it."""
+
+
+def _tree(*edges: tuple[int, int]) -> ProcessingTree[NumberedBlock, Path]:
+    """Return a tree of edges (parent, child) on top of genesis."""
+    tree: ProcessingTree[NumberedBlock, Path] = ProcessingTree(GENESIS, ())
+    for edge in edges:
+        _add(tree, *edge)
     return tree
+
+
+def _add(tree: ProcessingTree[NumberedBlock, Path], parent: int, number: int) -> None:
+    before = tree.effect(_id(parent)) if tree.is_parent(_id(parent)) else ()
+    tree.add(NumberedBlock(parent, number), (*before, number))
+
+
+def _add_and_fail(tree: ProcessingTree[NumberedBlock, Path], *edges: tuple[int, int]) -> None:
+    with tree.all_or_none():
+        for edge in edges:
+            _add(tree, *edge)
+        raise InvalidBlock("no")
+
+
+def _numbers(blocks: Iterable[NumberedBlock]) -> list[int]:
+    return [block.number for block in blocks]
 
 
 def test_a_block_on_an_undecided_parent_is_processing() -> None:
     tree = _tree((0, 1), (1, 2))
-    assert tree.get(_id(2)) == 2
-    assert tree.line(_id(2)) == [1, 2]
+    assert tree.get(_id(2)) == NumberedBlock(1, 2)
+    assert tree.effect(_id(2)) == (1, 2)
+    assert _numbers(tree.line(_id(2))) == [1, 2]
     assert tree.line(GENESIS) == []
     assert tree.children(_id(1)) == (_id(2),)
+
+
+def test_parents_are_the_processing_blocks_and_the_last_accepted_one() -> None:
+    tree = _tree((0, 1))
+    assert [tree.is_parent(_id(number)) for number in (0, 1, 2)] == [True, True, False]
+    assert tree.effect(GENESIS) == ()
+    with pytest.raises(NotProcessing):
+        tree.effect(_id(2))
 
 
 def test_a_block_is_added_once() -> None:
@@ -47,31 +92,43 @@ def test_a_block_on_an_unknown_parent_is_refused() -> None:
 
 def test_a_child_of_a_decided_block_is_refused() -> None:
     tree = _tree((0, 1))
-    tree.accept(_id(1))
+    tree.accept([_id(1)])
     with pytest.raises(UnknownParent):
-        tree.add(_id(2), GENESIS, 2)
+        _add(tree, 0, 2)
 
 
 def test_acceptance_rejects_siblings_and_what_follows_them_parents_first() -> None:
     tree = _tree((0, 1), (0, 2), (2, 3), (3, 4), (1, 5))
-    assert tree.accept(_id(1)) == [2, 3, 4]
-    assert tree.last_accepted == _id(1)
+    decision = tree.accept([_id(1)])
+    assert _numbers(decision.blocks) == [1]
+    assert _numbers(decision.rejected) == [2, 3, 4]
+    assert (tree.last_accepted, tree.last_effect) == (_id(1), (1,))
     assert len(tree) == 1
-    assert tree.line(_id(5)) == [5]
+    assert _numbers(tree.line(_id(5))) == [5]
 
 
-def test_only_a_child_of_the_last_accepted_block_is_accepted() -> None:
-    tree = _tree((0, 1), (1, 2))
+def test_blocks_are_accepted_together_with_their_effects() -> None:
+    tree = _tree((0, 1), (1, 2), (1, 3), (0, 4))
+    decision = tree.accept([_id(1), _id(2)])
+    assert [effect for _, effect in decision.accepted] == [(1,), (1, 2)]
+    assert _numbers(decision.rejected) == [4, 3]
+    assert len(tree) == 0
+
+
+def test_only_consecutive_blocks_after_the_last_accepted_one_are_accepted() -> None:
+    tree = _tree((0, 1), (1, 2), (0, 3))
     with pytest.raises(NotProcessing, match="does not follow the last accepted"):
-        tree.accept(_id(2))
+        tree.accept([_id(2)])
     with pytest.raises(NotProcessing, match="is not processing"):
-        tree.accept(_id(3))
-    assert len(tree) == 2
+        tree.accept([_id(1), _id(4)])
+    with pytest.raises(NotProcessing, match="does not follow the last block"):
+        tree.accept([_id(1), _id(3)])
+    assert (len(tree), tree.last_accepted) == (3, GENESIS)
 
 
 def test_a_rejected_block_takes_its_descendants_along() -> None:
     tree = _tree((0, 1), (1, 2), (0, 3))
-    assert tree.reject(_id(1)) == [1, 2]
+    assert _numbers(tree.reject(_id(1))) == [1, 2]
     assert tree.children(GENESIS) == (_id(3),)
     with pytest.raises(NotProcessing):
         tree.reject(_id(2))
@@ -82,7 +139,7 @@ def test_the_preference_falls_back_where_its_block_goes() -> None:
     tree.prefer(_id(2))
     tree.reject(_id(2))
     assert tree.preference == _id(1)
-    tree.accept(_id(3))
+    tree.accept([_id(3)])
     assert tree.preference == _id(3)
     with pytest.raises(NotProcessing):
         tree.prefer(_id(1))
@@ -91,21 +148,35 @@ def test_the_preference_falls_back_where_its_block_goes() -> None:
 def test_a_kept_preference_outlives_an_acceptance_above_it() -> None:
     tree = _tree((0, 1), (1, 2))
     tree.prefer(_id(2))
-    tree.accept(_id(1))
+    tree.accept([_id(1)])
     assert tree.preference == _id(2)
 
 
 def test_a_line_of_any_length_is_rejected() -> None:
-    tree = _tree(*((number, number + 1) for number in range(5_000)))
+    tree = _tree((0, 1))
+    for number in range(1, 5_000):
+        tree.add(NumberedBlock(number, number + 1), ())
     assert len(tree.reject(_id(1))) == 5_000
     assert len(tree) == 0
 
 
-def test_beginning_anew_forgets_everything() -> None:
+def test_a_failure_takes_out_the_blocks_that_were_added_before_it() -> None:
     tree = _tree((0, 1))
-    tree.begin_at(_id(9))
+    with pytest.raises(InvalidBlock, match="no"):
+        _add_and_fail(tree, (1, 2), (2, 3), (0, 4))
+    assert len(tree) == 1
+    assert tree.children(GENESIS) == (_id(1),)
+    with tree.all_or_none():
+        _add(tree, 1, 2)
+    assert len(tree) == 2
+
+
+def test_a_reset_forgets_everything() -> None:
+    tree = _tree((0, 1))
+    tree.reset(_id(9), (9,))
     assert (len(tree), tree.last_accepted, tree.preference) == (0, _id(9), _id(9))
-    tree.add(_id(10), _id(9), 10)
+    _add(tree, 9, 10)
+    assert tree.effect(_id(10)) == (9, 10)
 
 
 class Tree(RuleBasedStateMachine):
@@ -113,10 +184,14 @@ class Tree(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tree: ProcessingTree[int] = ProcessingTree(GENESIS)
-        self.last = 0
+        self.tree: ProcessingTree[NumberedBlock, Path] = ProcessingTree(GENESIS, ())
+        self.accepted: list[int] = []
         self.parents: dict[int, int] = {}
         self.next = 1
+
+    @property
+    def last(self) -> int:
+        return self.accepted[-1] if self.accepted else 0
 
     def _below(self, number: int) -> set[int]:
         found = {number}
@@ -125,12 +200,36 @@ class Tree(RuleBasedStateMachine):
                 found.add(child)
         return found
 
+    def _line(self, number: int) -> list[int]:
+        line = []
+        while number != self.last:
+            line.append(number)
+            number = self.parents[number]
+        return line[::-1]
+
+    def _parents_first(self, blocks: list[int]) -> bool:
+        return all(
+            blocks.index(self.parents[block]) < blocks.index(block)
+            for block in blocks
+            if self.parents[block] in blocks
+        )
+
     @rule(data=st.data())
     def add(self, data: Any) -> None:
         parent = data.draw(st.sampled_from([self.last, *self.parents]))
-        self.tree.add(_id(self.next), _id(parent), self.next)
+        _add(self.tree, parent, self.next)
         self.parents[self.next] = parent
         self.next += 1
+
+    @rule(data=st.data(), count=st.integers(1, 4))
+    def add_and_fail(self, data: Any, count: int) -> None:
+        parents = [self.last, *self.parents]
+        edges = []
+        for number in range(self.next, self.next + count):
+            edges.append((data.draw(st.sampled_from(parents)), number))
+            parents.append(number)
+        with pytest.raises(InvalidBlock):
+            _add_and_fail(self.tree, *edges)
 
     @precondition(lambda self: self.parents)
     @rule(data=st.data())
@@ -140,41 +239,53 @@ class Tree(RuleBasedStateMachine):
     @precondition(lambda self: self.parents)
     @rule(data=st.data())
     def accept(self, data: Any) -> None:
-        roots = [block for block, parent in self.parents.items() if parent == self.last]
-        chosen = data.draw(st.sampled_from(roots))
-        keep = self._below(chosen) - {chosen}
-        gone = self.tree.accept(_id(chosen))
-        assert set(gone) == set(self.parents) - keep - {chosen}
-        assert all(
-            gone.index(self.parents[block]) < gone.index(block)
-            for block in gone
-            if self.parents[block] in gone
-        )
+        """Accept a block with all its undecided ancestors."""
+        line = self._line(data.draw(st.sampled_from([*self.parents])))
+        keep = self._below(line[-1]) - {line[-1]}
+        decision = self.tree.accept([_id(number) for number in line])
+        assert _numbers(decision.blocks) == line
+        gone = _numbers(decision.rejected)
+        assert len(gone) == len(set(gone))
+        assert set(gone) == set(self.parents) - keep - set(line)
+        assert self._parents_first(gone)
         self.parents = {block: parent for block, parent in self.parents.items() if block in keep}
-        self.last = chosen
+        self.accepted += line
+
+    @precondition(lambda self: self.parents)
+    @rule(data=st.data())
+    def accept_what_does_not_follow(self, data: Any) -> None:
+        """Try to accept any blocks; unless they are a line, nothing changes."""
+        blocks = data.draw(st.lists(st.sampled_from([*self.parents]), min_size=1, max_size=3))
+        if blocks != self._line(blocks[-1]):
+            with pytest.raises(NotProcessing):
+                self.tree.accept([_id(number) for number in blocks])
 
     @precondition(lambda self: self.parents)
     @rule(data=st.data())
     def reject(self, data: Any) -> None:
         chosen = data.draw(st.sampled_from([*self.parents]))
-        gone = self._below(chosen)
-        assert set(self.tree.reject(_id(chosen))) == gone
+        gone = _numbers(self.tree.reject(_id(chosen)))
+        assert set(gone) == self._below(chosen)
+        assert self._parents_first(gone)
         self.parents = {block: up for block, up in self.parents.items() if block not in gone}
 
     @rule()
     def restart(self) -> None:
-        self.tree.begin_at(_id(self.last))
+        self.tree.reset(_id(self.last), tuple(self.accepted))
         self.parents = {}
 
     @invariant()
     def holds_what_the_model_holds(self) -> None:
-        assert len(self.tree) == len(self.parents)
+        assert len(self.tree) == len(self.tree.effects()) == len(self.parents)
         assert self.tree.last_accepted == _id(self.last)
+        assert self.tree.last_effect == tuple(self.accepted)
         for block, parent in self.parents.items():
+            line = self._line(block)
             assert _id(block) in self.tree.children(_id(parent))
-            assert self.tree.line(_id(block))[-1] == block
+            assert _numbers(self.tree.line(_id(block))) == line
+            assert self.tree.effect(_id(block)) == (*self.accepted, *line)
         preferred = self.tree.preference
-        assert preferred in self.tree or preferred == _id(self.last)
+        assert self.tree.is_parent(preferred)
 
 
 TestTree = Tree.TestCase

@@ -15,7 +15,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import Log
 from cchain_app.pool.errors import PoolReason
-from cchain_app.processing import ProcessingBlocks
+from cchain_app.processing import EvmProcessingBlocks
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import acceptance, transactions
 from cchain_app.services.runtime import Arrivals
@@ -91,7 +91,7 @@ def test_others_are_told_when_the_next_block_could_be_built_on_this_one(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
-    rebase, tell = ProcessingBlocks.rebase, notifications.head_accepted
+    rebase, tell = EvmProcessingBlocks.rebase, notifications.head_accepted
 
     def rebased(*given: Any) -> None:
         steps.append("rebased")
@@ -101,7 +101,7 @@ def test_others_are_told_when_the_next_block_could_be_built_on_this_one(
         steps.append("told")
         tell(*given)
 
-    monkeypatch.setattr(ProcessingBlocks, "rebase", rebased)
+    monkeypatch.setattr(EvmProcessingBlocks, "rebase", rebased)
     monkeypatch.setattr(notifications, "head_accepted", told)
 
     submit(mining.make())

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from cchain_app import models
 from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.processing import ProcessingBlocks
+from cchain_app.processing import EvmProcessingBlocks
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from cchain_app.services import choosing, vm
@@ -179,16 +179,16 @@ def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
 ) -> None:
     first, second = signed(nonce=0), signed(nonce=1)
     chain.send(first)
-    build = ProcessingBlocks.build
+    build = EvmProcessingBlocks.build
 
     def overtaken(*arguments: Any, **more: Any) -> Any:
-        monkeypatch.setattr(ProcessingBlocks, "build", build)
+        monkeypatch.setattr(EvmProcessingBlocks, "build", build)
         # Another process commits while this one executes on the old head.
         assert produce(another_process(evm_chain()), now=chain.now + 1) is not None
         chain.send(second)
         return build(*arguments, **more)
 
-    monkeypatch.setattr(ProcessingBlocks, "build", overtaken)
+    monkeypatch.setattr(EvmProcessingBlocks, "build", overtaken)
     block = produce(evm_runtime(), now=chain.now)
 
     assert block is not None

@@ -304,7 +304,8 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     assert not any(is_processing(side.vm, value) for value in [*good, bad])
     with pytest.raises(UnknownParent) as orphaned:
         side.vm.verify_all([good[0], good[2]], [BlockContext(side.now + 5)] * 2)
-    assert (orphaned.value.number, orphaned.value.head) == (3, good[0].hash)
+    assert (orphaned.value.height, orphaned.value.block_id) == (3, good[2].block_id)
+    assert str(orphaned.value).endswith(f": the head is 0x{good[0].hash.hex()}")
     assert not is_processing(side.vm, good[0])
 
     side.vm.verify(good[0], BlockContext(side.now + 5))

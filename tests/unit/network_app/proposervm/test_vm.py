@@ -308,7 +308,7 @@ def test_what_another_process_has_accepted_is_seen() -> None:
     assert second.outer is not None
     twin.rows.write([(second.outer, 2)])
     twin.inner.accepted.append(second.inner)
-    twin.inner.tree.begin_at(second.inner.block_id)
+    twin.inner.tree.reset(second.inner.block_id, None)
     assert twin.vm.last_accepted() == second.block_id
     assert rival.block_id not in twin.vm
 
@@ -406,7 +406,7 @@ def test_a_block_without_its_outer_one_is_not_built_on() -> None:
     setup.accept(*setup.build("one"))
     bare = text_block(setup.inner.accepted[-1], "bare")
     setup.inner.accepted.append(bare)
-    setup.inner.tree.begin_at(bare.block_id)
+    setup.inner.tree.reset(bare.block_id, None)
     with pytest.raises(NotWrapped) as caught:
         setup.vm.last_accepted()
     assert caught.value.inner_id == bare.block_id
@@ -428,7 +428,7 @@ def test_rows_that_went_back_are_read_anew_though_the_same_block_is_inside() -> 
     assert setup.vm.last_accepted() == twin.vm.last_accepted()
 
     assert processing.block_id not in setup.vm
-    setup.inner.tree.begin_at(setup.inner.accepted[-1].block_id)
+    setup.inner.tree.reset(setup.inner.accepted[-1].block_id, None)
     (child,) = setup.build("two")
     assert child.parent_id == twin.vm.last_accepted()
 

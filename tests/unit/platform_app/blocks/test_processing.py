@@ -20,7 +20,7 @@ from platform_app.blocks.block import (
 )
 from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.blocks.executor import ProposalOptions, execute_block
-from platform_app.blocks.processing import AcceptanceResult, ProcessingBlocks
+from platform_app.blocks.processing import AcceptanceResult, PlatformProcessingBlocks
 from platform_app.config import UNIT, Env
 from platform_app.state.stakers import Staker
 from platform_app.txs.base import Tx
@@ -44,19 +44,19 @@ def _on(parent: Block, *txs: Tx, time: int = platform.NOW) -> Block:
     return build_standard(parent_id=parent.block_id, height=parent.height + 1, time=time, txs=txs)
 
 
-def _processing(*blocks: Block, holder: MemoryState | None = None) -> ProcessingBlocks:
-    made = ProcessingBlocks(GENESIS, holder or state(FIRST, SECOND))
+def _processing(*blocks: Block, holder: MemoryState | None = None) -> PlatformProcessingBlocks:
+    made = PlatformProcessingBlocks(GENESIS, holder or state(FIRST, SECOND))
     for block in blocks:
         made.verify(block, ENV)
     return made
 
 
-def _proposed() -> tuple[ProcessingBlocks, ProposalBlock]:
+def _proposed() -> tuple[PlatformProcessingBlocks, ProposalBlock]:
     """Return blocks with a proposal to reward a staker whose period is over."""
     holder = state(FIRST)
     leaving = joined(holder, staking(AddValidatorTx))
     holder.clock.time = leaving.end
-    made = ProcessingBlocks(GENESIS, holder)
+    made = PlatformProcessingBlocks(GENESIS, holder)
     proposal = made.build((), env(now=leaving.end)).block
     assert isinstance(proposal, ProposalBlock)
     return made, proposal
@@ -98,7 +98,7 @@ def test_a_block_on_an_unknown_parent_is_refused() -> None:
 
 def test_a_refused_block_is_not_processing() -> None:
     block = _on(GENESIS)
-    made = ProcessingBlocks(GENESIS, state())
+    made = PlatformProcessingBlocks(GENESIS, state())
     with raises(PlatformBlockReason.NO_STATE_CHANGES, kind=InvalidPlatformBlock):
         made.verify(block, ENV)
     assert block.block_id not in made
@@ -148,7 +148,8 @@ def test_a_proposal_is_written_with_the_option_that_decides_it() -> None:
     assert made.options(proposal) == (commit, abort)
     for option in (commit, abort):
         made.verify(option, env(now=proposal.time))
-    assert made.accept([proposal.block_id]) == AcceptanceResult((), ())
+    decision = made.accept([proposal.block_id])
+    assert (decision.blocks, decision.steps, decision.rejected) == ((proposal,), (), ())
     assert made.last_accepted == proposal.block_id
     decision = made.accept([abort.block_id])
     assert [step.blocks for step in decision.steps] == [(proposal, abort)]
@@ -227,7 +228,7 @@ class Tree:
         self.random = Random(seed)
         self.state = funded()
         self.history = History(seed, self.state)
-        self.blocks = ProcessingBlocks(GENESIS, self.state)
+        self.blocks = PlatformProcessingBlocks(GENESIS, self.state)
         self.written: Block = GENESIS
         self.known: dict[ID, Block] = {}
         self.winners: list[tuple[Block, Env]] = []
@@ -332,7 +333,7 @@ def test_what_is_processing_after_others_were_accepted_is_what_it_was(seed: int)
             line.insert(0, parent)
         if tree.blocks.last_accepted != tree.written.block_id:
             line.insert(0, tree.known[tree.blocks.last_accepted])
-        anew = ProcessingBlocks(tree.written, tree.state.copied())
+        anew = PlatformProcessingBlocks(tree.written, tree.state.copied())
         for block in line:
             anew.verify(block, tree.moments[block.block_id])
         ids = [block.block_id for block in line if block.block_id in tree.blocks]
@@ -348,7 +349,7 @@ def test_a_line_that_is_verified_at_once_changes_what_it_does_block_by_block(see
     tree.run(80)
     line, last = [block for block, _ in tree.winners], tree.winners[-1][1]
     ids = [block.block_id for block in line]
-    one_by_one, at_once = (ProcessingBlocks(GENESIS, funded()) for _ in range(2))
+    one_by_one, at_once = (PlatformProcessingBlocks(GENESIS, funded()) for _ in range(2))
     for block in line:
         one_by_one.verify(block, last)
     at_once.verify_line(line[:3], [last] * 3)
