@@ -1,10 +1,11 @@
-"""The interface for copies of a database, for either kind of database."""
+"""The interface for copies of a database, and what both kinds of database do alike."""
 
 import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
+from chaindb.database import Database
 from primitives.reasons import ErrorWithReason
 
 
@@ -115,3 +116,37 @@ def verified(name: str) -> str:
     if not is_name(name):
         raise SnapshotRefused(SnapshotReason.BAD_NAME, name=name[:80])
     return name
+
+
+class TablePlace(NamedTuple):
+    """A table of the database, or of a copy."""
+
+    sql: str
+    """Its name in SQL, with its schema."""
+    columns: Sequence[str]
+    """The names of its columns; none if there is no such table."""
+
+
+def fill(
+    db: Database, name: str, table: str, own: TablePlace, copy: TablePlace, *, columns: str | None
+) -> None:
+    """Replace the rows of a table in the database by those of a copy.
+
+    Args:
+        db: The database.
+        name: Name of the copy.
+        table: Name of the table.
+        own: The table in the database.
+        copy: The table in the copy.
+        columns: The columns in SQL; None: both tables have the same columns in the same order. SQLite has fast paths
+            for statements without columns: it frees pages without visiting the rows, and copies rows and index
+            entries unchanged.
+
+    Raises:
+        SnapshotRefused: The table has other columns in the copy.
+    """
+    if not own.columns or own.columns != copy.columns:
+        raise SnapshotRefused(SnapshotReason.SNAPSHOT_TABLES_DIFFER, name=name, table=table)
+    into = own.sql if columns is None else f"{own.sql} ({columns})"
+    db.execute(f"DELETE FROM {own.sql}")  # noqa: S608  # names come from the models
+    db.execute(f"INSERT INTO {into} SELECT {columns or '*'} FROM {copy.sql}")  # noqa: S608  # as above

@@ -17,7 +17,9 @@ from chaindb.snapshots.port import (
     SnapshotReason,
     SnapshotRefused,
     StoredCopy,
+    TablePlace,
     UnreadableSnapshot,
+    fill,
     is_name,
     verified,
 )
@@ -126,8 +128,13 @@ class PostgresqlCopies:
             self._lock(tables)
             self._verify_there(name)
             also()
+            row = self._db.row("SELECT current_schema()")
+            assert row is not None
             for table in tables:
-                fill(self._db, name, table)
+                own, copy = self._place(str(row[0]), table), self._place(_schema(name), table)
+                columns = ", ".join(map(self._quote, own.columns))
+                fill(self._db, name, table, own, copy, columns=columns)
+                raise_sequences(self._db, table)
 
     def delete(self, name: str) -> None:
         """Delete a copy; see `port.Copies`."""
@@ -153,31 +160,12 @@ class PostgresqlCopies:
     def _table(self, name: str, table: str) -> str:
         return f"{self._quote(_schema(name))}.{self._quote(table)}"
 
+    def _place(self, schema: str, table: str) -> TablePlace:
+        columns = [row[0] for row in self._db.rows(_COLUMNS, [schema, table])]
+        return TablePlace(f"{self._quote(schema)}.{self._quote(table)}", columns)
+
     def _quote(self, name: str) -> str:
         return str(self._db.connection.ops.quote_name(name))
-
-
-def fill(db: Database, name: str, table: str) -> None:
-    """Replace the rows of a table in the database by those of a copy.
-
-    Raises:
-        SnapshotRefused: The table has other columns in the copy.
-    """
-    row = db.row("SELECT current_schema()")
-    assert row is not None
-    columns = _columns(db, str(row[0]), table)
-    if not columns or columns != _columns(db, _schema(name), table):
-        raise SnapshotRefused(SnapshotReason.SNAPSHOT_TABLES_DIFFER, name=name, table=table)
-    quote = db.connection.ops.quote_name
-    own, copy = quote(table), f"{quote(_schema(name))}.{quote(table)}"
-    column_list = ", ".join(quote(column) for column in columns)
-    db.execute(f"DELETE FROM {own}")  # noqa: S608  # names come from the models
-    db.execute(f"INSERT INTO {own} ({column_list}) SELECT {column_list} FROM {copy}")  # noqa: S608  # as above
-    raise_sequences(db, table)
-
-
-def _columns(db: Database, schema: str, table: str) -> list[str]:
-    return [row[0] for row in db.rows(_COLUMNS, [schema, table])]
 
 
 def _schema(name: str) -> str:

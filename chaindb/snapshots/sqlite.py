@@ -21,7 +21,9 @@ from chaindb.snapshots.port import (
     SnapshotReason,
     SnapshotRefused,
     StoredCopy,
+    TablePlace,
     UnreadableSnapshot,
+    fill,
     is_name,
     verified,
 )
@@ -103,7 +105,8 @@ class SqliteCopies:
                 with self._db.atomic(durable=True):
                     also()
                     for table in tables:
-                        fill(self._db, name, table)
+                        own, copy = (_place(self._db, part, table) for part in ("main", "snapshot"))
+                        fill(self._db, name, table, own, copy, columns=None)
             except DatabaseError as error:
                 if _is_damaged(error):
                     raise UnreadableSnapshot(
@@ -156,23 +159,9 @@ class SqliteCopies:
         return self._directory / f"{verified(name)}{_ENDING}"
 
 
-def fill(db: Database, name: str, table: str) -> None:
-    """Replace the rows of a table in the database by those of the attached copy.
-
-    Raises:
-        SnapshotRefused: The table has other columns in the copy.
-    """
-    columns = _columns(db, "main", table)
-    if not columns or columns != _columns(db, "snapshot", table):
-        raise SnapshotRefused(SnapshotReason.SNAPSHOT_TABLES_DIFFER, name=name, table=table)
-    # SQLite has fast paths for statements as simple as these: it frees pages without visiting the rows,
-    # and copies rows and index entries unchanged.
-    db.execute(f'DELETE FROM main."{table}"')  # noqa: S608  # names come from the models
-    db.execute(f'INSERT INTO main."{table}" SELECT * FROM snapshot."{table}"')  # noqa: S608  # as above
-
-
-def _columns(db: Database, schema: str, table: str) -> list[str]:
-    return [row[1] for row in db.rows(f'PRAGMA {schema}.table_info("{table}")')]
+def _place(db: Database, schema: str, table: str) -> TablePlace:
+    rows = db.rows(f'PRAGMA {schema}.table_info("{table}")')
+    return TablePlace(f'{schema}."{table}"', [row[1] for row in rows])
 
 
 def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:
