@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from cchain_app.config import DEPOSIT_CONTRACT
 from cchain_app.evm.engine import (
     AccountChange,
@@ -13,8 +11,6 @@ from cchain_app.evm.engine import (
     SlotChange,
     TransactionResult,
 )
-from cchain_app.evm.native import NativeEngine
-from cchain_app.evm.reference import ReferenceEngine
 from cchain_app.evm.tracing import TracingEngine
 from primitives.evm import ZERO_WORD, Address, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
@@ -34,13 +30,6 @@ GWEI = 10**9
 EMPTY_REQUESTS = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 EXITS = Address(bytes.fromhex("00000961ef480eb55e80d19ad83579a64c007002"))
 OTHER_DEPOSITS = Address(b"\x42" * 20)
-
-
-@pytest.fixture(params=[NativeEngine, ReferenceEngine], ids=["native", "reference"])
-def engine(request: pytest.FixtureRequest) -> TracingEngine:
-    """Each implementation of the port."""
-    made: TracingEngine = request.param()
-    return made
 
 
 def slot(number: int) -> Slot:

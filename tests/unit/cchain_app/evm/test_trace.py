@@ -1,4 +1,4 @@
-"""The native engine's records of traced transactions: frames, logs, touched state, limits."""
+"""Each engine's records of traced transactions: frames, logs, touched state, limits."""
 
 import time
 from typing import Any, Final
@@ -7,7 +7,6 @@ import pytest
 from typing_extensions import override
 
 from cchain_app.evm.engine import AccountState, CallMessage, CallRejected, ExecutionInvalid
-from cchain_app.evm.native import NativeEngine
 from cchain_app.evm.tracing import (
     Frame,
     FrameLog,
@@ -16,6 +15,7 @@ from cchain_app.evm.tracing import (
     TouchedState,
     TraceTimedOut,
     TraceTooLarge,
+    TracingEngine,
     TransactionTrace,
 )
 from cchain_app.txs.transaction import Transaction
@@ -33,7 +33,6 @@ from tests.builders.cchain import (
     transaction,
 )
 
-ENGINE: Final = NativeEngine()
 CONTRACT: Final = Address(b"\xc0" * 20)
 OTHER: Final = Address(b"\xd0" * 20)
 NOBODY: Final = Address(b"\x0e" * 20)
@@ -49,6 +48,7 @@ def world(code: bytes, other: bytes = b"", **account: Any) -> MemoryState:
 
 
 def trace(
+    engine: TracingEngine,
     state: MemoryState,
     recording: Recording = FRAMES,
     fork: str = "prague",
@@ -57,7 +57,7 @@ def trace(
 ) -> TransactionTrace:
     env = block_env(fork)
     message = {"to": CONTRACT, **message}
-    return ENGINE.trace_call(env, call_message(**message), state, recording, **(options or {}))
+    return engine.trace_call(env, call_message(**message), state, recording, **(options or {}))
 
 
 def calling(address: bytes, *, kind: str = "CALL", value: int = 0, gas: int = 100_000) -> bytes:
@@ -66,33 +66,37 @@ def calling(address: bytes, *, kind: str = "CALL", value: int = 0, gas: int = 10
     return assemble(0, 0, 0, 0, *values, int.from_bytes(address), gas, kind)
 
 
-def touched(state: MemoryState, fork: str = "prague", **message: Any) -> TouchedState:
-    found = trace(state, STATE, fork, **message).state
+def touched(
+    engine: TracingEngine, state: MemoryState, fork: str = "prague", **message: Any
+) -> TouchedState:
+    found = trace(engine, state, STATE, fork, **message).state
     assert found is not None
     return found
 
 
-def words_of(code: bytes, fork: str = "prague", **account: Any) -> str | None:
+def words_of(
+    engine: TracingEngine, code: bytes, fork: str = "prague", **account: Any
+) -> str | None:
     """Return the error of a contract that is called by another one."""
     state = world(calling(OTHER), code)
-    inner = trace(state, fork=fork).frames[1]
+    inner = trace(engine, state, fork=fork).frames[1]
     assert inner.gas_used == (inner.gas if inner.error else inner.gas_used)
     return inner.error
 
 
-def test_a_transfer_is_one_frame_without_the_intrinsic_gas() -> None:
-    found = trace(genesis_state(), to=NOBODY, value=5, gas=30_000)
+def test_a_transfer_is_one_frame_without_the_intrinsic_gas(engine: TracingEngine) -> None:
+    found = trace(engine, genesis_state(), to=NOBODY, value=5, gas=30_000)
     frame = Frame(0, "CALL", SENDERS[0], NOBODY, 5, 9_000, 0, b"", b"", None, precompile=False)
     assert found.frames == (frame,)
     assert (found.gas_limit, found.gas_used, found.gas_peak) == (30_000, 21_000, 21_000)
 
 
-def test_frames_come_depth_first_each_after_its_caller() -> None:
+def test_frames_come_depth_first_each_after_its_caller(engine: TracingEngine) -> None:
     state = world(
         calling(OTHER) + calling(OTHER, kind="STATICCALL") + calling(OTHER, kind="DELEGATECALL"),
         calling(bytes(19) + b"\x04"),
     )
-    frames = trace(state, value=7, sender=SENDERS[1]).frames
+    frames = trace(engine, state, value=7, sender=SENDERS[1]).frames
     assert [(frame.depth, frame.type, frame.precompile) for frame in frames] == [
         (0, "CALL", False),
         (1, "CALL", False),
@@ -107,32 +111,32 @@ def test_frames_come_depth_first_each_after_its_caller() -> None:
     assert frames[5].to == OTHER
 
 
-def test_frames_that_never_start_are_frames_too() -> None:
+def test_frames_that_never_start_are_frames_too(engine: TracingEngine) -> None:
     creating = assemble("0 0 5 CREATE")
-    frames = trace(world(calling(NOBODY, value=5) + creating)).frames
+    frames = trace(engine, world(calling(NOBODY, value=5) + creating)).frames
     assert [(frame.type, frame.to, frame.gas_used, frame.error) for frame in frames[1:]] == [
         ("CALL", NOBODY, 0, "insufficient balance for transfer"),
         ("CREATE", None, 0, "insufficient balance for transfer"),
     ]
 
 
-def test_an_account_whose_nonce_cannot_rise_creates_nothing() -> None:
-    frames = trace(world(assemble("0 0 0 CREATE"), nonce=2**64 - 1)).frames
+def test_an_account_whose_nonce_cannot_rise_creates_nothing(engine: TracingEngine) -> None:
+    frames = trace(engine, world(assemble("0 0 0 CREATE"), nonce=2**64 - 1)).frames
     assert (frames[1].to, frames[1].error) == (None, "nonce uint64 overflow")
     assert frames[1].gas_used == 0
 
 
-def test_calls_nest_only_so_deep() -> None:
+def test_calls_nest_only_so_deep(engine: TracingEngine) -> None:
     recursion = assemble("0 0 0 0 0 ADDRESS GAS CALL")
-    frames = trace(world(recursion), gas=10**15).frames
+    frames = trace(engine, world(recursion), gas=10**15).frames
     assert [frame.depth for frame in frames] == list(range(1_026))
     assert (frames[-1].error, frames[-1].gas_used) == ("max call depth exceeded", 0)
 
 
-def test_a_collision_takes_all_gas_and_has_its_address() -> None:
+def test_a_collision_takes_all_gas_and_has_its_address(engine: TracingEngine) -> None:
     state = world(assemble("0 0 0 CREATE"))
     there = state.put(created(CONTRACT, 1), code=b"\x00", nonce=1)
-    frame = trace(state).frames[1]
+    frame = trace(engine, state).frames[1]
     assert (frame.to, frame.error) == (there, "contract address collision")
     assert frame.gas_used == frame.gas
 
@@ -156,81 +160,73 @@ def test_a_collision_takes_all_gas_and_has_its_address() -> None:
         (assemble(2**32, "MLOAD"), "out of gas"),
     ],
 )
-def test_an_inner_frame_fails_with_its_words(code: bytes, words: str) -> None:
-    assert words_of(code) == words
+def test_an_inner_frame_fails_with_its_words(
+    engine: TracingEngine, code: bytes, words: str
+) -> None:
+    assert words_of(engine, code) == words
 
 
-def test_an_instruction_of_a_later_fork_is_named() -> None:
-    assert words_of(b"\x5f", "london") == "invalid opcode: PUSH0"
+def test_an_instruction_of_a_later_fork_is_named(engine: TracingEngine) -> None:
+    assert words_of(engine, b"\x5f", "london") == "invalid opcode: PUSH0"
 
 
 @pytest.mark.parametrize(
     "code",
     ["0 0 SSTORE", "0 0 LOG0", "0 0 0 CREATE", "0 0 0 0 1 0 0 CALL", "0 SELFDESTRUCT"],
 )
-def test_what_changes_below_a_staticcall_is_refused(code: str) -> None:
-    frames = trace(world(calling(OTHER, kind="STATICCALL"), assemble(code))).frames
+def test_what_changes_below_a_staticcall_is_refused(engine: TracingEngine, code: str) -> None:
+    frames = trace(engine, world(calling(OTHER, kind="STATICCALL"), assemble(code))).frames
     assert [frame.error for frame in frames] == [None, "write protection"]
 
 
-def test_precompiles_fail_with_their_words() -> None:
-    failing = calling(bytes(19) + b"\x09") + calling(bytes(19) + b"\x0a") + calling(bytes(20))
-    frames = trace(world(failing)).frames
-    assert [(frame.precompile, frame.error) for frame in frames[1:]] == [
-        (True, "invalid input length"),
-        (True, "invalid input length"),
-        (False, None),
-    ]
-
-
-def test_code_that_cannot_be_paid_for_has_its_own_words() -> None:
+def test_code_that_cannot_be_paid_for_has_its_own_words(engine: TracingEngine) -> None:
     init_code = assemble("5000 0 RETURN")
     code = push(int.from_bytes(init_code)) + assemble("0 MSTORE", len(init_code))
     code += assemble(32 - len(init_code), "0 CREATE")
-    frame = trace(world(code), gas=200_000).frames[1]
+    frame = trace(engine, world(code), gas=200_000).frames[1]
     assert frame.error == "contract creation code storage out of gas"
     assert frame.to == created(CONTRACT, 1)
     assert frame.output == b""
 
 
-def test_a_selfdestruct_is_the_last_frame_below_its_own() -> None:
+def test_a_selfdestruct_is_the_last_frame_below_its_own(engine: TracingEngine) -> None:
     code = calling(OTHER) + assemble("ADDRESS SELFDESTRUCT")
-    frames = trace(world(code, balance=9)).frames
+    frames = trace(engine, world(code, balance=9)).frames
     expected = Frame(1, "SELFDESTRUCT", CONTRACT, CONTRACT, 9, 0, 0, b"", b"", None, False)
     assert frames[1].to == OTHER
     assert frames[2:] == (expected,)
 
 
-def test_logs_have_numbers_and_positions_and_undone_ones_none() -> None:
+def test_logs_have_numbers_and_positions_and_undone_ones_none(engine: TracingEngine) -> None:
     log = assemble("0 0 LOG0")
     state = world(
         log + calling(OTHER) + calling(NOBODY) + log,
         log + assemble("0 0 REVERT"),
     )
-    found = trace(state)
+    found = trace(engine, state)
     assert [len(frame.logs) for frame in found.frames] == [2, 0, 0]
     assert [(log.number, log.position) for log in found.frames[0].logs] == [(0, 0), (1, 2)]
     assert tuple(log.log for log in found.frames[0].logs) == found.logs
 
 
-def test_logs_of_inner_frames_stay_with_them() -> None:
+def test_logs_of_inner_frames_stay_with_them(engine: TracingEngine) -> None:
     log = assemble("0 0 LOG0")
-    found = trace(world(calling(OTHER) + log, log))
+    found = trace(engine, world(calling(OTHER) + log, log))
     inner, outer = found.logs
     assert found.frames[0].logs == (FrameLog(outer, 1, 1),)
     assert found.frames[1].logs == (FrameLog(inner, 0, 0),)
 
 
-def test_a_failed_transaction_has_no_logs() -> None:
-    found = trace(world(assemble("0 0 LOG0 0 0 REVERT")))
+def test_a_failed_transaction_has_no_logs(engine: TracingEngine) -> None:
+    found = trace(engine, world(assemble("0 0 LOG0 0 0 REVERT")))
     assert (found.succeeded, found.error) == (False, "execution reverted")
     assert found.logs == found.frames[0].logs == ()
 
 
-def test_what_is_touched_is_as_it_was_before() -> None:
+def test_what_is_touched_is_as_it_was_before(engine: TracingEngine) -> None:
     code = assemble(0, "SLOAD", 7, 1, "SSTORE", int.from_bytes(OTHER), "BALANCE")
     state = world(code, b"\x01\x02", storage={0: 5, 1: 6})
-    found = touched(state, gas_price=2 * BASE_FEE, gas=100_000)
+    found = touched(engine, state, gas_price=2 * BASE_FEE, gas=100_000)
     coinbase = block_env().coinbase
     assert set(found.accounts) == {SENDERS[0], CONTRACT, OTHER, coinbase}
     assert found.accounts[SENDERS[0]] == state.account(SENDERS[0])
@@ -244,40 +240,44 @@ def test_what_is_touched_is_as_it_was_before() -> None:
     assert set(found.changes.accounts) == {SENDERS[0], coinbase}
 
 
-def test_a_step_that_fails_touches_nothing() -> None:
+def test_a_step_that_fails_touches_nothing(engine: TracingEngine) -> None:
     state = world(assemble("SLOAD"), storage={0: 5})
-    assert touched(state).slots == {}
+    assert touched(engine, state).slots == {}
     poor = world(assemble(int.from_bytes(OTHER), "BALANCE"))
-    assert OTHER not in touched(poor, gas=21_100).accounts
+    assert OTHER not in touched(engine, poor, gas=21_100).accounts
 
 
-def test_a_creation_touches_its_address_even_if_it_fails() -> None:
-    found = touched(world(assemble("0 0 9 CREATE")))
+def test_a_creation_touches_its_address_even_if_it_fails(engine: TracingEngine) -> None:
+    found = touched(engine, world(assemble("0 0 9 CREATE")))
     assert found.accounts[created(CONTRACT, 1)] is None
 
 
-def test_whoever_a_called_account_delegates_to_is_touched() -> None:
+def test_whoever_a_called_account_delegates_to_is_touched(engine: TracingEngine) -> None:
     state = world(calling(NOBODY))
     state.put(NOBODY, code=b"\xef\x01\x00" + OTHER, nonce=1)
-    assert OTHER in touched(state).accounts
-    assert OTHER in touched(state, to=NOBODY).accounts
+    assert OTHER in touched(engine, state).accounts
+    assert OTHER in touched(engine, state, to=NOBODY).accounts
 
 
 def block(
-    *transactions: Transaction, state: MemoryState, recording: Recording = STATE, **options: Any
+    engine: TracingEngine,
+    *transactions: Transaction,
+    state: MemoryState,
+    recording: Recording = STATE,
+    **options: Any,
 ) -> tuple[TransactionTrace, ...]:
     env = block_env()
-    return ENGINE.trace_block(env, transactions, state, recording, **options).transactions
+    return engine.trace_block(env, transactions, state, recording, **options).transactions
 
 
 def increments(count: int) -> list[Transaction]:
     return [transaction(nonce=nonce, to=CONTRACT, gas=100_000) for nonce in range(count)]
 
 
-def test_each_transaction_has_its_own_changes() -> None:
+def test_each_transaction_has_its_own_changes(engine: TracingEngine) -> None:
     state = world(bytecode.COUNTER)
-    traced = ENGINE.trace_block(block_env("cancun"), increments(3), state, STATE)
-    whole = ENGINE.execute_block(block_env("cancun"), increments(3), state, skip_invalid=False)
+    traced = engine.trace_block(block_env("cancun"), increments(3), state, STATE)
+    whole = engine.execute_block(block_env("cancun"), increments(3), state, skip_invalid=False)
     after = state.copy()
     after.apply(traced.before)
     for found in traced.transactions:
@@ -289,45 +289,48 @@ def test_each_transaction_has_its_own_changes() -> None:
     assert after == expected
 
 
-def test_only_what_is_asked_for_is_recorded() -> None:
+def test_only_what_is_asked_for_is_recorded(engine: TracingEngine) -> None:
     state = world(bytecode.COUNTER)
-    last = block(*increments(3), state=state, first=2)
-    assert last == block(*increments(3), state=state)[2:]
-    assert [found.state is None for found in block(*increments(1), state=state, recording=FRAMES)]
+    last = block(engine, *increments(3), state=state, first=2)
+    assert last == block(engine, *increments(3), state=state)[2:]
+    assert [
+        found.state is None
+        for found in block(engine, *increments(1), state=state, recording=FRAMES)
+    ]
 
 
-def test_system_calls_come_before_and_are_told_apart() -> None:
+def test_system_calls_come_before_and_are_told_apart(engine: TracingEngine) -> None:
     contract = Address(bytes.fromhex("000F3df6D732807Ef1319fB7B8bB8522d0Beac02"))
     state = world(bytecode.COUNTER)
     state.put(contract, code=assemble("0 CALLDATALOAD 1 SSTORE"), nonce=1)
-    traced = ENGINE.trace_block(block_env(), increments(1), state, STATE)
+    traced = engine.trace_block(block_env(), increments(1), state, STATE)
     assert (contract, Slot((1).to_bytes(32, "big"))) in traced.before.storage
     (found,) = traced.transactions
     assert found.state is not None
     assert contract not in found.state.accounts
 
 
-def test_a_block_may_contain_what_a_contract_sent() -> None:
+def test_a_block_may_contain_what_a_contract_sent(engine: TracingEngine) -> None:
     state = world(bytecode.COUNTER)
     state.put(SENDERS[0], code=b"\x00", balance=COIN)
-    (found,) = block(*increments(1), state=state)
+    (found,) = block(engine, *increments(1), state=state)
     assert found.succeeded
 
 
-def test_what_cannot_be_in_the_block_is_refused() -> None:
+def test_what_cannot_be_in_the_block_is_refused(engine: TracingEngine) -> None:
     with pytest.raises(ExecutionInvalid, match="nonce too high"):
-        block(increments(2)[1], state=world(b""))
+        block(engine, increments(2)[1], state=world(b""))
 
 
-def test_of_a_creation_the_address_is_known_even_if_it_fails() -> None:
+def test_of_a_creation_the_address_is_known_even_if_it_fails(engine: TracingEngine) -> None:
     failed = transaction(to=None, data=b"\xfe", gas=100_000)
-    (found,) = block(failed, state=genesis_state(), recording=FRAMES)
+    (found,) = block(engine, failed, state=genesis_state(), recording=FRAMES)
     assert (found.succeeded, found.contract_address) == (False, created(SENDERS[0], 0))
     assert found.frames[0].to == found.contract_address
 
 
-def test_fees_of_a_call_go_to_the_coinbase() -> None:
-    found = touched(genesis_state(), to=NOBODY, gas_price=BASE_FEE + 3)
+def test_fees_of_a_call_go_to_the_coinbase(engine: TracingEngine) -> None:
+    found = touched(engine, genesis_state(), to=NOBODY, gas_price=BASE_FEE + 3)
     change = found.changes.accounts[block_env().coinbase]
     before = 0 if change.before is None else change.before.balance
     assert isinstance(change.after, AccountState)
@@ -341,20 +344,22 @@ def test_fees_of_a_call_go_to_the_coinbase() -> None:
         ({"gas_price": BASE_FEE, "nonce": 4}, "nonce too high"),
     ],
 )
-def test_a_call_can_be_held_to_what_transactions_are(changes: dict[str, Any], words: str) -> None:
+def test_a_call_can_be_held_to_what_transactions_are(
+    engine: TracingEngine, changes: dict[str, Any], words: str
+) -> None:
     validated = {"validate": True}
     with pytest.raises(CallRejected, match=words):
-        trace(genesis_state(), to=NOBODY, options=validated, **changes)
-    assert trace(genesis_state(), to=NOBODY, **changes).succeeded
+        trace(engine, genesis_state(), to=NOBODY, options=validated, **changes)
+    assert trace(engine, genesis_state(), to=NOBODY, **changes).succeeded
     priced = {"gas_price": BASE_FEE, "nonce": 0}
-    assert trace(genesis_state(), to=NOBODY, options=validated, **priced).succeeded
+    assert trace(engine, genesis_state(), to=NOBODY, options=validated, **priced).succeeded
 
 
-def test_a_trace_says_what_the_call_does() -> None:
+def test_a_trace_says_what_the_call_does(engine: TracingEngine) -> None:
     message: CallMessage = call_message(CONTRACT, b"why")
     state = world(bytecode.ECHO_REVERT)
-    result = ENGINE.call(block_env(), message, state)
-    found = trace(state, data=b"why")
+    result = engine.call(block_env(), message, state)
+    found = trace(engine, state, data=b"why")
     assert (found.output, found.error) == (result.output, result.error)
     assert (found.gas_used, found.gas_peak) == (result.gas_used, result.gas_peak)
 
@@ -369,30 +374,30 @@ def test_a_trace_says_what_the_call_does() -> None:
         Recording(frames=True, opcodes=True, most_bytes=6_000),
     ],
 )
-def test_recording_stops_at_so_many_bytes(recording: Recording) -> None:
+def test_recording_stops_at_so_many_bytes(engine: TracingEngine, recording: Recording) -> None:
     code = b"".join(assemble(number, "0 MSTORE 64 0 KECCAK256") for number in range(20))
     state = world(calling(OTHER) * 20 + code)
     with pytest.raises(TraceTooLarge):
-        trace(state, recording)
-    assert trace(state, recording._replace(most_bytes=10**6)).succeeded
+        trace(engine, state, recording)
+    assert trace(engine, state, recording._replace(most_bytes=10**6)).succeeded
 
 
-def test_transactions_of_one_question_share_the_bytes() -> None:
+def test_transactions_of_one_question_share_the_bytes(engine: TracingEngine) -> None:
     state = world(bytecode.COUNTER)
     steps = Recording(steps=StepOptions())
-    (one,) = block(*increments(1), state=state, recording=steps)
+    (one,) = block(engine, *increments(1), state=state, recording=steps)
     bounded = steps._replace(most_bytes=3 * len(one.steps))
-    assert len(block(*increments(2), state=state, recording=bounded)) == 2
+    assert len(block(engine, *increments(2), state=state, recording=bounded)) == 2
     with pytest.raises(TraceTooLarge):
-        block(*increments(4), state=state, recording=bounded)
+        block(engine, *increments(4), state=state, recording=bounded)
 
 
 @pytest.mark.parametrize("recording", [Recording(), FRAMES, Recording(steps=StepOptions())])
-def test_a_trace_stops_in_time(recording: Recording) -> None:
+def test_a_trace_stops_in_time(engine: TracingEngine, recording: Recording) -> None:
     state = world(assemble("JUMPDEST 0 JUMP"))
     begun = time.monotonic()
     with pytest.raises(TraceTimedOut):
-        trace(state, recording, gas=10**12, options={"time_limit": 0.05})
+        trace(engine, state, recording, gas=10**12, options={"time_limit": 0.05})
     assert time.monotonic() - begun < 1
 
 
@@ -405,14 +410,14 @@ class SlowState(MemoryState):
         return super().code(code_hash)
 
 
-def test_each_transaction_has_its_own_time() -> None:
+def test_each_transaction_has_its_own_time(engine: TracingEngine) -> None:
     state = genesis_state()
     places = [Address(bytes([0xE0 + number]) * 20) for number in range(4)]
     for number, place in enumerate(places):
         state.put(place, code=assemble(time.monotonic_ns(), number), nonce=1)
     slow = SlowState(state.accounts, state.storages, state.codes, state.hashes)
     each = [transaction(nonce=nonce, to=to, gas=50_000) for nonce, to in enumerate(places)]
-    traced = ENGINE.trace_block(
+    traced = engine.trace_block(
         block_env(parent_beacon_block_root=None, fork="cancun"), each, slow, FRAMES, time_limit=1
     )
     assert all(found.succeeded for found in traced.transactions)

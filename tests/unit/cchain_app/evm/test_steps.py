@@ -1,18 +1,16 @@
-"""The steps recorded by the native engine: for the struct logger and for the vmTrace; preimages."""
+"""The steps recorded by each engine: for the struct logger and for the vmTrace; preimages."""
 
 import json
 from typing import Any, Final
 
 import pytest
 
-from cchain_app.evm.native import NativeEngine
-from cchain_app.evm.tracing import Recording, StepOptions, TransactionTrace
+from cchain_app.evm.tracing import Recording, StepOptions, TracingEngine, TransactionTrace
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from tests.builders.bytecode import assemble
 from tests.builders.cchain import MemoryState, block_env, call_message, genesis_state
 
-ENGINE: Final = NativeEngine()
 CONTRACT: Final = Address(b"\xc0" * 20)
 OTHER: Final = Address(b"\xd0" * 20)
 GAS: Final = 100_000
@@ -27,22 +25,30 @@ def world(code: bytes, other: bytes = b"", **account: Any) -> MemoryState:
 
 
 def trace(
-    state: MemoryState, recording: Recording, fork: str = "prague", gas: int = GAS
+    engine: TracingEngine,
+    state: MemoryState,
+    recording: Recording,
+    fork: str = "prague",
+    gas: int = GAS,
 ) -> TransactionTrace:
-    return ENGINE.trace_call(block_env(fork), call_message(CONTRACT, gas=gas), state, recording)
+    return engine.trace_call(block_env(fork), call_message(CONTRACT, gas=gas), state, recording)
 
 
 def steps(
-    state: MemoryState, fork: str = "prague", gas: int = GAS, **options: Any
+    engine: TracingEngine, state: MemoryState, fork: str = "prague", gas: int = GAS, **options: Any
 ) -> list[dict[str, Any]]:
     recording = Recording(steps=StepOptions(**options))
-    found: list[dict[str, Any]] = json.loads(b"[%b]" % trace(state, recording, fork, gas).steps)
+    found: list[dict[str, Any]] = json.loads(
+        b"[%b]" % trace(engine, state, recording, fork, gas).steps
+    )
     return found
 
 
-def last(code: bytes, fork: str = "prague", gas: int = GAS, **account: Any) -> dict[str, Any]:
+def last(
+    engine: TracingEngine, code: bytes, fork: str = "prague", gas: int = GAS, **account: Any
+) -> dict[str, Any]:
     """Return the last step of code without its stack."""
-    return steps(world(code, **account), fork, gas, stack=False)[-1]
+    return steps(engine, world(code, **account), fork, gas, stack=False)[-1]
 
 
 def calling(address: bytes, kind: str = "CALL", gas: int = 50_000) -> bytes:
@@ -50,11 +56,11 @@ def calling(address: bytes, kind: str = "CALL", gas: int = 50_000) -> bytes:
     return assemble(0, 0, 0, 0, *values, int.from_bytes(address), gas, kind)
 
 
-def test_a_step_is_written_as_go_ethereum_writes_it() -> None:
+def test_a_step_is_written_as_go_ethereum_writes_it(engine: TracingEngine) -> None:
     state = world(assemble("1 0 MSTORE"))
     recording = Recording(steps=StepOptions(memory=True, return_data=True))
     word = "0" * 63 + "1"
-    assert trace(state, recording).steps.decode() == ",".join(
+    assert trace(engine, state, recording).steps.decode() == ",".join(
         [
             '{"pc":0,"op":"PUSH1","gas":79000,"gasCost":3,"depth":1,"stack":[]}',
             '{"pc":2,"op":"PUSH1","gas":78997,"gasCost":3,"depth":1,"stack":["0x1"]}',
@@ -65,39 +71,39 @@ def test_a_step_is_written_as_go_ethereum_writes_it() -> None:
     )
 
 
-def test_recording_ends_above_the_limit_and_the_execution_goes_on() -> None:
+def test_recording_ends_above_the_limit_and_the_execution_goes_on(engine: TracingEngine) -> None:
     state = world(assemble("1 1 1 1 0 SSTORE"))
-    whole = trace(state, Recording(steps=StepOptions()))
+    whole = trace(engine, state, Recording(steps=StepOptions()))
     first = whole.steps.index(b",{")
-    one = trace(state, Recording(steps=StepOptions(limit=first - 1)))
-    two = trace(state, Recording(steps=StepOptions(limit=first)))
+    one = trace(engine, state, Recording(steps=StepOptions(limit=first - 1)))
+    two = trace(engine, state, Recording(steps=StepOptions(limit=first)))
     assert one.steps == whole.steps[:first]
     assert two.steps.count(b"{") == 2
     assert one.gas_used == two.gas_used == whole.gas_used
 
 
-def test_slots_are_shown_that_were_seen_in_the_contract_so_far() -> None:
+def test_slots_are_shown_that_were_seen_in_the_contract_so_far(engine: TracingEngine) -> None:
     state = world(assemble("7 1 SSTORE 0 SLOAD"), storage={0: 5})
     zero, one, five, seven = (f"0x{number:064x}" for number in (0, 1, 5, 7))
-    shown = [step["storage"] for step in steps(state) if "storage" in step]
+    shown = [step["storage"] for step in steps(engine, state) if "storage" in step]
     assert shown == [{one: seven}, {zero: five, one: seven}]
     assert list(shown[1]) == [zero, one]
 
 
-def test_the_refund_is_counted_over_frames_and_undone_with_them() -> None:
+def test_the_refund_is_counted_over_frames_and_undone_with_them(engine: TracingEngine) -> None:
     clearing = assemble("0 0 SSTORE")
     state = world(clearing + calling(OTHER), storage={0: 1})
     state.put(OTHER, code=clearing + assemble("0 0 REVERT"), nonce=1, storage={0: 1})
-    shown = [(step["depth"], step["op"], step.get("refund", 0)) for step in steps(state)]
+    shown = [(step["depth"], step["op"], step.get("refund", 0)) for step in steps(engine, state)]
     assert (1, "SSTORE", 4_800) in shown
     assert (2, "REVERT", 9_600) in shown
     assert shown[-1] == (1, "STOP", 4_800)
 
 
-def test_a_call_costs_what_it_hands_on_and_a_creation_does_not() -> None:
-    called = steps(world(calling(OTHER)))
+def test_a_call_costs_what_it_hands_on_and_a_creation_does_not(engine: TracingEngine) -> None:
+    called = steps(engine, world(calling(OTHER)))
     assert called[-2]["gasCost"] == 50_000 + 2_600
-    created = steps(world(assemble("0 0 0 CREATE")))
+    created = steps(engine, world(assemble("0 0 0 CREATE")))
     assert created[3]["gasCost"] == 32_000
 
 
@@ -117,49 +123,51 @@ def test_a_call_costs_what_it_hands_on_and_a_creation_does_not() -> None:
         (assemble(2**20, "0 LOG0"), 375 + 8 * 2**20 + 3 * 2**15 + 2**21, "out of gas"),
     ],
 )
-def test_what_a_step_costs_that_fails(code: bytes, cost: int, error: str | None) -> None:
-    found = last(code)
+def test_what_a_step_costs_that_fails(
+    engine: TracingEngine, code: bytes, cost: int, error: str | None
+) -> None:
+    found = last(engine, code)
     assert (found["gasCost"], found.get("error")) == (cost, error)
 
 
-def test_what_cannot_be_paid_says_its_whole_price() -> None:
+def test_what_cannot_be_paid_says_its_whole_price(engine: TracingEngine) -> None:
     address = int.from_bytes(OTHER)
     left = 21_000 + 3
-    assert last(assemble(address, "BALANCE"), gas=left + 50)["gasCost"] == 100
-    assert last(assemble(address, "BALANCE"), gas=left + 200)["gasCost"] == 2_600
-    assert last(assemble("0 SLOAD"), gas=left + 200)["gasCost"] == 2_100
-    assert last(assemble("0 SLOAD"), "istanbul", gas=left + 200)["gasCost"] == 800
-    assert last(assemble("7 0 SSTORE"), gas=left + 3 + 2_500)["gasCost"] == 22_100
-    cleared = last(assemble("0 0 SSTORE"), gas=left + 3 + 2_500, storage={0: 1})
+    assert last(engine, assemble(address, "BALANCE"), gas=left + 50)["gasCost"] == 100
+    assert last(engine, assemble(address, "BALANCE"), gas=left + 200)["gasCost"] == 2_600
+    assert last(engine, assemble("0 SLOAD"), gas=left + 200)["gasCost"] == 2_100
+    assert last(engine, assemble("0 SLOAD"), "istanbul", gas=left + 200)["gasCost"] == 800
+    assert last(engine, assemble("7 0 SSTORE"), gas=left + 3 + 2_500)["gasCost"] == 22_100
+    cleared = last(engine, assemble("0 0 SSTORE"), gas=left + 3 + 2_500, storage={0: 1})
     assert (cleared["gasCost"], cleared["refund"]) == (5_000, 4_800)
-    assert last(assemble(address, "SELFDESTRUCT"), gas=left + 6_000)["gasCost"] == 7_600
+    assert last(engine, assemble(address, "SELFDESTRUCT"), gas=left + 6_000)["gasCost"] == 7_600
 
 
-def test_below_a_staticcall_a_change_is_a_step_with_an_error() -> None:
+def test_below_a_staticcall_a_change_is_a_step_with_an_error(engine: TracingEngine) -> None:
     state = world(calling(OTHER, "STATICCALL"), assemble("1 2 SSTORE"))
-    (failed,) = (step for step in steps(state) if "error" in step)
+    (failed,) = (step for step in steps(engine, state) if "error" in step)
     assert (failed["op"], failed["gasCost"], failed["error"]) == ("SSTORE", 0, "write protection")
 
 
 @pytest.mark.parametrize("address", [bytes(19) + b"\x04", b"\x0e" * 20])
-def test_accounts_without_code_have_no_steps(address: bytes) -> None:
-    assert {step["depth"] for step in steps(world(calling(address)))} == {1}
+def test_accounts_without_code_have_no_steps(engine: TracingEngine, address: bytes) -> None:
+    assert {step["depth"] for step in steps(engine, world(calling(address)))} == {1}
 
 
-def test_empty_init_code_has_no_steps() -> None:
-    found = ENGINE.trace_call(
+def test_empty_init_code_has_no_steps(engine: TracingEngine) -> None:
+    found = engine.trace_call(
         block_env(), call_message(None), genesis_state(), Recording(steps=StepOptions(), vm=True)
     )
     assert (found.steps, found.vm) == (b"", b"null")
 
 
-def vm(state: MemoryState) -> Any:
-    return json.loads(trace(state, Recording(vm=True)).vm)
+def vm(engine: TracingEngine, state: MemoryState) -> Any:
+    return json.loads(trace(engine, state, Recording(vm=True)).vm)
 
 
-def test_a_vm_trace_says_what_each_instruction_did() -> None:
+def test_a_vm_trace_says_what_each_instruction_did(engine: TracingEngine) -> None:
     code = assemble("7 3 SSTORE 0 SLOAD 0 MSTORE ADD")
-    traced = vm(world(code, storage={0: 5}))
+    traced = vm(engine, world(code, storage={0: 5}))
     assert traced["code"] == "0x" + code.hex()
     ops = {op["op"]: op for op in traced["ops"]}
     assert ops["SSTORE"]["ex"]["store"] == {"key": "0x3", "val": "0x7"}
@@ -171,30 +179,32 @@ def test_a_vm_trace_says_what_each_instruction_did() -> None:
     assert ops["ADD"]["ex"] is None
 
 
-def test_a_vm_trace_nests_frames_that_run_code() -> None:
+def test_a_vm_trace_nests_frames_that_run_code(engine: TracingEngine) -> None:
     state = world(calling(OTHER) + calling(bytes(19) + b"\x04"), assemble("1 0 REVERT"))
-    calls = [op for op in vm(state)["ops"] if op["op"] == "CALL"]
+    calls = [op for op in vm(engine, state)["ops"] if op["op"] == "CALL"]
     assert [op["op"] for op in calls[0]["sub"]["ops"]] == ["PUSH1", "PUSH1", "REVERT"]
     assert calls[0]["ex"]["push"] == ["0x0"]
     assert calls[1]["sub"] is None
     assert calls[1]["ex"]["push"] == ["0x1"]
 
 
-def test_what_would_add_more_than_a_mebibyte_to_memory_is_not_recorded() -> None:
+def test_what_would_add_more_than_a_mebibyte_to_memory_is_not_recorded(
+    engine: TracingEngine,
+) -> None:
     for length, recorded in ((2**20, 1), (2**20 + 1, 0)):
-        found = trace(world(assemble(length, "0 KECCAK256")), PREIMAGES, gas=10_000_000)
+        found = trace(engine, world(assemble(length, "0 KECCAK256")), PREIMAGES, gas=10_000_000)
         assert found.succeeded
         assert [len(preimage) for preimage in found.preimages] == [length] * recorded
 
 
-def test_what_is_hashed_is_recorded_without_the_gas_for_it() -> None:
+def test_what_is_hashed_is_recorded_without_the_gas_for_it(engine: TracingEngine) -> None:
     for gas in (21_020, 21_050):
-        found = trace(world(assemble("64 1 KECCAK256")), PREIMAGES, gas=gas)
+        found = trace(engine, world(assemble("64 1 KECCAK256")), PREIMAGES, gas=gas)
         assert found.error == "out of gas"
         assert found.preimages == (bytes(64),)
 
 
-def test_what_is_hashed_is_recorded_once_in_order() -> None:
+def test_what_is_hashed_is_recorded_once_in_order(engine: TracingEngine) -> None:
     code = assemble("32 0 KECCAK256 0 0 KECCAK256 32 0 KECCAK256 0 MSTORE 32 0 KECCAK256")
-    found = trace(world(code), PREIMAGES)
+    found = trace(engine, world(code), PREIMAGES)
     assert found.preimages == (bytes(32), b"", keccak256(bytes(32)))
