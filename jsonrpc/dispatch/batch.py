@@ -41,8 +41,7 @@ class Batch:
 
     def run(self) -> bytes | None:
         """Execute all calls; None if there is nothing to answer."""
-        answers = [answer for answer in self.run_each() if answer is not None]
-        return b"[%b]" % b",".join(answers) if answers else None
+        return joined(self.run_each())
 
     def run_each(self) -> list[bytes | None]:
         """Execute all calls and return the answer to each, None for calls without an answer."""
@@ -145,3 +144,9 @@ class Batch:
                 self._answers[index] = self._executor.reject(
                     call, error, LATE if self._free_bytes >= 0 else REFUSED
                 )
+
+
+def joined(answers: Sequence[bytes | None]) -> bytes | None:
+    """Return the answers of a batch as one body; None if there is nothing to answer."""
+    texts = [answer for answer in answers if answer is not None]
+    return b"[%b]" % b",".join(texts) if texts else None

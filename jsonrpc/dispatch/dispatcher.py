@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Final, Literal
 
 from jsonrpc import errors
-from jsonrpc.dispatch.batch import Batch
+from jsonrpc.dispatch.batch import Batch, joined
 from jsonrpc.dispatch.calls import (
     LATE,
     REFUSED,
@@ -247,35 +247,50 @@ class Dispatcher:
         return len(text) > limits.hot_body or may_hold_more(text, limits.hot_values)
 
     def gathered_as(self, body: bytes | Body) -> str | None:
-        """Return the method of a single call that is best executed together with others of it; else None."""
+        """Return the method of a body whose calls are best executed together with others of it; else None.
+
+        All calls of a batch have to be of this method. A body that is too long for the event loop is not read here.
+        """
         text = _text(body)
-        if not text.startswith(b"{") or (len(text) > self._small and self._is_for_a_thread(text)):
+        if len(text) > self._small and self._is_for_a_thread(text):
             return None
         request = self._read(body)
-        if not isinstance(request, RpcCall):
+        if isinstance(request, JsonRpcError):
             return None
-        method = self.registry.methods.get(request.method)
+        calls = _calls_of(request)
+        if not 0 < len(calls) <= self.limits.batch:
+            return None
+        method = self.registry.methods.get(calls[0].method)
         if method is None or method.vectorized is None:
             return None
-        gathers = method.gathers(bytes(request.params)) if method.gathers else not method.hot
-        return method.name if gathers else None
+        for call in calls:
+            gathers = method.gathers(bytes(call.params)) if method.gathers else not method.hot
+            if call.method != method.name or not gathers:
+                return None
+        return method.name
 
     def answer_together(self, bodies: Sequence[bytes | Body]) -> list[bytes | None]:
         """Answer bodies that are `gathered_as` one method, in a worker thread. Never raises.
 
-        Consecutive calls of one vectorized method are executed together, as in a batch, but each body has its
-        own answer and its own size limit.
+        All calls are executed together, as in a batch, but each body has its own answer. Together they may be as
+        long as their size limits together.
         """
         call_waits = self._waiting(None)
-        calls = [call for call in map(self._read, bodies) if isinstance(call, RpcCall)]
+        requests = [
+            request for request in map(self._read, bodies) if not isinstance(request, JsonRpcError)
+        ]
         batch = Batch(
             self._executor,
-            calls,
+            [call for request in requests for call in _calls_of(request)],
             None,
-            free_bytes=self.limits.response * len(calls),
+            free_bytes=self.limits.response * len(requests),
             expired=call_waits.is_over,
         )
-        return batch.run_each()
+        answers = iter(batch.run_each())
+        return [
+            joined([next(answers) for _ in request]) if isinstance(request, list) else next(answers)
+            for request in requests
+        ]
 
     def count(self, body: bytes | Body) -> int:
         """Return the number of calls in a body, as charged by a rate limit.
@@ -411,3 +426,7 @@ class Dispatcher:
 
 def _text(body: bytes | Body) -> bytes:
     return body.text if isinstance(body, Body) else body
+
+
+def _calls_of(request: RpcCall | list[RpcCall]) -> list[RpcCall]:
+    return request if isinstance(request, list) else [request]

@@ -15,6 +15,9 @@ from jsonrpc.errors import Overloaded
 MAX_TOGETHER: Final = 256
 """Maximal number of bodies in one group."""
 
+MAX_TOGETHER_BYTES: Final = 64 * 1024
+"""Number of bytes of bodies after which a group takes no further ones: it has at least one."""
+
 LINGER_SECONDS: Final = 0.005
 """Maximal seconds to wait for further bodies after a group, because its clients may send the next ones."""
 
@@ -28,7 +31,7 @@ _Waiting = tuple[bytes | Body, "asyncio.Future[bytes | None]"]
 
 
 class Gatherer:
-    """Gathers single calls of a vectorized method. Belongs to one event loop."""
+    """Gathers bodies whose calls are of one vectorized method. Belongs to one event loop."""
 
     def __init__(self, dispatcher: Dispatcher, workers: Workers, seconds: float) -> None:
         self._dispatcher = dispatcher
@@ -62,12 +65,21 @@ class Gatherer:
         """Execute the waiting bodies, group by group, until none is left."""
         try:
             while self._waiting:
-                piece = self._waiting[:MAX_TOGETHER]
-                del self._waiting[:MAX_TOGETHER]
+                piece = self._waiting[: self._count()]
+                del self._waiting[: len(piece)]
                 await self._work_off(piece)
                 await self._linger(len(piece))
         finally:
             self._task = None
+
+    def _count(self) -> int:
+        """Return how many of the waiting bodies form the next group."""
+        size = 0
+        for count, (body, _) in enumerate(self._waiting[:MAX_TOGETHER], 1):
+            size += len(body.text if isinstance(body, Body) else body)
+            if size >= MAX_TOGETHER_BYTES:
+                return count
+        return min(len(self._waiting), MAX_TOGETHER)
 
     async def _linger(self, last: int) -> None:
         """Wait for as many bodies as were in the last group, if it had several."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jsonrpc.dispatch import gathering
-from jsonrpc.dispatch.dispatcher import Dispatcher
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.envelope import Body
 from jsonrpc.dispatch.gathering import Gatherer, Gatherers
 from jsonrpc.dispatch.params import Param
@@ -90,6 +90,46 @@ async def test_what_arrives_meanwhile_is_the_next_piece(store: Store, gatherer: 
     for n, other in enumerate(others, 2):
         assert json.loads(await other or b"") == {"jsonrpc": "2.0", "id": n, "result": 2 * n}
     assert store.pieces == [[1], [2, 3, 4, 5, 6]]
+
+
+async def test_batches_are_executed_together_with_single_calls(
+    store: Store, gatherer: Gatherer
+) -> None:
+    first = asyncio.create_task(gatherer.answer(put(0)))
+    await started(store)
+    silent = b'{"jsonrpc":"2.0","method":"put","params":[6]}'
+    bodies = [
+        b"[" + put(1, "a") + b"," + put(-2, "b") + b"]",
+        put(3, "c"),
+        b"[" + silent + b"]",
+        b"[" + put(4, "d") + b"," + silent + b"]",
+    ]
+    others = [asyncio.create_task(gatherer.answer(body)) for body in bodies]
+    await asyncio.sleep(0)
+    store.go.set()
+
+    await first
+    answers = await asyncio.gather(*others)
+    assert store.pieces == [[0], [1, -2, 3, 6, 4, 6]]
+    batch, single, nothing, last = (None if text is None else json.loads(text) for text in answers)
+    assert [(item["id"], "error" in item) for item in batch] == [("a", False), ("b", True)]
+    assert single["result"] == 6
+    assert nothing is None
+    assert [item["result"] for item in last] == [8]
+
+
+async def test_a_group_is_bounded_by_its_bytes(
+    store: Store, gatherer: Gatherer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "MAX_TOGETHER_BYTES", 2 * len(put(1)))
+    first = asyncio.create_task(gatherer.answer(put(0)))
+    await started(store)
+    others = [asyncio.create_task(gatherer.answer(put(number))) for number in range(1, 6)]
+    await asyncio.sleep(0)
+    store.go.set()
+
+    await asyncio.gather(first, *others)
+    assert store.pieces == [[0], [1, 2], [3, 4], [5]]
 
 
 async def test_who_was_answered_together_is_waited_for(
@@ -230,12 +270,23 @@ def test_all_doors_of_an_interface_have_one_gatherer_for_a_method(
         (b'{"jsonrpc":"2.0","id":1,"method":"some"}', None),
         (b'{"jsonrpc":"2.0","id":1,"method":"plain"}', None),
         (b'{"jsonrpc":"2.0","id":1,"method":"nothing"}', None),
-        (b"[" + put(1) + b"]", None),
+        (b"[" + put(1) + b"]", "put"),
+        (b"[" + put(1) + b", " + put(2) + b"]", "put"),
+        (b"[" + put(1) + b', {"jsonrpc":"2.0","id":1,"method":"plain"}]', None),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"hot"},' + put(1) + b"]", None),
+        (b"[]", None),
         (b"{", None),
+        (b"[", None),
         (put("x" * 70_000), None),
     ],
 )
-def test_only_single_calls_of_methods_that_gain_by_it_are_gathered(
+def test_only_bodies_of_one_method_that_gains_by_it_are_gathered(
     dispatcher: Dispatcher, body: bytes, gathered: str | None
 ) -> None:
     assert dispatcher.gathered_as(body) == gathered
+
+
+def test_a_batch_that_is_too_long_is_not_gathered(dispatcher: Dispatcher) -> None:
+    small = Dispatcher(dispatcher.registry, limits=DispatchLimits(batch=2))
+    batches = [b"[" + b",".join([put(1)] * count) + b"]" for count in (2, 3)]
+    assert [small.gathered_as(batch) for batch in batches] == ["put", None]

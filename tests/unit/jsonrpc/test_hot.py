@@ -325,11 +325,11 @@ async def test_what_holds_many_values_is_not_read_on_the_loop(
     workers.close()
 
 
-def test_a_batch_is_not_read_to_see_whether_it_may_be_gathered(
+def test_a_long_batch_is_not_read_to_see_whether_it_may_be_gathered(
     dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatcher, "dialect", None)
-    assert dispatcher.gathered_as(b"[%b]" % body("send", "0x1")) is None
+    assert dispatcher.gathered_as(b"[%b]" % body("send", "0x" + 70_000 * "1")) is None
 
 
 def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole(clock) -> None:
