@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.chain import EvmChain
-from cchain_app.pool.admission import Outcome
-from cchain_app.pool.entry import Newcomer
 from cchain_app.services.vm import EvmVM
-from chaindb.group_commit import GroupCommit
 from chainvm.consensus import Consensus, SoleConsensus
+from primitives.fair_lock import FairLock
 
 
 @dataclass(slots=True)
@@ -21,8 +19,8 @@ class Arrivals:
     """Whether they are mined directly if possible: the process serves requests and may build blocks."""
     alone_from: float = 0.0
     """Time on the monotonic clock, in seconds, from which on transactions may bypass the pool again."""
-    queue: GroupCommit[Newcomer, Outcome] = field(default_factory=GroupCommit)
-    """The transactions that several threads admit together."""
+    lock: FairLock = field(default_factory=FairLock)
+    """Held by the thread that admits transactions, in the order of the calls."""
 
 
 class EvmRuntime:
@@ -60,8 +58,8 @@ class EvmRuntime:
     def only_to_pool(self) -> Iterator[None]:
         """Send all new transactions to the pool while the body runs, because the body makes the blocks.
 
-        The caller holds the chain's `vm_lock`, so other threads cannot mine transactions directly either. The queue
-        is a new one, because threads in the old one may wait for that lock.
+        The caller holds the chain's `vm_lock`, so other threads cannot mine transactions directly either. The body
+        has another lock for admissions, because a thread that holds the old one may wait for `vm_lock`.
         """
         before = self.arrivals
         self.arrivals = Arrivals()

@@ -1,8 +1,8 @@
 """Accepts transactions: `eth_sendRawTransaction`, batches of it, gossip by peers; and impersonated ones.
 
 `reading` turns signed envelopes into transactions with verified signers, without reading accounts. Then they are mined
-directly, or stored in the pool by `admissions`. The transactions of several threads are written together, in one
-database transaction. Single calls that arrive together are combined earlier: the endpoints gather them for one thread
+directly, or stored in the pool by `admissions`, in one database transaction for all transactions of a call. Calls and
+batches that arrive together become one call of this module, because the endpoints gather them for one thread
 (`jsonrpc.dispatch.gathering`).
 
 Mining directly, without the pool, takes one commit instead of two, and the transaction is mined when it is
@@ -24,7 +24,6 @@ Transactions are removed from the pool on request (devnet.md 6), or by this node
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from time import monotonic
 from typing import Final
 
@@ -48,7 +47,7 @@ from cchain_app.store import pool as rows
 from cchain_app.store import questions
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
-from chaindb.locks import Lock
+from chaindb.locks import QUEUE_SECONDS, Lock
 from primitives.evm import Address, Hash
 
 _log: Final = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ def submit(runtime: EvmRuntime, raws: Sequence[bytes], *, gossiped: bool = False
     """
     outcomes = read_envelopes(runtime.chain, raws, gossiped=gossiped)
     newcomers = [outcome for outcome in outcomes if isinstance(outcome, Newcomer)]
-    admitted = iter(_admit_together(runtime, newcomers) if newcomers else ())
+    admitted = iter(_admit_in_turn(runtime, newcomers) if newcomers else ())
     return [next(admitted) if isinstance(item, Newcomer) else item for item in outcomes]
 
 
@@ -89,19 +88,24 @@ def submit_impersonated(runtime: EvmRuntime, transaction: Transaction) -> Outcom
     newcomer = read_impersonated(runtime.chain, transaction)
     if not isinstance(newcomer, Newcomer):
         return newcomer
-    (outcome,) = _admit_together(runtime, [newcomer])
+    (outcome,) = _admit_in_turn(runtime, [newcomer])
     return outcome
 
 
-def _admit_together(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome]:
-    """Admit transactions together with those of other threads, in one database transaction."""
-    return runtime.arrivals.queue.run(newcomers, partial(admit, runtime))
+def _admit_in_turn(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome]:
+    """Admit transactions after those of the threads that came before.
+
+    Raises:
+        WaitedTooLong: The other threads took `QUEUE_SECONDS`; nothing was admitted.
+    """
+    with runtime.arrivals.lock.held(QUEUE_SECONDS):
+        return admit(runtime, newcomers)
 
 
 def admit(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     """Return the outcomes of transactions: those that were accepted are stored in a block or in the pool.
 
-    For one thread of a process at a time, which the queue of `runtime.arrivals` ensures.
+    For one thread of a process at a time, which the lock of `runtime.arrivals` ensures.
 
     Raises:
         UpstreamError: As `admissions.add_to_pool`.

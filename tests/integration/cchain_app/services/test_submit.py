@@ -17,6 +17,7 @@ from cchain_app.services.admissions import expire
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import TransactionReason
 from primitives.evm import Address
+from primitives.fair_lock import WaitedTooLong
 from primitives.keys import DEV_KEYS
 from primitives.secp256k1 import SignedDigest
 from tests.builders.reasons import reason_of
@@ -263,3 +264,28 @@ def test_the_senders_of_a_batch_are_recovered_in_one_call(
     assert outcomes[1].reason is TransactionReason.MALFORMED
     assert outcomes[2].reason is TransactionReason.SENDER_NOT_RECOVERABLE
     assert asked == [3]
+
+
+def test_transactions_that_wait_too_long_for_other_threads_are_not_admitted(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "QUEUE_SECONDS", 0.0)
+    lock = evm_runtime().arrivals.lock
+    begun, end = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            begun.set()
+            assert end.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert begun.wait(60)
+    with pytest.raises(WaitedTooLong):
+        transactions.submit(evm_runtime(), [chain.make().raw])
+    end.set()
+    thread.join()
+
+    assert models.PoolTransaction.objects.count() == 0
+    chain.send(chain.make())
+    assert models.PoolTransaction.objects.count() == 1
