@@ -142,7 +142,7 @@ export async function turnAndTake({ base, list, thirsty }) {
   await page.fill('#address', thirsty)
   await page.click('form.faucet button')
   const given = await page.innerText('[role=status]')
-  const coins = Number(/([\d,]+) coins/.exec(given)[1].replaceAll(',', ''))
+  const coins = Number(/([\d,]+) AVAX/.exec(given)[1].replaceAll(',', ''))
   await page.click('[role=status] a')
   await page.waitForURL('**/tx/0x*')
   await context.close()

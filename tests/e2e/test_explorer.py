@@ -206,7 +206,7 @@ def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: Histo
     first, second, third, again = found["lists"]
     assert len({*first, *second, *third}) == 3 * 25
     assert again == first
-    assert "coins to" in found["given"]
+    assert "AVAX to" in found["given"]
     assert (
         int(node.rpc("eth_getBalance", given["thirsty"], "latest"), 16) == found["coins"] * 10**18
     )
