@@ -25,14 +25,16 @@ class Peer(models.Model):
     last_seen = models.DateTimeField(help_text="When it was connected last")
     last_sent = models.DateTimeField()
     last_received = models.DateTimeField()
-    observed_uptime = models.SmallIntegerField(help_text="Percent: what it says of our uptime")
+    observed_uptime = models.SmallIntegerField(
+        help_text="Uptime of this node, in percent, as the peer reports it"
+    )
     tracked_subnets = models.JSONField(default=list)
     supported_acps = models.JSONField(default=list)
     objected_acps = models.JSONField(default=list)
     benched = models.JSONField(default=list, help_text="Chains on which it is not asked")
     pardoned_at = models.DateTimeField(
         null=True,
-        help_text="When an operator wished that it be asked again; the network's process does so",
+        help_text="When an operator requested that the network process query it again",
     )
     times_connected = models.BigIntegerField(default=1)
 

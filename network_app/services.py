@@ -53,7 +53,7 @@ class PardonReason(StrEnum):
     # The peer is not benched, or is not connected.
     NOT_BENCHED = "{node_id} is not benched"
     # The network's process does not report; if it has ended, its bench is lost.
-    NO_REPORT = "the network's process is silent, and who is benched is in its memory"
+    NO_REPORT = "the network process has not reported, and only its memory has the benched peers"
 
 
 class PardonRefused(ErrorWithReason):

@@ -16,7 +16,7 @@ MAX_SIGNATURES: Final = 1000
 """Limit of the rows of a chain, because all of them are passed to the engine with each block and call."""
 
 
-class ImpersonatedSignature(NamedTuple):
+class SignatureOverride(NamedTuple):
     """A signature with the address that ecrecover returns for it, regardless of the real signer."""
 
     number: int
@@ -27,7 +27,7 @@ class ImpersonatedSignature(NamedTuple):
 
 
 def signers_at(
-    signatures: Iterable[ImpersonatedSignature], number: int | None = None
+    signatures: Iterable[SignatureOverride], number: int | None = None
 ) -> tuple[tuple[bytes, Address], ...]:
     """Return pairs of a signature and the signer that ecrecover returns for it, in the form that engines take.
 
@@ -66,7 +66,7 @@ class NextBlockOverrides:
     """Number of times the chain was rewound."""
     nonces_lowered: bool = False
     """Whether an account's nonce was ever lowered manually, which makes a mined transaction valid again."""
-    signatures: tuple[ImpersonatedSignature, ...] = ()
+    signatures: tuple[SignatureOverride, ...] = ()
     """All signatures with an impersonated signer, in order; they are stored as rows of their own."""
 
     def of_next_block(self, parent_timestamp: int) -> BlockOverride | None:

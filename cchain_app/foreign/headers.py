@@ -53,7 +53,7 @@ class ForeignBlockReason(StrEnum):
     UNCLE_INCLUDED = "uncle {uncle} is an ancestor, or there already"
     # its parent is not a recent ancestor, or it is the block's own parent
     UNCLE_NOT_RECENT = (
-        "uncle {uncle}: its parent {parent} is none of the ancestors that it may have"
+        "uncle {uncle}: its parent {parent} is not an ancestor of the block within the limit"
     )
 
 

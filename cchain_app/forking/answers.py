@@ -130,14 +130,14 @@ def is_status_worth_it(status: int) -> bool:
 
 def is_error_worth_it(code: int, message: str) -> bool:
     """Return whether a retry may succeed after a JSON-RPC error."""
-    words = message.lower()
-    return code in LIMIT_CODES or any(item in words for item in _AGAIN)
+    text = message.lower()
+    return code in LIMIT_CODES or any(phrase in text for phrase in _AGAIN)
 
 
 def is_forgotten(message: str) -> bool:
     """Return whether an error message means that the state was pruned, so that an archive node has it."""
-    words = message.lower()
-    return any(item in words for item in _FORGOTTEN)
+    text = message.lower()
+    return any(phrase in text for phrase in _FORGOTTEN)
 
 
 def seconds_until(retry_after: str | None, backoff: float) -> float:

@@ -24,8 +24,8 @@ class ForkReason(StrEnum):
     NEEDS_OWN_CHAIN = "a forked chain is for development by one node alone: {problem}"
     TWO_BLOCKS = "NODE_FORK_URL and NODE_FORK_BLOCK_NUMBER name two blocks"
     BLOCK_AND_TRANSACTION = (
-        "NODE_FORK_TRANSACTION_HASH names the block to go on from, and so does NODE_FORK_BLOCK_NUMBER or "
-        "URL@BLOCK: leave one of them out"
+        "the fork block is given twice, by NODE_FORK_TRANSACTION_HASH and by NODE_FORK_BLOCK_NUMBER or URL@BLOCK: "
+        "remove either setting"
     )
     TRANSACTION_HASH = (
         "NODE_FORK_TRANSACTION_HASH must be a transaction's hash, 0x and 64 hexadecimal digits"
@@ -49,7 +49,7 @@ class UpstreamReason(StrEnum):
     NO_ANSWER = "{host} does not answer: {problem}"
     NO_BLOCK_NUMBER = "failed to get fork block number; {problem}"
     HTTP_STATUS = "{host} answered with HTTP status {status}"
-    NO_URL = "this was not kept, and without NODE_FORK_URL there is nobody to ask"
+    NO_URL = "the value is not stored, and NODE_FORK_URL is not set, so it cannot be fetched"
     REFUSED = "{message}"
     # it only keeps the state of its latest blocks
     ARCHIVE_NEEDED = (
@@ -67,7 +67,7 @@ class UpstreamReason(StrEnum):
     TOO_FEW_BLOCKS = "{host} has fewer blocks than are to be gone back"
     NO_SUCH_BLOCK = "{host} does not have block {number}"
     IN_FIRST_BLOCK = (
-        "transaction {transaction} is in block 0, and a fork goes on from the one before"
+        "transaction {transaction} is in block 0, which has no parent from which a fork could start"
     )
     NO_SUCH_TRANSACTION = "{host} does not have transaction {transaction}"
     TRANSACTION_PENDING = "{host} has transaction {transaction} in no block yet"

@@ -8,7 +8,7 @@ from typing import Final
 from cchain_app.accounts.keyring import TooManyAccounts
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError, DevelopmentReason
-from cchain_app.development.overrides import MAX_SIGNATURES, ImpersonatedSignature, signers_at
+from cchain_app.development.overrides import MAX_SIGNATURES, SignatureOverride, signers_at
 from cchain_app.services.cheats import exclusively
 from cchain_app.store import accounts as account_rows
 from chaindb.locks import Lock
@@ -75,7 +75,5 @@ def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) ->
             return
         if len(signatures) >= MAX_SIGNATURES:
             raise DevelopmentError(DevelopmentReason.TOO_MANY_SIGNATURES, most=MAX_SIGNATURES)
-        account_rows.set_signature(
-            chain.db, ImpersonatedSignature(head.number + 1, signature, signer)
-        )
+        account_rows.set_signature(chain.db, SignatureOverride(head.number + 1, signature, signer))
     chain.memory.conditions.reset()

@@ -183,8 +183,8 @@ def remarks(chain: EvmChain) -> list[str]:
         ("NODE_BASE_FEE", wanted.base_fee, genesis.base_fee, -1),
     )
     return [
-        f"{name} is {want}, but the chain here began with {'none' if have is None else have} and goes on so: "
-        "it is for local chains that begin, in a new data directory and without NODE_GENESIS."
+        f"{name} is {want}, but this chain began with {'none' if have is None else have} and keeps that value: "
+        "the setting is for new local chains, in a new data directory and without NODE_GENESIS."
         for name, want, have, default in compared
         if want not in (default, have)
     ]

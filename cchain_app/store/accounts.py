@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db.models import Max
 
 from cchain_app import models
-from cchain_app.development.overrides import ImpersonatedSignature
+from cchain_app.development.overrides import SignatureOverride
 from chaindb.database import Database, Question
 from primitives.evm import Address
 
@@ -77,24 +77,24 @@ def is_impersonated(db: Database, account: Address) -> bool:
     return wanted.exists() or db.objects(models.Impersonation).filter(**_is(EVERYBODY)).exists()
 
 
-def signatures(db: Database) -> tuple[ImpersonatedSignature, ...]:
+def signatures(db: Database) -> tuple[SignatureOverride, ...]:
     """Return all impersonated signatures, in order."""
     return tuple(map(_signature, db.rows(*SIGNATURES_QUESTION)))
 
 
-def _signature(row: tuple[Any, ...]) -> ImpersonatedSignature:
+def _signature(row: tuple[Any, ...]) -> SignatureOverride:
     number, signature, signer = row
-    return ImpersonatedSignature(number, bytes(signature), Address(bytes(signer)))
+    return SignatureOverride(number, bytes(signature), Address(bytes(signer)))
 
 
-def set_signature(db: Database, signature: ImpersonatedSignature) -> None:
+def set_signature(db: Database, signature: SignatureOverride) -> None:
     """Write a signer, replacing an entry of this signature for the same block. The caller holds lock and transaction."""
     rows = db.objects(models.ImpersonatedSignature)
     rows.filter(number=signature.number, signature=signature.signature).delete()
     rows.create(**signature._asdict())
 
 
-def keep_signatures(db: Database, signatures: Iterable[ImpersonatedSignature], number: int) -> None:
+def keep_signatures(db: Database, signatures: Iterable[SignatureOverride], number: int) -> None:
     """Let signatures that were set for later blocks apply from this one on, because it is the next one after a rewind.
 
     The caller holds the lock and the transaction.

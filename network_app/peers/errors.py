@@ -34,7 +34,7 @@ class PeerReason(StrEnum):
     CAME_TOO_SOON = "{host} connected less than {seconds:g} s ago"
     SELF_CONNECTION = "connection to this node itself"
     ALREADY_CONNECTED = "already connected to this node"
-    MADE_ROOM = "somebody else takes this place"
+    MADE_ROOM = "another peer gets this connection slot"
     STOPPED = "this node stops"
 
 

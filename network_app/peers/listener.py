@@ -21,7 +21,7 @@ LOOPBACK = "loopback"
 """The prefix of this machine's own addresses, which have no limit."""
 
 
-class Arrivals:
+class InboundThrottle:
     """Accepts or rejects connections by their number and by the time of the host's last connection."""
 
     def __init__(self, config: NetworkConfig, now: float) -> None:
@@ -103,7 +103,7 @@ class Listener:
         self._buffer = buffer
         self._arrived = arrived
         self._turned_away = turned_away
-        self._arrivals = Arrivals(config, time.monotonic())
+        self._throttle = InboundThrottle(config, time.monotonic())
         self._servers: list[asyncio.Server] = []
         self._inside: set[Stream] = set()
         self._strangers: set[Stream] = set()
@@ -179,7 +179,7 @@ class Listener:
 
     def _admit(self, stream: Stream) -> bool:
         try:
-            self._arrivals.admit(stream.host, time.monotonic(), inbound=self.seated)
+            self._throttle.admit(stream.host, time.monotonic(), inbound=self.seated)
         except NotWanted as reason:
             self._turned_away(reason)
             return False

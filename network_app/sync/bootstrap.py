@@ -10,9 +10,9 @@ from network_app.peers.throttle import LogLimit
 from network_app.ports import AcceptResult, BlockRef, Gathering
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import (
-    BlockRefused,
     Forked,
     ImpossibleHeight,
+    InvalidFetchedBlock,
     NoAgreement,
     NobodyHas,
     PeerGenesisMismatch,
@@ -207,13 +207,15 @@ class Bootstrap:
         A block that most of the network has accepted is kept: it may become valid here when this node has the
         network's rules.
         """
-        if isinstance(error, BlockRefused):
+        if isinstance(error, InvalidFetchedBlock):
             if await self._witnesses.judge(error):
                 return
             sender = None if error.height is None else self._fetcher.source_of(error.height)
             if sender is not None:
                 self._choice.set_aside(sender, self._last_accepted.chain.alias, str(error))
-        if isinstance(error, (BlockRefused, Forked, Stuck, TooMuchFetched, ImpossibleHeight)):
+        if isinstance(
+            error, (InvalidFetchedBlock, Forked, Stuck, TooMuchFetched, ImpossibleHeight)
+        ):
             await self._forget_fetched()
 
     async def _forget_fetched(self) -> None:

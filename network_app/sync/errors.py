@@ -90,7 +90,7 @@ class Forked(RoundFailed):
         self.theirs = theirs
 
 
-class BlockRefused(RoundFailed):
+class InvalidFetchedBlock(RoundFailed):
     """A fetched block is invalid."""
 
     def __init__(self, error: BlockRejection) -> None:

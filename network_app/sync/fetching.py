@@ -14,9 +14,9 @@ from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import (
     AncestryReason,
     BadAncestors,
-    BlockRefused,
     Forked,
     ImpossibleHeight,
+    InvalidFetchedBlock,
     NobodyHas,
     TooMuchFetched,
 )
@@ -30,7 +30,7 @@ class Ancestry(NamedTuple):
     """Blocks, each the parent of the one before, and the fault of the first bad one."""
 
     blocks: list[ParsedBlock]
-    fault: BadAncestors | BlockRefused | ImpossibleHeight | None
+    fault: BadAncestors | InvalidFetchedBlock | ImpossibleHeight | None
 
 
 def read_ancestry(
@@ -46,7 +46,7 @@ def read_ancestry(
         expected = blocks[-1].height - 1 if blocks else height
         try:
             block = _read(chain, raw, blocks[-1] if blocks else None, wanted, expected)
-        except (BadAncestors, BlockRefused) as fault:
+        except (BadAncestors, InvalidFetchedBlock) as fault:
             return Ancestry(blocks, fault)
         if expected is not None and block.height != expected:
             return Ancestry(blocks, ImpossibleHeight(block.block_id, block.height, expected))
@@ -65,7 +65,7 @@ def _read(
         if not error.spoiled and error.block_id == (wanted if child is None else child.parent_id):
             # It is the requested block, but cannot be parsed here, whichever peer sends it.
             unread = BlockRejection(error.block_id, error.height or height, error.reason)
-            raise BlockRefused(unread) from error
+            raise InvalidFetchedBlock(unread) from error
         raise BadAncestors(AncestryReason.UNPARSABLE, cause=error.reason) from error
     if child is None and block.block_id != wanted:
         raise BadAncestors(AncestryReason.OTHER_BLOCK, wanted=wanted, actual=block.block_id)
@@ -163,7 +163,7 @@ class Fetcher:
 
         Raises:
             NobodyHas: No peer sent it.
-            BlockRefused: It cannot be parsed here.
+            InvalidFetchedBlock: It cannot be parsed here.
         """
         (block,), _ = await self._ask_around(block_id, among, 0, None, alone=True)
         return block
@@ -184,7 +184,7 @@ class Fetcher:
             TooMuchFetched: The limit for stored blocks is reached.
             NobodyHas: No peer sent one of them.
             ImpossibleHeight: A block claims a height that does not fit its parent's.
-            BlockRefused: A block is the requested one, and cannot be parsed here.
+            InvalidFetchedBlock: A block is the requested one, and cannot be parsed here.
             Forked: The ancestor at the height of `low` is another block.
         """
         wanted, count = top, 0
@@ -247,7 +247,7 @@ class Fetcher:
             floor,
             height,
         )
-        if isinstance(fault, (BlockRefused, ImpossibleHeight)):
+        if isinstance(fault, (InvalidFetchedBlock, ImpossibleHeight)):
             raise fault
         if fault is not None:
             self._choice.set_aside(node_id, self._last_accepted.chain.alias, str(fault))

@@ -97,7 +97,7 @@ class Obstacle:
         if words == self.words:
             return
         self.words = words
-        _log.error("the %s-Chain stands at height %d: %s", self._alias, height, words)
+        _log.error("the %s-Chain is stopped at height %d: %s", self._alias, height, words)
         self._tell()
 
     def named(self) -> None:

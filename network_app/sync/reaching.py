@@ -8,7 +8,7 @@ from chainvm.port import HeadMoved
 from network_app.config import NetworkConfig
 from network_app.ports import AcceptResult, BlockRef, BlockRejection, NotYet
 from network_app.sync.choosing import PeerSelection
-from network_app.sync.errors import BlockRefused, Forked, NoAgreement, Stuck
+from network_app.sync.errors import Forked, InvalidFetchedBlock, NoAgreement, Stuck
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier, FrontierResult
 from network_app.sync.last_accepted import LastAccepted
@@ -46,7 +46,7 @@ class FetchedBlockExecutor:
         """Execute all stored blocks up to a height.
 
         Raises:
-            BlockRefused: A block is invalid. The blocks before it are accepted.
+            InvalidFetchedBlock: A block is invalid. The blocks before it are accepted.
             Stuck: The blocks cannot be verified yet, or some are missing.
         """
         above = self._last_accepted.place.height
@@ -86,7 +86,7 @@ class FetchedBlockExecutor:
             accepted = await self._last_accepted.accept(batch)
         except BlockRejection as error:
             if error.height is None or error.height > self._last_accepted.place.height:
-                raise BlockRefused(error) from error
+                raise InvalidFetchedBlock(error) from error
         except (HeadMoved, NotYet, UnknownParent) as error:
             if self._last_accepted.place.height == before.height:
                 raise Stuck(before.height, str(error)) from error

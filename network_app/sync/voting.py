@@ -14,7 +14,7 @@ from typing_extensions import override
 from chainvm.errors import UnknownParent
 from network_app.ports import AcceptedChain, BlockRejection
 from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
-from network_app.sync.errors import BlockRefused
+from network_app.sync.errors import InvalidFetchedBlock
 from network_app.sync.handler import ChainHandler, SharedParts
 from network_app.sync.requests import Requests
 from network_app.sync.serving import Query, Question
@@ -199,7 +199,7 @@ class VotingHandler(ChainHandler):
             self.last_accepted.obstacle.lapse(config.unnamed_for)
             if self._refusals:
                 _, refused = self._refusals.popitem()
-                if await self._witnesses.judge(BlockRefused(refused)):
+                if await self._witnesses.judge(InvalidFetchedBlock(refused)):
                     self._stands_before = refused.block_id
                 if self._refusals:
                     self._was_refused.set()

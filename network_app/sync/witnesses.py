@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 from network_app.config import NetworkConfig
 from network_app.ports import Gathering
 from network_app.sync.choosing import PeerSelection
-from network_app.sync.errors import BlockRefused, PeerGenesisMismatch
+from network_app.sync.errors import InvalidFetchedBlock, PeerGenesisMismatch
 from network_app.sync.last_accepted import LastAccepted, RejectedBlock, Support
 from network_app.sync.messages import as_id
 from network_app.sync.requests import Requests, ask_each
@@ -115,7 +115,7 @@ class Witnesses:
         found = self.foreign(among)
         return self._differs(found) if found else None
 
-    async def judge(self, refused: BlockRefused) -> bool:
+    async def judge(self, refused: InvalidFetchedBlock) -> bool:
         """Return whether most of the network has accepted a block that is rejected here.
 
         If so, its sender is not at fault: the block becomes the chain's obstacle, and is tried again after a

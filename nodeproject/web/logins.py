@@ -44,7 +44,7 @@ class LoginReason(StrEnum):
     """Why a login is refused without trying the password."""
 
     TOO_MANY_FAILURES = "Too many failed logins: try again in {seconds} s."
-    TOO_MANY_AT_ONCE = "Too many people are logging in at once: try again in a moment."
+    TOO_MANY_AT_ONCE = "Too many logins are being checked. Try again in a moment."
 
 
 class LoginRefused(ErrorWithReason):

@@ -24,7 +24,7 @@ STRANGER = "0x000000000000000000000000000000000000dEaD"
 
 
 def kept(profile: str) -> dict[str, Any]:
-    """Return what the old version answered, the rows of each table, and the transaction in its pool."""
+    """Return the recorded calls and results, the number of rows of each table, and the transaction in the pool."""
     found: dict[str, Any] = json.loads(lzma.decompress((KEPT / f"{profile}.json.xz").read_bytes()))
     return found
 
@@ -55,7 +55,7 @@ def test_a_node_of_the_version_before_goes_on(
 
 
 def goes_on(node: RunningNode, profile: str) -> None:
-    """Check the answers and the rows of a node, and that it mines what waited and what is new."""
+    """Check the answers and rows of a node, and that it mines the stored transaction and a new one."""
     before = kept(profile)
     for call in before["calls"]:
         path, method, params = call["path"], call["method"], call["params"]

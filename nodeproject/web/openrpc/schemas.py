@@ -191,7 +191,7 @@ _REPLAY: Final[Mapping[str, Schema]] = {
     "trace": array(ref("TraceEntry")),
     "stateDiff": nullable(_DIFFERENCES),
     "vmTrace": nullable(
-        described({"type": "object"}, "the code that ran, and what each instruction did")
+        described({"type": "object"}, "the executed code, and the effect of each instruction")
     ),
 }
 
@@ -270,7 +270,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     "ReplayedTransaction": record({**_REPLAY, "transactionHash": HASH}),
     "TracerResult": described(
         {},
-        "what the tracer tells: by default the struct log of geth (`gas`, `failed`, `returnValue`, "
+        "the result of the tracer: by default the struct log of geth (`gas`, `failed`, `returnValue`, "
         "`structLogs`); callTracer a tree of calls; erc7562Tracer the same tree with the opcodes, "
         "slots and accounts that each call uses; the others have forms of their own",
     ),

@@ -127,7 +127,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
 ) -> None:
     class Away:
         def signature(self, name: str, kwargs: dict[str, str]) -> Any:
-            raise ConnectionRefusedError("nobody there")
+            raise ConnectionRefusedError("no connection")
 
     monkeypatch.setattr(wakeup, "current_app", Away())
 

@@ -26,7 +26,7 @@ from tests.servers.raw import RawConnection
 pytestmark = pytest.mark.sqlite_only
 
 
-class Told:
+class FollowingProcess:
     """A process that is current until an announcement, and then again when the test says so."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Told:
         with self._lock:
             self._waiting.append((asyncio.get_running_loop(), then))
 
-    def tell(self) -> None:
+    def announce(self) -> None:
         """Announce something: the process is behind from now on."""
         self._is_current = False
 
@@ -49,7 +49,7 @@ class Told:
         """Wait until `count` requests are waiting."""
         until(lambda: len(self._waiting) == count)
 
-    def learn(self) -> None:
+    def catch_up(self) -> None:
         """Become current again."""
         with self._lock:
             self._is_current = True
@@ -65,8 +65,8 @@ Conversation = tuple[Callable[[], None], Callable[[], bytes]]
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def process() -> FollowingProcess:
+    return FollowingProcess()
 
 
 @pytest.fixture(params=["HTTP", "WebSocket"])
@@ -85,18 +85,18 @@ def converse(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served],
         yield over_http if request.param == "HTTP" else over_websocket
 
 
-def test_a_request_waits_until_its_process_is_current(serve, told, converse) -> None:
-    served = serve(current_=told)
+def test_a_request_waits_until_its_process_is_current(serve, process, converse) -> None:
+    served = serve(current_=process)
     ask, read = converse(served)
     ask()
     first = read()
     asked = len(served.asked_first)
 
-    told.tell()
+    process.announce()
     ask()
-    told.waits()
+    process.waits()
     assert len(served.asked_first) == asked, "nothing has been looked up"
-    told.learn()
+    process.catch_up()
 
     assert read() == first
     assert first in {ANSWER, SHORT_ANSWERS[SHORT][0]}
@@ -111,14 +111,14 @@ class Live:
 
 @pytest.mark.parametrize("line", [b"GET /live", b"POST /elsewhere"])
 def test_what_others_do_not_tell_of_does_not_wait(
-    serve, told, raw, monkeypatch: pytest.MonkeyPatch, line: bytes
+    serve, process, raw, monkeypatch: pytest.MonkeyPatch, line: bytes
 ) -> None:
     monkeypatch.setattr(DirectProtocol, "pages", Live())
-    connection = raw(serve(current_=told).port)
-    told.tell()
+    connection = raw(serve(current_=process).port)
+    process.announce()
     connection.say(line + HEAD)
     assert connection.response()[0] == 200
-    told.waits(0)
+    process.waits(0)
 
 
 @pytest.mark.parametrize(
@@ -131,102 +131,102 @@ def test_what_others_do_not_tell_of_does_not_wait(
     ],
 )
 def test_whatever_may_ask_for_it_waits(
-    serve, told, raw, monkeypatch: pytest.MonkeyPatch, request_: bytes
+    serve, process, raw, monkeypatch: pytest.MonkeyPatch, request_: bytes
 ) -> None:
     monkeypatch.setattr(DirectProtocol, "pages", Live())
-    connection = raw(serve(current_=told).port)
-    told.tell()
+    connection = raw(serve(current_=process).port)
+    process.announce()
     connection.say(request_)
-    told.waits(1)
-    told.learn()
+    process.waits(1)
+    process.catch_up()
     assert connection.response()[0] in {200, 400, 404}
 
 
 def test_a_connection_ends_where_its_request_cannot_be_taken_up(
-    serve, told, raw, monkeypatch: pytest.MonkeyPatch
+    serve, process, raw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served = serve(current_=told)
+    served = serve(current_=process)
     connection, other = raw(served.port), raw(served.port)
-    told.tell()
+    process.announce()
     connection.say(PLAIN)
-    told.waits()
+    process.waits()
 
     def panic(*_: object) -> None:
         raise Panic
 
     with monkeypatch.context() as patched:
         patched.setattr(DirectProtocol, "_decide", panic)
-        told.learn()
+        process.catch_up()
         assert connection.until_closed() == b""
     other.say(PLAIN)
     assert other.response()[2] == ANSWER
 
 
-def test_requests_behind_it_are_answered_after_it(serve, told, raw) -> None:
-    served = serve(current_=told)
+def test_requests_behind_it_are_answered_after_it(serve, process, raw) -> None:
+    served = serve(current_=process)
     connection = raw(served.port)
-    told.tell()
+    process.announce()
     connection.say(PLAIN + SLOW_REQUEST + PLAIN)
-    told.waits()
+    process.waits()
     served.hold.set()
-    told.learn()
+    process.catch_up()
 
     assert [connection.response()[2] for _ in range(3)] == [ANSWER, SLOW_ANSWER, ANSWER]
 
 
-def test_a_request_may_come_in_parts(serve, told, raw) -> None:
-    connection = raw(serve(current_=told).port)
-    told.tell()
+def test_a_request_may_come_in_parts(serve, process, raw) -> None:
+    connection = raw(serve(current_=process).port)
+    process.announce()
     connection.say(PLAIN[:-30])
-    told.waits()
+    process.waits()
     connection.say(PLAIN[-30:])
-    told.learn()
+    process.catch_up()
 
     assert connection.response()[2] == ANSWER
 
 
-def test_each_connection_waits_for_itself(serve, told, raw) -> None:
-    served = serve(current_=told)
+def test_each_connection_waits_for_itself(serve, process, raw) -> None:
+    served = serve(current_=process)
     connections = [raw(served.port) for _ in range(3)]
-    told.tell()
+    process.announce()
     for connection in connections:
         connection.say(PLAIN)
-    told.waits(3)
+    process.waits(3)
     connections[1].close()
-    told.learn()
+    process.catch_up()
 
     assert [connections[at].response()[2] for at in (0, 2)] == [ANSWER, ANSWER]
 
 
 @pytest.mark.parametrize("request_", [PLAIN, SLOW_REQUEST, PLAIN.replace(b"/rpc", b"/form")])
 def test_what_waits_when_the_server_ends_is_answered_still(
-    serve, told, raw, made: list[DirectProtocol], request_: bytes
+    serve, process, raw, made: list[DirectProtocol], request_: bytes
 ) -> None:
-    served = serve(current_=told)
+    served = serve(current_=process)
     served.hold.set()
     connection = raw(served.port)
-    told.tell()
+    process.announce()
     connection.say(request_)
-    told.waits()
+    process.waits()
     (protocol,) = made
     protocol.loop.call_soon_threadsafe(protocol.shutdown)
-    told.learn()
+    process.catch_up()
 
     status, _, body = connection.response()
     assert (status, body) in {(200, ANSWER), (200, SLOW_ANSWER), (200, b"behind")}
     assert connection.until_closed() == b""
 
 
-def test_who_leaves_while_it_waits_is_let_go(serve, told, raw) -> None:
-    served = serve(current_=told)
+def test_who_leaves_while_it_waits_is_let_go(serve, process, raw) -> None:
+    served = serve(current_=process)
     connection = raw(served.port)
     with open_socket(served) as socket:
-        told.tell()
+        process.announce()
         socket.send(SHORT.decode())
         connection.say(PLAIN)
-        told.waits(2)
+        process.waits(2)
         socket.socket.close()
         connection.close()
-        told.learn()
+        process.catch_up()
 
         until(lambda: not served.connections)

@@ -69,7 +69,7 @@ def test_the_reason_why_nobody_answers_is_given(
 
 
 @pytest.mark.parametrize(
-    ("consensus", "told", "reason", "words"),
+    ("consensus", "producer", "reason", "words"),
     [
         (
             "sole",
@@ -85,19 +85,19 @@ def test_the_reason_why_nobody_answers_is_given(
         ),
     ],
 )
-def test_who_decides_otherwise_than_the_network_is_told_so(
+def test_a_node_with_another_way_of_deciding_is_refused(
     settings: Any,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Any,
     *,
     consensus: str,
-    told: str,
+    producer: str,
     reason: JoinReason,
     words: str,
 ) -> None:
     def answer(work: Any) -> GenesisAnswer:
         work.close()
-        return GenesisAnswer(platform=b"platform", cchain=b"cchain", producer=told)
+        return GenesisAnswer(platform=b"platform", cchain=b"cchain", producer=producer)
 
     monkeypatch.setattr(asyncio, "run", answer)
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), consensus=consensus, **FOLLOWING)

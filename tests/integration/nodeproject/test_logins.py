@@ -157,9 +157,7 @@ def test_while_too_many_are_hashed_a_login_is_told_to_come_again(
         answer = log_in("right")
 
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
-    assert "Too many people are logging in at once: try again in a moment." in (
-        answer.content.decode()
-    )
+    assert "Too many logins are being checked. Try again in a moment." in (answer.content.decode())
     assert log_in("right").status_code == 302
 
 

@@ -91,7 +91,7 @@ def test_while_peers_are_connected_nothing_is_restored(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.snapshots.save("a")
-    monkeypatch.setattr(copied.network, "peers", lambda: ["somebody"])
+    monkeypatch.setattr(copied.network, "peers", lambda: ["a peer"])
     with raises(NodeSnapshotReason.NOT_ALONE, kind=SnapshotRefused, match="peers are connected"):
         scene.snapshots.restore("a")
 

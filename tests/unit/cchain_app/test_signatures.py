@@ -1,6 +1,6 @@
 """Signatures with an overridden signer, and the blocks in which they are valid."""
 
-from cchain_app.development.overrides import ImpersonatedSignature, NextBlockOverrides, signers_at
+from cchain_app.development.overrides import NextBlockOverrides, SignatureOverride, signers_at
 from cchain_app.evm.overrides import BlockOverride
 from primitives.evm import Address
 from tests.builders.cchain import block_env
@@ -8,9 +8,9 @@ from tests.builders.cchain import block_env
 FIRST, SECOND = b"\x01" * 65, b"\x02" * 65
 ALICE, BOB = Address(b"\xa1" * 20), Address(b"\xb0" * 20)
 SET = (
-    ImpersonatedSignature(2, FIRST, ALICE),
-    ImpersonatedSignature(2, SECOND, ALICE),
-    ImpersonatedSignature(5, FIRST, BOB),
+    SignatureOverride(2, FIRST, ALICE),
+    SignatureOverride(2, SECOND, ALICE),
+    SignatureOverride(5, FIRST, BOB),
 )
 
 

@@ -68,11 +68,11 @@ def test_a_frame_is_the_one_that_the_websockets_library_makes(size: int) -> None
 
 
 def test_a_server_without_the_shorter_way_is_left_alone() -> None:
-    assert direct_write(Peer().send) is None
+    assert direct_write(SocketPeer().send) is None
     assert direct_write(lambda message: None) is None
 
 
-class Peer:
+class SocketPeer:
     """The server's side of a socket whose peer reads only while the test allows it."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Peer:
         self.abandoned += 1
 
 
-def connect(peer: Peer, **limits) -> SocketWriter:
+def connect(peer: SocketPeer, **limits) -> SocketWriter:
     return SocketWriter(peer.send, OutboundLimits(**limits), peer.abandon)
 
 
@@ -106,7 +106,7 @@ async def settle() -> None:
 
 
 async def test_a_peer_that_keeps_up_is_written_to_without_a_task() -> None:
-    peer = Peer()
+    peer = SocketPeer()
     connection = connect(peer)
     before = asyncio.all_tasks()
     connection.push(b"a")
@@ -116,7 +116,7 @@ async def test_a_peer_that_keeps_up_is_written_to_without_a_task() -> None:
 
 
 async def test_messages_for_a_peer_that_pauses_keep_their_order() -> None:
-    peer = Peer()
+    peer = SocketPeer()
     connection = connect(peer)
     peer.reads.clear()
     for text in (b"a", b"b", b"c"):
@@ -130,7 +130,7 @@ async def test_messages_for_a_peer_that_pauses_keep_their_order() -> None:
 
 @pytest.mark.parametrize("limits", [{"messages": 3}, {"bytes": 30}])
 async def test_a_full_queue_closes_the_peer_with_1013_and_a_reason(limits) -> None:
-    peer = Peer()
+    peer = SocketPeer()
     connection = connect(peer, **limits)
     peer.reads.clear()
     for _ in range(5):
@@ -146,7 +146,7 @@ async def test_a_full_queue_closes_the_peer_with_1013_and_a_reason(limits) -> No
 
 
 async def test_one_message_larger_than_the_queue_may_wait_alone() -> None:
-    peer = Peer()
+    peer = SocketPeer()
     connection = connect(peer, bytes=5)
     peer.reads.clear()
     connection.push(b"a")
@@ -158,7 +158,7 @@ async def test_one_message_larger_than_the_queue_may_wait_alone() -> None:
 
 
 async def test_a_write_that_takes_too_long_cuts_a_dead_peer_off() -> None:
-    peer = Peer()
+    peer = SocketPeer()
     connection = connect(peer, seconds=0.02)
     peer.reads.clear()
     connection.push(b"a")
@@ -173,7 +173,7 @@ async def test_a_write_that_takes_too_long_cuts_a_dead_peer_off() -> None:
 
 
 async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
-    peer = Peer()
+    peer = SocketPeer()
     connection = connect(peer)
     peer.gone = True
     connection.push(b"a")
@@ -181,7 +181,7 @@ async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
     await connection.close(1000, "bye")
     connection = connect(peer)
     await connection.close(1000, "bye")
-    other = Peer()
+    other = SocketPeer()
     connection = connect(other)
     other.reads.clear()
     connection.push(b"a")
@@ -206,7 +206,7 @@ async def test_a_server_that_refuses_the_code_closes_without_it() -> None:
 
 
 async def test_closing_drops_what_waits_and_says_why() -> None:
-    peer = Peer()
+    peer = SocketPeer()
     connection = connect(peer)
     peer.reads.clear()
     connection.push(b"a")
@@ -332,7 +332,7 @@ def test_frames_that_begin_and_end_alike_are_those_of_each_text(
 
 async def test_a_frame_is_written_unless_messages_wait_or_the_socket_is_closed() -> None:
     pieces: list[bytes] = []
-    slow = Peer()
+    slow = SocketPeer()
     slow.reads.clear()
     connection = connect(slow)
     connection._direct = lambda frames: not pieces.append(frames)
@@ -348,7 +348,7 @@ async def test_a_frame_is_written_unless_messages_wait_or_the_socket_is_closed()
 
 
 async def test_a_slow_peer_does_not_delay_another() -> None:
-    slow, quick = Peer(), Peer()
+    slow, quick = SocketPeer(), SocketPeer()
     slow.reads.clear()
     hub = Hub()
     sinks = [connect(slow), connect(quick)]
@@ -369,7 +369,7 @@ def bounded(most: int) -> UnreadMemory:
     return UnreadMemory(MemoryLimits(maximum=most, of_client=most))
 
 
-def share(memory: UnreadMemory, *peers: Peer) -> list[SocketWriter]:
+def share(memory: UnreadMemory, *peers: SocketPeer) -> list[SocketWriter]:
     """Connect peers that currently read nothing and share one memory limit."""
     for peer in peers:
         peer.reads.clear()
@@ -377,7 +377,7 @@ def share(memory: UnreadMemory, *peers: Peer) -> list[SocketWriter]:
 
 
 async def test_what_waits_is_counted_until_it_is_written() -> None:
-    peer, memory = Peer(), bounded(1_000)
+    peer, memory = SocketPeer(), bounded(1_000)
     (connection,) = share(memory, peer)
     connection.push(b"a" * 10)
     assert memory.held == 10
@@ -393,7 +393,7 @@ async def test_what_waits_is_counted_until_it_is_written() -> None:
 
 async def test_what_waits_for_a_peer_that_leaves_is_not_counted_on() -> None:
     memory = bounded(1_000)
-    (connection,) = share(memory, Peer())
+    (connection,) = share(memory, SocketPeer())
     connection.push(b"a")
     connection.push(b"b")
     connection.lose()
@@ -402,7 +402,7 @@ async def test_what_waits_for_a_peer_that_leaves_is_not_counted_on() -> None:
 
 
 async def test_where_too_much_waits_in_all_the_slowest_is_closed() -> None:
-    slow, slowest, memory = Peer(), Peer(), bounded(1_000)
+    slow, slowest, memory = SocketPeer(), SocketPeer(), bounded(1_000)
     first, other = share(memory, slow, slowest)
     for text in (b"first", b"a" * 300):
         first.push(text)
@@ -420,7 +420,7 @@ async def test_where_too_much_waits_in_all_the_slowest_is_closed() -> None:
 
 @pytest.mark.parametrize("queued", [[], [b"a", b"b" * 200]])
 async def test_a_peer_for_whom_the_server_keeps_too_much_is_cut_off(queued: list[bytes]) -> None:
-    slow, slowest, memory = Peer(), Peer(), bounded(1_000)
+    slow, slowest, memory = SocketPeer(), SocketPeer(), bounded(1_000)
     first, other = share(memory, slow, slowest)
     for text in queued:
         other.push(text)

@@ -119,7 +119,7 @@ def test_a_pause_by_another_process_is_read_before_a_block_is_made(producer: Cha
 
     manual_mining.pause(other)
 
-    assert development.mining(producer.evm) == "auto", "nobody tells it"
+    assert development.mining(producer.evm) == "auto", "no event is sent"
     assert tasks.produce_blocks() == {"blocks": 0}, "though it was requested before the pause"
     assert development.is_paused(producer.evm)
     manual_mining.resume(other)

@@ -239,14 +239,14 @@ def test_one_that_waits_is_refused(block, settings):
 def test_one_of_block_0_is_refused(block, settings):
     block.transactions[0] = [waiting_transaction(FIRST)]
     del block.transactions[HEIGHT]
-    words = "is in block 0, and a fork goes on from the one before"
+    words = "is in block 0, which has no parent from which a fork could start"
     refused(settings, UpstreamReason.IN_FIRST_BLOCK, words, fork_transaction_hash=text(FIRST))
 
 
 @pytest.mark.parametrize("changes", [{"fork_block_number": "15"}, {"fork_url": ("http://a@15",)}])
 def test_a_block_and_a_transaction_are_refused(block, remote, settings, changes):
     kind = MalformedForkSetting
-    words = "leave one of them out"
+    words = "remove either setting"
     refused(settings, ForkReason.BLOCK_AND_TRANSACTION, words, kind=kind, **changes)
     assert remote.asked == []
 
@@ -311,7 +311,7 @@ def test_a_replay_that_was_interrupted_begins_anew(rpc, block, remote, settings,
     begin_anew()
     wanted = settings.NODE
     settings.NODE = updated(wanted, fork_url=())
-    with pytest.raises(UpstreamAway, match="nobody to ask"):
+    with pytest.raises(UpstreamAway, match="NODE_FORK_URL is not set, so it cannot be fetched"):
         load_genesis(evm_chain())
     assert models.Block.objects.count() == 1
     begin_anew()

@@ -214,7 +214,7 @@ def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
     settings.NODE = updated(settings.NODE, fork_url=())
     forked.restart()
     assert rpc("eth_blockNumber") == hex(PIN)
-    with pytest.raises(Exception, match="without NODE_FORK_URL there is nobody to ask"):
+    with pytest.raises(Exception, match="NODE_FORK_URL is not set, so it cannot be fetched"):
         rpc("eth_getBalance", RICH, "latest")
 
 

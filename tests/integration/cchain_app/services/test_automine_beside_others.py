@@ -181,7 +181,7 @@ def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -
 def test_no_block_is_made_after_another_process_has_paused_production(two: Processes) -> None:
     two.submit(two.chain.make())
     two.elsewhere(lambda: manual_mining.pause(two.producer.chain))
-    assert not development.is_paused(two.web.chain), "nobody tells it"
+    assert not development.is_paused(two.web.chain), "no event is sent"
 
     two.submit(two.chain.make())
 

@@ -128,11 +128,11 @@ def test_what_settings_want_of_a_chain_that_is_there_is_said(begin: Begin) -> No
 
     begin(hardfork="London", gas_limit=20_000_000, base_fee=0)
     assert load_genesis(evm_chain()).hash == first.hash
-    goes_on = "and goes on so: it is for local chains that begin, in a new data directory and without NODE_GENESIS."
+    keeps = "and keeps that value: the setting is for new local chains, in a new data directory and without NODE_GENESIS."
     assert remarks(evm_chain()) == [
-        f"NODE_HARDFORK is london, but the chain here began with cancun {goes_on}",
-        f"NODE_GAS_LIMIT is 20000000, but the chain here began with 10000000 {goes_on}",
-        f"NODE_BASE_FEE is 0, but the chain here began with 5 {goes_on}",
+        f"NODE_HARDFORK is london, but this chain began with cancun {keeps}",
+        f"NODE_GAS_LIMIT is 20000000, but this chain began with 10000000 {keeps}",
+        f"NODE_BASE_FEE is 0, but this chain began with 5 {keeps}",
     ]
 
 

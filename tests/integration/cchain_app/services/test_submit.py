@@ -249,7 +249,7 @@ def test_the_senders_of_a_batch_are_recovered_in_one_call(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good, other = signed(nonce=0), signed(nonce=1)
-    nobody = resign(signed(), _10=b"\x05", _11=b"\x01")
+    forged = resign(signed(), _10=b"\x05", _11=b"\x01")
     asked: list[int] = []
     recover = evm_chain().recover_senders
 
@@ -258,7 +258,7 @@ def test_the_senders_of_a_batch_are_recovered_in_one_call(
         return recover(signatures)
 
     monkeypatch.setattr(evm_chain(), "recover_senders", counted)
-    outcomes = transactions.submit(evm_runtime(), [good.raw, b"\x02\xc0", nobody, other.raw])
+    outcomes = transactions.submit(evm_runtime(), [good.raw, b"\x02\xc0", forged, other.raw])
 
     assert (outcomes[0], outcomes[3]) == (good.hash, other.hash)
     assert outcomes[1].reason is TransactionReason.MALFORMED

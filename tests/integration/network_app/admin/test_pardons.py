@@ -44,5 +44,5 @@ def test_of_one_that_is_asked_it_says_so(admin_client: Client) -> None:
 def test_while_nobody_listens_it_is_refused(admin_client: Client) -> None:
     network_rows.report(heartbeat_at=ago(60))
     told = admin_client.post(_page(BENCHED), follow=True).content.decode()
-    assert "The action was refused: the network&#x27;s process is silent" in told
+    assert "The action was refused: the network process has not reported" in told
     assert not LogEntry.objects.exists()

@@ -10,7 +10,7 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.ports import BlockRejection
-from network_app.sync.errors import BlockRefused
+from network_app.sync.errors import InvalidFetchedBlock
 from network_app.wire.p2p_pb2 import Message, PushQuery
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import BAD, GENESIS, SEAL, MemoryChain, block_bytes, id_of
@@ -238,7 +238,7 @@ async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
         await until(lambda: joining.follows("P") and joining.follows("C"))
         line = joining.engine.line("P")
         known = BlockRejection(id_of(joining.chain.raws[7]), None, "cannot be read")
-        assert not await line._witnesses.judge(BlockRefused(known))
+        assert not await line._witnesses.judge(InvalidFetchedBlock(known))
         assert line.last_accepted.obstacle.words is None
 
 

@@ -42,7 +42,7 @@ class Away:
     """A broker that cannot be reached."""
 
     def signature(self, _name: str, kwargs: dict[str, str]) -> Any:
-        raise ConnectionRefusedError("nobody there")
+        raise ConnectionRefusedError("no connection")
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
         pchain.issue(tx)
 
     assert (
-        "the broker is unavailable; the block is built at the next tick: nobody there"
+        "the broker is unavailable; the block is built at the next tick: no connection"
         in caplog.text
     )
     assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING

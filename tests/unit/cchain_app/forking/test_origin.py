@@ -39,7 +39,7 @@ def test_a_transaction_may_be_named_instead():
 
 @pytest.mark.parametrize(("url", "block"), [("http://a.example@1", ""), ("http://a.example", "1")])
 def test_a_block_and_a_transaction_exclude_each_other(url, block):
-    with pytest.raises(MalformedForkSetting, match="leave one of them out"):
+    with pytest.raises(MalformedForkSetting, match="remove either setting"):
         read_wanted([url], block, "0x" + "ab" * 32)
 
 

@@ -36,7 +36,7 @@ class Handler:
         return self.work
 
 
-class Peer:
+class BusyPeer:
     """The messages of one peer, and the pool that they share."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Peer:
 
 
 async def test_what_is_done_at_once_leaves_nothing_behind() -> None:
-    peer = Peer()
+    peer = BusyPeer()
     await peer.begin()
 
     assert (peer.handler.handled, len(peer.workload)) == (1, 0)
@@ -66,7 +66,7 @@ async def test_what_is_done_at_once_leaves_nothing_behind() -> None:
 
 
 async def test_what_takes_time_keeps_its_lease_until_it_is_over() -> None:
-    peer = Peer()
+    peer = BusyPeer()
     peer.handler.work = over = asyncio.get_running_loop().create_future()
     await peer.begin()
     assert len(peer.workload) == 1
@@ -80,7 +80,7 @@ async def test_what_takes_time_keeps_its_lease_until_it_is_over() -> None:
 
 
 async def test_who_has_too_much_in_work_waits() -> None:
-    peer = Peer()
+    peer = BusyPeer()
     peer.handler.work = over = asyncio.get_running_loop().create_future()
     await peer.begin()
     peer.handler.work = DONE
@@ -99,7 +99,7 @@ async def test_who_has_too_much_in_work_waits() -> None:
 async def test_what_fails_at_once_is_told_and_gives_its_lease_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    peer = Peer()
+    peer = BusyPeer()
     peer.handler.work = ValueError("no good")
     with caplog.at_level(logging.ERROR):
         await peer.begin()

@@ -8,7 +8,7 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.peers import errors
-from network_app.peers.listener import LOOPBACK, Arrivals, prefix_of
+from network_app.peers.listener import LOOPBACK, InboundThrottle, prefix_of
 from tests.builders.reasons import raises
 
 CONFIG = NetworkConfig(
@@ -22,8 +22,8 @@ CONFIG = NetworkConfig(
 HOST = "192.0.2.1"
 
 
-def arrivals(**changes: Any) -> Arrivals:
-    return Arrivals(replace(CONFIG, **changes), 0.0)
+def arrivals(**changes: Any) -> InboundThrottle:
+    return InboundThrottle(replace(CONFIG, **changes), 0.0)
 
 
 def refused(reason: errors.PeerReason, words: str) -> Any:
