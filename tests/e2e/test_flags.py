@@ -113,7 +113,8 @@ def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> N
     node.start()
     assert node.rpc("eth_getBlockByNumber", "0x0", False)["hash"] == first
     assert (
-        "NODE_HARDFORK is osaka, but the chain here began with london and goes on so" in node.log()
+        "NODE_HARDFORK is osaka, but this chain began with london and keeps that value"
+        in node.log()
     )
 
 
