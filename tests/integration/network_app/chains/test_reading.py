@@ -10,7 +10,7 @@ from chainvm.errors import UnknownParent
 from network_app.chains.chain import NetworkChain
 from network_app.ports import BlockRejection
 from network_app.proposervm.block import SignedBlock, parse
-from network_app.sync.errors import AncestryReason, BadAncestors, BlockRefused
+from network_app.sync.errors import AncestryReason, BadAncestors, InvalidFetchedBlock
 from network_app.sync.fetching import read_ancestry
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -78,7 +78,7 @@ def test_a_block_without_its_signature_is_spoiled_and_one_of_another_layout_is_n
     bare = parse(past.c[1]).inner
     wanted = ID(sha256(bare))
     _, fault = read_ancestry(begun, [bare], wanted, 0, 2)
-    assert isinstance(fault, BlockRefused)
+    assert isinstance(fault, InvalidFetchedBlock)
     assert (fault.block_id, fault.height, fault.spoiled) == (wanted, 2, False)
 
 
