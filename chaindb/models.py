@@ -1,4 +1,4 @@
-"""Rows that belong to no chain: the offset of the node's clock, and the rewind counter."""
+"""Rows that belong to no chain: the offset of the node's clock, the rewind counter, and the last backup."""
 
 from typing import ClassVar
 
@@ -45,3 +45,21 @@ class Generation(models.Model):
     @override
     def __str__(self) -> str:
         return f"generation {self.number}"
+
+
+class LastBackup(models.Model):
+    """The single row describes the last complete backup of this database; without it there was none."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    finished_at = models.DateTimeField(help_text="When the file was complete on its disk")
+    size = models.BigIntegerField(help_text="Size of the file in bytes")
+    seconds = models.FloatField(help_text="Time that the backup took")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(id=1), name="chaindb_one_last_backup"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"backup of {self.finished_at:%Y-%m-%d %H:%M:%S}"

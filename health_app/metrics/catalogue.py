@@ -47,6 +47,15 @@ HELP: Final[Mapping[str, str]] = {
     "database_size_bytes": "Size of the database.",
     "database_server_connections": "Connections that the server has, of all.",
     "database_migrations_unapplied": "Migrations of this code that the database does not have.",
+    "backup_last_timestamp_seconds": "Unix time at which the last backup of this database was complete.",
+    "backup_last_size_bytes": "Size of the last backup's file.",
+    "backup_last_duration_seconds": "Time that the last backup took.",
+    # The machine
+    "data_directory_free_bytes": "Free space in the file system of the data directory.",
+    "data_directory_size_bytes": "Size of the file system of the data directory.",
+    "machine_memory_available_bytes": "Memory of the machine that programs can still get.",
+    "machine_memory_total_bytes": "Memory of the machine.",
+    "machine_time_seconds": "Unix time by the machine's clock, without the node's offset.",
     # Processes
     "build_info": "What the node is made of.",
     "cache_entries": "Entries in the memory of processes.",

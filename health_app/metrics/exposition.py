@@ -6,6 +6,7 @@ part is read separately, so that a part that fails does not hide the others.
 
 import logging
 import platform
+import shutil
 import threading
 import time
 from collections import Counter
@@ -33,6 +34,7 @@ from typing_extensions import override
 
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
+from chaindb import last_backup
 from chaindb.database import Database
 from health_app.metrics import chains, network
 from health_app.metrics.instruments import NAMESPACE, gauge, grouped
@@ -59,7 +61,7 @@ Part = tuple[str, Callable[[], Iterator[Metric]]]
 
 
 class DatabasePart:
-    """Metrics of the database itself: size, connections, missing migrations."""
+    """Metrics of the database itself: size, connections, missing migrations, the last backup."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -70,6 +72,10 @@ class DatabasePart:
         self._migrations = self._migrations or frozenset(MigrationLoader(None).disk_migrations)
         applied = {(app, name) for app, name in self._db.rows(_APPLIED)}
         yield gauge("database_migrations_unapplied", len(self._migrations - applied))
+        if (backup := last_backup.find(self._db)) is not None:
+            yield gauge("backup_last_timestamp_seconds", backup.finished_at.timestamp())
+            yield gauge("backup_last_size_bytes", backup.size)
+            yield gauge("backup_last_duration_seconds", backup.seconds)
         connection = self._db.connection
         if connection.vendor == "postgresql":
             ((size,),) = self._db.rows(_SIZE_OF_POSTGRESQL)
@@ -190,7 +196,9 @@ class MetricsCollector(Collector):
 
     @override
     def collect(self) -> Iterator[Metric]:
-        yield from grouped([*of_checks(*self._checks()), *of_build(), *self._rows.metrics()])
+        machine = of_machine(settings.NODE.common.directory)
+        own = [*of_checks(*self._checks()), *of_build(), *machine, *self._rows.metrics()]
+        yield from grouped(own)
         yield from self._processes.collect()
         yield from grouped(of_processes(self._processes.living()))
 
@@ -230,6 +238,26 @@ def of_build() -> Iterator[Metric]:
         profile=node.common.profile,
         network_id=str(node.common.network_id),
     )
+
+
+def of_machine(directory: Path, meminfo: Path = Path("/proc/meminfo")) -> Iterator[Metric]:
+    """Yield the free space beside the node's data, the machine's memory and its time.
+
+    Unspecified: memory is the machine's, also in a container with a limit of its own, for which the container runtime has
+    metrics; systems without `/proc/meminfo` have none.
+
+    Args:
+        directory: The data directory.
+        meminfo: The kernel's table of the memory.
+    """
+    disk = shutil.disk_usage(directory)
+    yield gauge("data_directory_free_bytes", disk.free)
+    yield gauge("data_directory_size_bytes", disk.total)
+    if meminfo.exists():
+        words = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        for name, row in (("available", "MemAvailable"), ("total", "MemTotal")):
+            yield gauge(f"machine_memory_{name}_bytes", int(words[row].split()[0]) * 1024)
+    yield gauge("machine_time_seconds", time.time())
 
 
 def of_processes(living: Iterable[Process]) -> Iterator[Metric]:

@@ -98,7 +98,7 @@ def _peers(connected: Sequence[Any]) -> Iterator[Metric]:
     primary = str(PRIMARY_NETWORK_ID)
     tracked[primary] = len(connected)
     for subnet in (primary, *_existing(tracked, primary)):
-        yield gauge("network_peers_subnet", tracked[subnet], subnetID=subnet)
+        yield gauge("network_peers_subnet", tracked[subnet], subnet_id=subnet)
     benched = Counter(alias for peer in connected for alias in set(peer.benched))
     for chain in node_network().chains:
         yield gauge("network_peers_benched", benched[chain], chain=chain)

@@ -4,12 +4,20 @@ The files in a backup are the node's identity, the genesis of its chains, and th
 is not included, because it only signs sessions and can be created again, nor are files of a process.
 """
 
+import logging
+import re
+import time
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
+
+from django.db import DatabaseError
 
 from cchain_app.evm.select import select_trie
 from cchain_app.selectors.rebuilding import ScratchUnusable, StateDiffers, verify_state
+from chaindb import last_backup
 from chaindb.database import Database, Row
 from chaindb.locks import Lock
 from chaindb.rows import Table
@@ -25,7 +33,7 @@ from nodeproject.copies.backup_manifest import (
     standing_of,
 )
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.database import make_tables
+from nodeproject.startup.database import make_tables, opened_file
 from primitives.whole_files import write_whole
 
 
@@ -132,6 +140,13 @@ def verify_root(db: Database, standing: Standing, settings: NodeSettings) -> Non
         raise BackupRefused(BackupReason.NOT_VERIFIED, cause=error) from error
 
 
+_DATED: Final = re.compile(r"node-\d{8}T\d{6}Z\.backup")
+"""Names of the files that `backup_into` writes."""
+_VERIFIED: Final = "verified"
+"""Django's alias of the temporary database in `verify_file`."""
+
+_log: Final = logging.getLogger(__name__)
+
 Told = Callable[[str], object]
 """Called with a description of each step."""
 
@@ -143,6 +158,9 @@ def backup(
     settings: NodeSettings, db: Database, path: Path, *, keys: bool = True, on_step: Told = str
 ) -> BackupManifest:
     """Save the node's state at this moment; the node may continue to run, and no writer has to wait.
+
+    The database records that there is a backup. If it takes no writes at the moment, the backup is still complete, and a
+    warning is logged.
 
     Args:
         settings: The node's settings.
@@ -156,6 +174,7 @@ def backup(
         DatabaseError: The rows cannot be read.
         OSError: The file cannot be written.
     """
+    began = time.monotonic()
     counted: dict[str, TableRecord] = {}
     with writing(path) as archive, db.as_of_one_moment():
         standing = standing_of(db)
@@ -171,7 +190,50 @@ def backup(
             archive.add_file(name, found.read_bytes())
         manifest = manifest_of(db, standing, counted, tuple(there), keys=keys)
         archive.finish(manifest)
+    try:
+        size, seconds = path.stat().st_size, time.monotonic() - began
+        last_backup.record(db, datetime.now(UTC), size, seconds)
+    except DatabaseError as error:
+        _log.warning(
+            "the backup %s is complete, but the database does not record it: %s", path, error
+        )
     return manifest
+
+
+def backup_into(
+    settings: NodeSettings,
+    db: Database,
+    directory: Path,
+    *,
+    keep: int | None = None,
+    keys: bool = True,
+    on_step: Told = str,
+) -> tuple[Path, BackupManifest, list[Path]]:
+    """Save the node in a file of a directory that is named by the time, and delete old files of that kind.
+
+    Args:
+        settings: The node's settings.
+        db: The node's database.
+        directory: The directory, which must exist.
+        keep: The number of files to keep, at least 1; the new file is one of them. None: delete none.
+        keys: As for `backup`.
+        on_step: As for `backup`.
+
+    Returns:
+        The new file, its manifest, and the deleted files. Other files in the directory are not touched.
+
+    Raises:
+        BackupRefused: As for `backup`; no file was deleted.
+        DatabaseError: The rows cannot be read.
+        OSError: The file cannot be written, or an old one cannot be deleted.
+    """
+    path = directory / f"node-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
+    manifest = backup(settings, db, path, keys=keys, on_step=on_step)
+    named = sorted(found for found in directory.iterdir() if _DATED.fullmatch(found.name))
+    old = [] if keep is None else [found for found in named if found != path][: len(named) - keep]
+    for found in old:
+        found.unlink()
+    return path, manifest, old
 
 
 def restore(
@@ -215,6 +277,41 @@ def restore(
             verify(db, manifest.standing, counts, settings)
             _write(written)
         db.flush()
+    return manifest
+
+
+def verify_file(settings: NodeSettings, path: Path, *, on_step: Told = str) -> BackupManifest:
+    """Verify that a backup can be restored, without changing a node.
+
+    All rows are written into a temporary SQLite file in the data directory, and verified there as `restore` does. It needs
+    about the size of the saved database, and is deleted afterwards.
+
+    Args:
+        settings: The settings of a node, whose data directory has room.
+        path: The backup.
+        on_step: Called for each table.
+
+    Raises:
+        BackupRefused: The backup could not be restored.
+        DatabaseError: The rows cannot be written.
+        OSError: The temporary file cannot be written.
+    """
+    common = settings.common
+    common.directory.mkdir(parents=True, exist_ok=True)
+    with (
+        reading(path) as archive,
+        TemporaryDirectory(prefix="verify-", dir=common.directory) as scratch,
+        opened_file(Path(scratch) / "node.sqlite3", _VERIFIED, settings) as db,
+    ):
+        manifest = archive.manifest
+        archive.files(_paths(settings, keys=True))
+        make_tables(_VERIFIED)
+        _verify_tables(db, path, manifest)
+        with db.atomic(durable=True):
+            fill(db, archive.rows, tuple(manifest.tables), on_step)
+            on_step("Verifying")
+            counts = {name: kept.rows for name, kept in manifest.tables.items()}
+            verify(db, manifest.standing, counts, settings)
     return manifest
 
 

@@ -79,6 +79,9 @@ _PEOPLE: Final = frozenset(
 )
 """Tables with hashed passwords, encrypted keys, and addresses of clients that submitted sources or used the faucet."""
 
+_OF_BACKUPS: Final = frozenset({"chaindb_lastbackup"})
+"""The record of the last backup: a file cannot contain its own, and a restored node has none yet."""
+
 _WITH_CHAINS: Final = frozenset(
     {"chaindb", "platform_app", "cchain_app", "network_app", "explorer_app"}
 )
@@ -100,13 +103,13 @@ _NOT_REWOUND: Final = frozenset(
 )
 """Tables in which a process describes itself, and sources and ABIs, which belong to a code wherever it is deployed."""
 
-EVERYTHING: Final = TableSelection(lambda app: app not in _NOT_SAVED)
+EVERYTHING: Final = TableSelection(lambda app: app not in _NOT_SAVED, _OF_BACKUPS)
 """The tables in a backup and in a move to another database: all but those that every start fills itself."""
 
-WITHOUT_PEOPLE: Final = TableSelection(lambda app: app not in _NOT_SAVED, _PEOPLE)
+WITHOUT_PEOPLE: Final = TableSelection(lambda app: app not in _NOT_SAVED, _PEOPLE | _OF_BACKUPS)
 """The tables in a backup without keys."""
 
-SNAPSHOT: Final = TableSelection(lambda app: app in _WITH_CHAINS, _NOT_REWOUND)
+SNAPSHOT: Final = TableSelection(lambda app: app in _WITH_CHAINS, _NOT_REWOUND | _OF_BACKUPS)
 """The tables in a snapshot: the chains' rows with outer blocks, keystore, clock, pools and the token index."""
 
 HELD_FIRST: Final = ("cchain_app_callprogress", "explorer_app_tokenprogress")

@@ -1,21 +1,14 @@
 """Moves a stopped node from the SQLite database of its data directory into an empty PostgreSQL database."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from copy import deepcopy
 from pathlib import Path
 from typing import Final
-
-from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.utils import load_backend
 
 from chaindb.database import Database
 from nodeproject.copies import tables
 from nodeproject.copies.backup_manifest import BackupReason, BackupRefused, Standing, standing_of
 from nodeproject.copies.backups import Told, fill, verify
-from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.database import make_tables
+from nodeproject.startup.database import make_tables, opened_file
 from nodeproject.startup.process import claim_directory
 
 _SOURCE: Final = "transferred"
@@ -43,7 +36,7 @@ def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -
     path = settings.common.directory / "node.sqlite3"
     if not path.is_file():
         raise BackupRefused(BackupReason.NO_SOURCE, path=path)
-    with claim_directory(settings.common.directory), _opened(path, settings) as source:
+    with claim_directory(settings.common.directory), opened_file(path, _SOURCE, settings) as source:
         make_tables()
         with source.as_of_one_moment():
             standing = standing_of(source)
@@ -70,16 +63,3 @@ def _verify_fits(
             saved=standing.network_id,
             here=settings.common.network_id,
         )
-
-
-@contextmanager
-def _opened(path: Path, settings: NodeSettings) -> Iterator[Database]:
-    """Open a SQLite database beside the process's own."""
-    entry = {**deepcopy(connections[DEFAULT_DB_ALIAS].settings_dict), **sqlite(path, settings)}
-    opened = load_backend(entry["ENGINE"]).DatabaseWrapper(entry, _SOURCE)
-    connections[_SOURCE] = opened
-    try:
-        yield Database(_SOURCE)
-    finally:
-        opened.close()
-        del connections[_SOURCE]

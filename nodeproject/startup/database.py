@@ -4,19 +4,25 @@ Each explanation is one line that says what to do; no line contains a password.
 """
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
 from django.core.management.commands import migrate
-from django.db import DatabaseError, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
+from django.db.utils import load_backend
 from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
+from chaindb.database import Database
+from nodeproject.settings.databases import sqlite
+from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import CannotStart, StartReason
 
 CONNECT_SECONDS = 5
@@ -107,15 +113,16 @@ def _words(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def make_tables() -> None:
-    """Run the missing migrations with a progress bar: a first start has some dozens.
+def make_tables(alias: str = DEFAULT_DB_ALIAS) -> None:
+    """Run a database's missing migrations with a progress bar: a new one has some dozens.
 
     Raises:
         CannotStart: The database does not answer, is not in UTF-8, or has migrations that this version does not know.
         DatabaseError: A migration failed.
     """
-    verify_reachable()
-    executor = MigrationExecutor(connection)
+    if alias == DEFAULT_DB_ALIAS:
+        verify_reachable()
+    executor = MigrationExecutor(connections[alias])
     verify_version(executor.loader)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not missing:
@@ -123,7 +130,26 @@ def make_tables() -> None:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("Making tables", total=len(missing))
         command = _Migrate(lambda: progress.advance(task))
-        call_command(command, interactive=False, verbosity=0)
+        call_command(command, database=alias, interactive=False, verbosity=0)
+
+
+@contextmanager
+def opened_file(path: Path, alias: str, settings: NodeSettings) -> Iterator[Database]:
+    """Open a SQLite file as a further database of this process; it is created if it does not exist.
+
+    Args:
+        path: The file.
+        alias: Django's alias of the database within the body.
+        settings: The node's settings.
+    """
+    entry = {**deepcopy(connections[DEFAULT_DB_ALIAS].settings_dict), **sqlite(path, settings)}
+    opened = load_backend(entry["ENGINE"]).DatabaseWrapper(entry, alias)
+    connections[alias] = opened
+    try:
+        yield Database(alias)
+    finally:
+        opened.close()
+        del connections[alias]
 
 
 class _Migrate(migrate.Command):

@@ -1,18 +1,24 @@
-"""`backup`: the whole node in one file, while it runs."""
+"""`backup`: the whole node in one file, while it runs; regularly into a directory that keeps the latest files."""
 
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups import backup
+from nodeproject.copies.backups import backup, backup_into
 from nodeproject.management.terminal import describe_heads, explaining_refusals
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
 
 
 class Command(BaseCommand):
@@ -25,7 +31,19 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="the file, which must not exist yet")
+        parser.add_argument(
+            "file",
+            type=Path,
+            help="the file, which must not exist yet, or a directory, in which the file is named by the time: "
+            "node-20261129T030000Z.backup",
+        )
+        parser.add_argument(
+            "--keep",
+            type=_positive,
+            metavar="N",
+            help="in a directory: keep the N latest files of such a name, and delete the others once the new one "
+            "is complete",
+        )
         parser.add_argument(
             "--without-keys",
             action="store_true",
@@ -36,16 +54,25 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         node, path, began = this_node(), options["file"], time.monotonic()
-        keys = not options["without_keys"]
+        keys, keep = not options["without_keys"], options["keep"]
+        if keep is not None and not path.is_dir():
+            raise CommandError(f"--keep needs a directory, and {path} is none")
+        old: list[Path] = []
         with explaining_refusals(), Console(stderr=True).status("Saving") as status:
-            saved = backup(
-                node.settings, node.platform_chain.db, path, keys=keys, on_step=status.update
-            )
+            db, told = node.platform_chain.db, status.update
+            if path.is_dir():
+                path, saved, old = backup_into(
+                    node.settings, db, path, keep=keep, keys=keys, on_step=told
+                )
+            else:
+                saved = backup(node.settings, db, path, keys=keys, on_step=told)
         size = filesizeformat(path.stat().st_size).replace("\xa0", " ")
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(
             f"Saved {path}: {describe_heads(saved.standing)}, {rows:,} rows, {size}, {took:.1f} s."
         )
+        if old:
+            self.stdout.write(f"Deleted {', '.join(found.name for found in old)}.")
         if not keys:
             self.stdout.write("It has no keys: the node's identity and the keystore are not in it.")

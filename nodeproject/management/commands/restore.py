@@ -11,7 +11,8 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups import restore
+from nodeproject.copies.backup_manifest import BackupManifest
+from nodeproject.copies.backups import restore, verify_file
 from nodeproject.management.terminal import describe_heads, explaining_refusals
 from nodeproject.startup.process import claim_directory
 
@@ -28,10 +29,20 @@ class Command(BaseCommand):
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="the backup")
+        parser.add_argument(
+            "--verify-only",
+            action="store_true",
+            help="change no node: restore into a temporary file of the data directory, verify, and delete it",
+        )
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         node, path, began = this_node(), options["file"], time.monotonic()
+        if options["verify_only"]:
+            with explaining_refusals(), Console(stderr=True).status("Verifying") as status:
+                saved = verify_file(node.settings, path, on_step=status.update)
+            self._tell("Verified", path, saved, began)
+            return
         alone = node.settings.common.profile == "embedded"
         with (
             explaining_refusals(),
@@ -39,11 +50,14 @@ class Command(BaseCommand):
             Console(stderr=True).status("Restoring") as status,
         ):
             saved = restore(node.settings, node.platform_chain.db, path, on_step=status.update)
+        self._tell("Restored", path, saved, began)
+        if not saved.has_keys:
+            self.stdout.write("It has no keys: the first start makes the identity of another node.")
+
+    def _tell(self, done: str, path: Path, saved: BackupManifest, began: float) -> None:
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(
-            f"Restored {path}: {describe_heads(saved.standing)}, {rows:,} rows, state root "
+            f"{done} {path}: {describe_heads(saved.standing)}, {rows:,} rows, state root "
             f"{saved.standing.state_root or 'none'} verified, {took:.1f} s."
         )
-        if not saved.has_keys:
-            self.stdout.write("It has no keys: the first start makes the identity of another node.")

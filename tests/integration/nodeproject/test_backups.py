@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import threading
 import zipfile
@@ -16,12 +17,14 @@ import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from cchain_app.selectors import blocks, rebuilding
+from chaindb import last_backup
 from chaindb.connections import release
 from chaindb.database import Database
+from chaindb.models import LastBackup
 from explorer_app.models import (
     FaucetPayment,
     SuppliedAbi,
@@ -159,6 +162,7 @@ def test_every_row_and_file_is_restored_into_an_empty_database(
 def test_every_table_is_saved_but_those_that_are_named_here() -> None:
     carried = {table.name for table in tables.EVERYTHING.tables()}
     assert set(connection.introspection.table_names()) - carried == {
+        "chaindb_lastbackup",
         "django_migrations",
         "django_session",
         "django_celery_beat_clockedschedule",
@@ -182,6 +186,83 @@ def test_the_next_row_of_a_restored_table_has_a_key_of_its_own(
 def test_the_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(saved: Path) -> None:
     assert saved.stat().st_mode & 0o777 == 0o600
     assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_the_database_tells_when_the_last_backup_was_complete(saved: Path, tmp_path: Path) -> None:
+    first = last_backup.find(Database())
+    assert first is not None
+    assert (first.size, LastBackup.objects.count()) == (saved.stat().st_size, 1)
+    assert abs(saved.stat().st_mtime - first.finished_at.timestamp()) < 60
+    assert first.seconds > 0
+
+    save(tmp_path / "public.backup", keys=False)
+
+    second = last_backup.find(Database())
+    assert second is not None
+    assert second.finished_at > first.finished_at
+    assert second.size < first.size
+
+
+def test_a_backup_is_complete_though_the_database_takes_no_writes(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(last_backup, "record", full)
+    path = tmp_path / "node.backup"
+    save(path)
+    with backup_archive.reading(path) as archive:
+        assert archive.manifest.standing.pchain
+    assert f"the backup {path} is complete, but the database does not record it" in caplog.text
+
+
+def test_in_a_directory_the_latest_files_are_kept_and_others_are_not_touched(
+    scene: Scene, tmp_path: Path
+) -> None:
+    node, names = this_node(), [f"node-2026010{day}T030000Z.backup" for day in range(1, 5)]
+    place = tmp_path / "backups"
+    place.mkdir()
+    for name in (*names, "node.backup", "notes.txt"):
+        (place / name).write_bytes(b"")
+
+    path, manifest, old = backups.backup_into(node.settings, node.platform_chain.db, place, keep=3)
+
+    assert [found.name for found in old] == names[:2]
+    assert {found.name for found in place.iterdir()} == {
+        *names[2:], path.name, "node.backup", "notes.txt"
+    }  # fmt: skip
+    with backup_archive.reading(path) as archive:
+        assert archive.manifest == manifest
+
+
+def test_a_file_is_verified_without_changing_a_node(
+    changed: Callable[..., Path], saved: Path, settings_of_second: NodeSettings
+) -> None:
+    before = rows(Database())
+    with backup_archive.reading(saved) as archive:
+        assert backups.verify_file(settings_of_second, saved) == archive.manifest
+    path = changed(of_rows=_richer)
+    with raises(BackupReason.NOT_THE_SAME, kind=BackupRefused, match="the state should be"):
+        backups.verify_file(settings_of_second, path)
+    assert rows(Database()) == before
+    assert list(settings_of_second.common.directory.iterdir()) == []
+
+
+def test_the_commands_tell_what_they_did(
+    scene: Scene, tmp_path: Path, settings_of_second: NodeSettings
+) -> None:
+    out = StringIO()
+    call_command("backup", str(tmp_path / "0.backup"), stdout=out)
+    (tmp_path / "node-20260101T030000Z.backup").write_bytes(b"")
+    call_command("backup", "--keep", "1", str(tmp_path), stdout=out)
+    call_command("restore", "--verify-only", str(tmp_path / "0.backup"), stdout=out)
+    assert "Deleted node-20260101T030000Z.backup." in out.getvalue()
+    assert re.search(r"Verified \S+0.backup: .* rows, state root 0x\w{64} verified", out.getvalue())
+    with pytest.raises(CommandError, match=r"--keep needs a directory, and .*/a is none"):
+        call_command("backup", "--keep", "1", str(tmp_path / "a"))
+    with pytest.raises(CommandError, match="'0' is not a whole number above 0"):
+        call_command("backup", "--keep", "0", str(tmp_path))
 
 
 def test_keys_of_sessions_and_of_the_faucet_are_not_in_it(scene: Scene, tmp_path: Path) -> None:

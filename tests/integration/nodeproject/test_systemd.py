@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from nodeproject.management.commands.backup import Command as Backup
 from tests.servers.node import BESIDE
 
 pytestmark = pytest.mark.sqlite_only
 
 ROOT = Path(__file__).resolve().parents[3]
-UNITS = sorted((ROOT / "deploy/systemd").glob("node-*.service"))
-TARGET = ROOT / "deploy/systemd/node.target"
+SYSTEMD = ROOT / "deploy/systemd"
+BACKUP, TIMER = SYSTEMD / "node-backup.service", SYSTEMD / "node-backup.timer"
+UNITS = sorted({*SYSTEMD.glob("node-*.service")} - {BACKUP})
+"""The units of the processes."""
+TARGET = SYSTEMD / "node.target"
 INSTALLED = "/opt/node"
 """The path where the units expect the node."""
 MAX_EXPOSED = 2.5
@@ -30,10 +34,11 @@ def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
     programs = str(Path(sys.executable).parent)
-    for unit in (*UNITS, TARGET):
+    units = (*UNITS, BACKUP, TIMER, TARGET)
+    for unit in units:
         text = unit.read_text().replace(f"{INSTALLED}/.venv/bin", programs)
         (tmp_path / unit.name).write_text(text.replace(INSTALLED, str(ROOT)))
-    copies = [str(tmp_path / unit.name) for unit in (*UNITS, TARGET)]
+    copies = [str(tmp_path / unit.name) for unit in units]
 
     found = analyze("verify", "--man=no", "--recursive-errors=no", *copies)
 
@@ -53,9 +58,27 @@ def test_each_is_restarted_for_ever_and_shut_in(unit: Path) -> None:
     assert {"Restart=always", "StartLimitIntervalSec=0", "User=node"} <= set(lines)
     assert f"Wants={' '.join(_names())}" in TARGET.read_text().splitlines()
 
+    assert _exposure(unit) <= MAX_EXPOSED
+
+
+def test_a_backup_is_made_once_at_each_time_of_the_timer_and_shut_in() -> None:
+    lines = BACKUP.read_text().splitlines()
+    assert {"Type=oneshot", "User=node", "ReadWritePaths=/var/backups/node"} <= set(lines)
+    assert BACKUP.name not in TARGET.read_text()
+    assert _exposure(BACKUP) <= MAX_EXPOSED
+    (moment,) = re.findall("^OnCalendar=(.*)$", TIMER.read_text(), re.MULTILINE)
+    assert "Next elapse" in analyze("calendar", moment).stdout
+    words = _command(BACKUP).split()
+    assert words[:3] == ["python", "manage.py", "backup"]
+    parser = Backup().create_parser("manage.py", "backup")
+    parsed = parser.parse_args(words[3:])
+    assert (parsed.keep, parsed.file) == (14, Path("/var/backups/node"))
+
+
+def _exposure(unit: Path) -> float:
     shown = analyze("security", "--offline=true", str(unit)).stdout
     (exposure,) = re.findall(r"exposure level for \S+: ([\d.]+)", shown)
-    assert float(exposure) <= MAX_EXPOSED
+    return float(exposure)
 
 
 def test_they_start_what_the_recipe_starts() -> None:
