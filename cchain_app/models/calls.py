@@ -37,35 +37,41 @@ class Call(models.Model):
     transaction = models.ForeignKey(
         Transaction, models.PROTECT, related_name="calls", db_index=False, db_constraint=False
     )
-    index = models.IntegerField(help_text="Place among the transaction's frames, depth first")
+    index = models.IntegerField(help_text="Index among the transaction's frames, depth first")
     depth = models.SmallIntegerField(help_text="0 for the transaction's own frame")
     trace_address = models.TextField(
-        help_text="Which call of its caller it is, and each frame around it but the first: 0_2; "
-        "empty for the transaction's own"
+        help_text="Index of each frame among its parent's calls, from the outermost to this one, such as "
+        "0_2; empty for the transaction's own frame"
     )
     type = models.SmallIntegerField(choices=CallType.choices)
     creates = models.BooleanField(help_text="Whether it creates a contract")
-    sender = AddressField(help_text="Who calls or creates; of a SELFDESTRUCT the contract")
+    sender = AddressField(
+        help_text="The caller or creator; for SELFDESTRUCT the destroyed contract"
+    )
     to = AddressField(
         null=True,
-        help_text="Who is called, what is created (even in vain), or who gets the balance of a "
-        "SELFDESTRUCT; null of a creation that came to no address",
+        help_text="The called account, the created contract (even if the creation failed), or the "
+        "beneficiary of a SELFDESTRUCT; null if a creation failed before it had an address",
     )
-    value = UInt256Field(null=True, help_text="Wei; null for none")
+    value = UInt256Field(null=True, help_text="Wei; null if the frame type carries no value")
     gas = models.BigIntegerField(
         null=True,
-        help_text="Given to the frame; null where the transaction's frames were too many to record, "
-        "and this one stands for all of them",
+        help_text="Gas limit of the frame; null if the transaction had too many frames to record, so that "
+        "this row represents all of them",
     )
-    gas_used = models.BigIntegerField(null=True, help_text="Before refunds; null likewise")
+    gas_used = models.BigIntegerField(null=True, help_text="Before refunds; null if gas is null")
     selector = BytesField(
         null=True, help_text="The first four bytes of a call's input; null if shorter"
     )
     error = models.CharField(  # noqa: DJ001  # no error differs from an error without a message
-        max_length=100, null=True, help_text="Why it failed, in geth's words; null if it did not"
+        max_length=100,
+        null=True,
+        help_text="Error message as in geth; null if the frame did not fail",
     )
-    revert_data = BytesField(null=True, help_text="What a REVERT gave back, its first KiB")
-    succeeded = models.BooleanField(help_text="Neither it nor a frame around it failed")
+    revert_data = BytesField(null=True, help_text="First KiB of the data that REVERT returned")
+    succeeded = models.BooleanField(
+        help_text="Whether neither this frame nor any enclosing frame failed"
+    )
 
     class Meta:
         ordering = ["-id"]
@@ -101,10 +107,10 @@ class CallProgress(models.Model):
 
     id = models.SmallIntegerField(primary_key=True)
     next_call = models.BigIntegerField(
-        help_text="The key of the next row: all frames before it are written, none from it on"
+        help_text="Key of the next row; frames with lower keys have been written"
     )
     unrecorded = models.BigIntegerField(
-        help_text="Transactions whose frames were too many, or took too long"
+        help_text="Number of transactions with too many frames to record, or that took too long to trace"
     )
 
     class Meta:

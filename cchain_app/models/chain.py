@@ -19,30 +19,33 @@ class Chain(models.Model):
     """The properties of this database's chain that its genesis block does not contain; a single row."""
 
     genesis_hash = HashField(primary_key=True)
-    chain_id = models.BigIntegerField(help_text="Of EIP-155: transactions are signed for it")
+    chain_id = models.BigIntegerField(
+        help_text="EIP-155 chain ID, which transaction signatures include"
+    )
     first_chain_id = models.BigIntegerField(
         null=True,
-        help_text="With which the chain began, where anvil_setChainId gave it another one; null: chain_id",
+        help_text="The chain ID at genesis if anvil_setChainId changed it; null: it was not changed",
     )
     makes_blocks = models.BooleanField(
-        default=True, help_text="Not on a chain that was imported, unless that was asked for"
+        default=True, help_text="False on an imported chain, unless block production was requested"
     )
     fork_url = models.CharField(  # noqa: DJ001  # no fork differs from an empty URL
         max_length=300,
         null=True,
-        help_text="Scheme and host of the node that told of the chain that this one goes on from; null: it is no "
-        "fork. A fork's state roots are not the true ones: they have what changed since the pin alone",
+        help_text="Scheme and host of the node that this chain was forked from; null: not a fork. The state roots "
+        "of a fork cover only the state that changed after the fork block",
     )
     fork_number = models.BigIntegerField(
         null=True,
-        help_text="Height of the pin, the block that a fork goes on from; its hash is the first column",
+        help_text="Number of the fork block, the last block of the original chain; genesis_hash is its hash",
     )
     fork_block = models.JSONField(
-        null=True, help_text="The pin as that node told it, with its transactions' hashes"
+        null=True,
+        help_text="The fork block as the remote node returned it, with transaction hashes",
     )
     fork_transaction = HashField(
         null=True,
-        help_text="The last transaction of the block after the pin that was replayed there; null: nothing was",
+        help_text="Last transaction replayed from the original block after the fork block; null: none",
     )
 
     @override
@@ -61,13 +64,15 @@ class Block(models.Model):
     miner = AddressField()
     gas_limit = models.BigIntegerField()
     gas_used = models.BigIntegerField()
-    base_fee = UInt256Field(null=True, help_text="Wei for each gas; null before London")
-    size = models.IntegerField(help_text="Bytes of the block as RLP")
+    base_fee = UInt256Field(null=True, help_text="Wei per gas; null before London")
+    size = models.IntegerField(help_text="Size of the RLP-encoded block in bytes")
     transaction_count = models.IntegerField()
     log_count = models.IntegerField()
-    header = BytesField(help_text="The header as RLP: its Keccak-256 is the hash")
-    ommers = BytesField(null=True, help_text="Uncles' headers, a list as RLP; null: there are none")
-    withdrawals = BytesField(null=True, help_text="A list as RLP; null: there are none")
+    header = BytesField(help_text="RLP-encoded header; its Keccak-256 is the block hash")
+    ommers = BytesField(
+        null=True, help_text="RLP-encoded list of the uncles' headers; null: no uncles"
+    )
+    withdrawals = BytesField(null=True, help_text="RLP-encoded list; null: no withdrawals")
 
     class Meta:
         ordering = ["-number"]
@@ -85,16 +90,16 @@ class Transaction(models.Model):
     block = models.ForeignKey(
         Block, models.PROTECT, related_name="transactions", db_index=False, db_constraint=False
     )
-    index = models.IntegerField(help_text="Place in the block")
+    index = models.IntegerField(help_text="Index in the block")
     type = models.SmallIntegerField()
     sender = AddressField()
     to = AddressField(null=True, help_text="Null for a contract creation")
     nonce = UInt64Field()
     value = UInt256Field(help_text="Wei")
     gas = models.BigIntegerField(help_text="Gas limit")
-    max_fee_per_gas = UInt256Field(help_text="Wei; of types 0 and 1 the gas price")
-    max_priority_fee_per_gas = UInt256Field(help_text="Wei; of types 0 and 1 the gas price")
-    raw = BytesField(help_text="The signed envelope: its Keccak-256 is the hash")
+    max_fee_per_gas = UInt256Field(help_text="Wei; the gas price for types 0 and 1")
+    max_priority_fee_per_gas = UInt256Field(help_text="Wei; the gas price for types 0 and 1")
+    raw = BytesField(help_text="Signed envelope; its Keccak-256 is the transaction hash")
 
     class Meta:
         ordering = ["-id"]
@@ -116,13 +121,17 @@ class Receipt(models.Model):
     )
     succeeded = models.BooleanField()
     state_root = HashField(
-        null=True, help_text="After the transaction, where a block is from before Byzantium"
+        null=True, help_text="State root after the transaction; only in blocks before Byzantium"
     )
     gas_used = models.BigIntegerField()
-    cumulative_gas_used = models.BigIntegerField(help_text="Of the block up to here")
+    cumulative_gas_used = models.BigIntegerField(
+        help_text="Gas used in the block up to and including this transaction"
+    )
     effective_gas_price = UInt256Field(help_text="Wei")
-    contract_address = AddressField(null=True, help_text="Of a creation, even a failed one")
-    first_log_index = models.IntegerField(help_text="Within the block")
+    contract_address = AddressField(
+        null=True, help_text="Address of the created contract, even if the creation failed"
+    )
+    first_log_index = models.IntegerField(help_text="Index of its first log in the block")
     log_count = models.IntegerField()
 
     class Meta:
@@ -150,7 +159,7 @@ class Log(models.Model):
     transaction = models.ForeignKey(
         Transaction, models.PROTECT, related_name="logs", db_index=False, db_constraint=False
     )
-    index = models.IntegerField(help_text="Within the block")
+    index = models.IntegerField(help_text="Index in the block")
     address = AddressField()
     topic0 = WordField(null=True)
     topic1 = WordField(null=True)
@@ -181,14 +190,17 @@ class PoolTransaction(models.Model):
     max_fee_per_gas = UInt256Field()
     max_priority_fee_per_gas = UInt256Field()
     value = UInt256Field()
-    size = models.IntegerField(help_text="Bytes of the envelope")
-    received_at = models.BigIntegerField(help_text="Unix seconds of wall time")
-    authorities = BytesField(null=True, help_text="Signers of its authorizations, 20 bytes each")
+    size = models.IntegerField(help_text="Size of the envelope in bytes")
+    received_at = models.BigIntegerField(help_text="Wall-clock time of arrival, in Unix seconds")
+    authorities = BytesField(
+        null=True,
+        help_text="Addresses of the signers of its authorizations (EIP-7702), 20 bytes each",
+    )
     raw = BytesField(help_text="The signed envelope")
 
     class Meta:
         ordering = ["id"]
-        verbose_name = "waiting transaction"
+        verbose_name = "pending transaction"
         constraints = [
             models.UniqueConstraint(fields=["sender", "nonce"], name="cchain_pool_nonce_once"),
         ]
@@ -206,7 +218,7 @@ class KeptHistory(models.Model):
         default=0, help_text="The first block whose state can be read (NODE_HISTORY_STATE)"
     )
     first_call = models.BigIntegerField(
-        default=0, help_text="The first block whose calls are rows (NODE_HISTORY_CALLS)"
+        default=0, help_text="The first block whose internal calls are stored (NODE_HISTORY_CALLS)"
     )
 
     class Meta:

@@ -26,18 +26,18 @@ class DevelopmentChange(models.Model):
     """
 
     id = RowIdField(primary_key=True)
-    number = models.BigIntegerField(help_text="The block that it precedes")
+    number = models.BigIntegerField(help_text="Number of the block after the change")
     kind = models.SmallIntegerField(choices=ChangeKind.choices)
     address = AddressField()
-    slot = WordField(null=True, help_text="Of a change of storage")
+    slot = WordField(null=True, help_text="The storage slot; null for other kinds")
     old = WordField(
         null=True,
-        help_text="Balance, nonce, code hash or value before, as 32 bytes; null: the account did not exist",
+        help_text="Previous balance, nonce, code hash or slot value, as 32 bytes; null: the account did not exist",
     )
-    new = WordField(help_text="The same afterwards")
+    new = WordField(help_text="New balance, nonce, code hash or slot value, as 32 bytes")
     wrote_history = models.BooleanField(
-        help_text="Whether the block before had not changed this account or slot, so that what it was before "
-        "that block was written with this change"
+        help_text="Whether this change wrote the history row of the previous block, because that block had not "
+        "changed the account or slot"
     )
 
     class Meta:
@@ -54,26 +54,30 @@ class DevelopmentSettings(models.Model):
     """The values set over RPC that override the node's settings; a single row."""
 
     id = models.SmallIntegerField(primary_key=True)
-    instance_id = HashField(help_text="Drawn anew when the chain is reset")
+    instance_id = HashField(help_text="Random; a new one is generated when the chain is reset")
     mining = models.CharField(  # noqa: DJ001  # no override differs from an empty one
         max_length=8, null=True, help_text="auto, interval or manual; null: NODE_MINING"
     )
     block_interval = models.FloatField(null=True, help_text="Seconds; null: NODE_BLOCK_INTERVAL")
-    next_timestamp = models.BigIntegerField(null=True, help_text="Of the next block alone")
-    timestamp_interval = models.BigIntegerField(
-        null=True, help_text="Seconds from each block to the next one's time"
+    next_timestamp = models.BigIntegerField(
+        null=True, help_text="Unix seconds; applies to the next block only"
     )
-    next_base_fee = UInt256Field(null=True, help_text="Wei; of the next block alone")
-    next_prev_randao = HashField(null=True, help_text="Of the next block alone")
-    coinbase = AddressField(null=True, help_text="Of all blocks from now on")
-    gas_limit = models.BigIntegerField(null=True, help_text="Of all blocks from now on")
-    next_snapshot = models.BigIntegerField(default=1, help_text="Numbers are never used again")
-    rewinds = models.BigIntegerField(default=0, help_text="How often the chain went back")
+    timestamp_interval = models.BigIntegerField(
+        null=True, help_text="Seconds between the timestamps of consecutive blocks"
+    )
+    next_base_fee = UInt256Field(null=True, help_text="Wei; applies to the next block only")
+    next_prev_randao = HashField(null=True, help_text="Applies to the next block only")
+    coinbase = AddressField(null=True, help_text="Applies to all later blocks")
+    gas_limit = models.BigIntegerField(null=True, help_text="Applies to all later blocks")
+    next_snapshot = models.BigIntegerField(
+        default=1, help_text="ID of the next snapshot; IDs are never reused"
+    )
+    rewinds = models.BigIntegerField(default=0, help_text="Number of rewinds")
     nonces_lowered = models.BooleanField(
-        default=False, help_text="Whether an account's nonce was ever lowered by hand"
+        default=False, help_text="Whether an account's nonce was ever lowered by a manual change"
     )
     paused = models.BooleanField(
-        default=False, help_text="Whether no blocks are made by themselves, whatever mining says"
+        default=False, help_text="Whether automatic block production is paused, in any mining mode"
     )
 
     class Meta:
@@ -89,7 +93,7 @@ class Rewind(models.Model):
     """A rewind of the chain: polled filters learn from it which blocks and logs to report again."""
 
     id = RowIdField(primary_key=True, help_text="Counts from 1")
-    number = models.BigIntegerField(help_text="The head afterwards")
+    number = models.BigIntegerField(help_text="Number of the head after the rewind")
 
     class Meta:
         ordering = ["-id"]
@@ -103,19 +107,21 @@ class Snapshot(models.Model):
     """A state of the chain that evm_revert can restore."""
 
     id = RowIdField(primary_key=True)
-    number = models.BigIntegerField(help_text="The head")
-    hash = HashField(help_text="Of the head")
+    number = models.BigIntegerField(help_text="Number of the head")
+    hash = HashField(help_text="Hash of the head")
     changes = models.IntegerField(
-        help_text="Development changes that were made on the head before it"
+        help_text="Number of development changes made on the head before the snapshot"
     )
-    clock_offset = models.BigIntegerField(help_text="Seconds by which the clock was ahead")
-    pool = models.JSONField(help_text="Transactions that waited: envelope, sender, arrival")
+    clock_offset = models.BigIntegerField(
+        help_text="Seconds by which the chain's clock was ahead of wall time"
+    )
+    pool = models.JSONField(help_text="Pending transactions: envelope, sender, time of arrival")
     next_timestamp = models.BigIntegerField(null=True)
     next_base_fee = UInt256Field(null=True)
     next_prev_randao = HashField(null=True)
     chain_id = models.BigIntegerField(
         null=True,
-        help_text="For which what waited is signed; null: of an older version, the chain's",
+        help_text="Chain ID that the pending transactions are signed for; null: that of the chain",
     )
 
     class Meta:
@@ -148,7 +154,9 @@ class ImpersonatedSignature(models.Model):
     """A signature with the signer that ecrecover returns for it from a block on; keys increase in order of creation."""
 
     id = models.BigAutoField(primary_key=True)
-    number = models.BigIntegerField(help_text="The first block that it is so in", db_index=True)
+    number = models.BigIntegerField(
+        help_text="First block in which ecrecover returns the signer", db_index=True
+    )
     signature = BytesField(help_text="r, s and v: 65 bytes")
     signer = AddressField()
 
@@ -164,7 +172,7 @@ class CreatedAccount(models.Model):
     """An account that personal_newAccount created; its key is derived from NODE_MNEMONIC and is not stored."""
 
     number = RowIdField(
-        primary_key=True, help_text="Of the mnemonic's account, at the end of NODE_DERIVATION_PATH"
+        primary_key=True, help_text="Account index in the derivation path (NODE_DERIVATION_PATH)"
     )
     address = AddressField(unique=True)
 

@@ -25,7 +25,9 @@ class Account(models.Model):
     address = AddressField(primary_key=True)
     nonce = UInt64Field()
     balance = UInt256Field(help_text="Wei")
-    code_hash = HashField(help_text="Keccak-256 of the code; of nothing for an account without")
+    code_hash = HashField(
+        help_text="Keccak-256 of the code; of the empty string for an account without code"
+    )
 
     class Meta:
         ordering = ["address"]
@@ -93,7 +95,7 @@ class StorageChange(models.Model):
     id = RowIdField(primary_key=True)
     key = BytesField(help_text="Address (20 bytes) and slot (32 bytes)")
     number = models.BigIntegerField(help_text="The block that changed it")
-    value = WordField(help_text="Zero when it was not set")
+    value = WordField(help_text="Zero if the slot was not set")
 
     class Meta:
         ordering = ["-id"]
@@ -125,7 +127,7 @@ class Code(models.Model):
 class TrieNode(models.Model):
     """A node of the state trie or of a storage trie at the head, by its path."""
 
-    key = BytesField(primary_key=True, help_text="Trie and path, as `evm.trie` writes them")
+    key = BytesField(primary_key=True, help_text="Trie and path, as encoded by `evm.trie`")
     rlp = BytesField()
 
     class Meta:
@@ -157,7 +159,7 @@ class ForkedSlot(models.Model):
     """A requested storage slot as of the fork block."""
 
     key = BytesField(primary_key=True, help_text="Address (20 bytes) and slot (32 bytes)")
-    value = WordField(help_text="Zero when it was not set")
+    value = WordField(help_text="Zero if the slot was not set")
 
     class Meta:
         ordering = ["key"]

@@ -15,30 +15,36 @@ class VerifiedContract(models.Model):
     """A contract whose sources were compiled to the code at its address."""
 
     address = AddressField()
-    code_hash = HashField(help_text="Keccak-256 of the code that was there")
+    code_hash = HashField(help_text="Keccak-256 of the code at the address")
     runtime_match = models.CharField(  # noqa: DJ001  # null means no match; an empty text would be ambiguous
         max_length=12, null=True, help_text="exact_match or match; null: the runtime code differs"
     )
     creation_match = models.CharField(  # noqa: DJ001  # as above
-        max_length=12, null=True, help_text="Likewise; null also where it was not compared"
+        max_length=12,
+        null=True,
+        help_text="exact_match or match; null: the creation code differs or was not compared",
     )
     name = models.TextField()
-    name_key = BytesField(null=True, help_text="What its name begins with, as it is looked for")
-    path = models.TextField(help_text="Of its file")
+    name_key = BytesField(null=True, help_text="Normalized start of the name, for prefix search")
+    path = models.TextField(help_text="Path of its source file")
     language = models.CharField(max_length=10)
-    compiler = models.CharField(max_length=80, help_text="Version with its commit")
+    compiler = models.CharField(max_length=80, help_text="Compiler version with its commit")
     input = models.TextField(help_text="The compiler's standard JSON input that matches")
-    is_single_file = models.BooleanField(help_text="It was submitted as one file")
-    note = models.TextField(help_text="What of the input is not as it was submitted; else empty")
-    abi = models.TextField(help_text="JSON")
-    metadata = models.TextField(help_text="JSON, as the compiler made it")
-    artifacts = models.TextField(
-        help_text="JSON: documentation, layout of the storage, selectors by signature"
+    is_single_file = models.BooleanField(help_text="Whether it was submitted as a single file")
+    note = models.TextField(
+        help_text="How the input differs from the submission; empty: it does not"
     )
-    arguments = BytesField(null=True, help_text="Of the constructor; null: nobody knows them")
-    libraries = models.TextField(help_text="JSON: addresses that were filled in, by path:Name")
-    immutables = models.TextField(help_text="JSON: values by the ID of their declaration")
-    license = models.CharField(max_length=2, help_text="Etherscan's number; empty: none was given")
+    abi = models.TextField(help_text="JSON")
+    metadata = models.TextField(help_text="JSON, as the compiler produced it")
+    artifacts = models.TextField(
+        help_text="JSON: documentation, storage layout, selectors by signature"
+    )
+    arguments = BytesField(null=True, help_text="ABI-encoded constructor arguments; null: unknown")
+    libraries = models.TextField(help_text="JSON: linked library addresses, by path:Name")
+    immutables = models.TextField(
+        help_text="JSON: values of immutable variables, by AST ID of the declaration"
+    )
+    license = models.CharField(max_length=2, help_text="Etherscan's license type; empty: not given")
     verified_at = models.DateTimeField()
 
     class Meta:
@@ -64,8 +70,8 @@ class SuppliedAbi(models.Model):
     """An ABI that a user supplied for a contract; nothing proves that it is the contract's ABI."""
 
     address = AddressField()
-    code_hash = HashField(help_text="Keccak-256 of the code that was there")
-    name = models.TextField(help_text="What they called the contract; may be empty")
+    code_hash = HashField(help_text="Keccak-256 of the code at the address")
+    name = models.TextField(help_text="Name that the user gave to the contract; may be empty")
     abi = models.TextField(help_text="JSON")
     supplied_at = models.DateTimeField()
 
@@ -93,11 +99,13 @@ class VerificationState(models.IntegerChoices):
 class Verification(models.Model):
     """A submission; finished ones are kept for a day, without their input."""
 
-    id = models.CharField(max_length=32, primary_key=True, help_text="The GUID that clients ask by")
-    digest = HashField(help_text="SHA-256 of all that was submitted")
+    id = models.CharField(
+        max_length=32, primary_key=True, help_text="GUID that clients use to query the state"
+    )
+    digest = HashField(help_text="SHA-256 of the whole submission")
     address = AddressField()
-    code_hash = HashField(help_text="Keccak-256 of the code that was there")
-    client = models.CharField(max_length=64, help_text="The address that it came from")
+    code_hash = HashField(help_text="Keccak-256 of the code at the address")
+    client = models.CharField(max_length=64, help_text="IP address of the client")
     input = models.TextField(help_text="The compiler's standard JSON input")
     compiler = models.CharField(max_length=80)
     path = models.TextField()
@@ -107,16 +115,20 @@ class Verification(models.Model):
     knows_evm_version = models.BooleanField()
     license = models.CharField(max_length=2)
     state = models.SmallIntegerField(choices=VerificationState.choices)
-    worker = models.CharField(max_length=32, help_text="The process that took it last; else empty")
-    tries = models.SmallIntegerField(help_text="How often a process took it")
+    worker = models.CharField(
+        max_length=32, help_text="Process that last started it; empty: none has"
+    )
+    tries = models.SmallIntegerField(help_text="Number of times that a process started it")
     submitted_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     reason = models.CharField(
-        max_length=60, help_text="Why it failed, as Sourcify calls it; else empty"
+        max_length=60, help_text="Sourcify's code of the error; empty: it did not fail"
     )
-    message = models.TextField(help_text="Why it failed, for people; else empty")
-    details = models.TextField(help_text="JSON that is added to Sourcify's error; else {}")
+    message = models.TextField(help_text="Error message; empty: it did not fail")
+    details = models.TextField(
+        help_text="JSON with further fields of Sourcify's error; {} if there are none"
+    )
     contract = models.ForeignKey(VerifiedContract, models.SET_NULL, null=True, db_index=False)
 
     class Meta:

@@ -9,8 +9,8 @@ from chaindb.fields import BytesField
 class FaucetPayment(models.Model):
     """A payment that was made or is being made."""
 
-    recipient = BytesField(help_text="The letter of the chain, and the address of 20 bytes")
-    client = models.CharField(max_length=64, help_text="The address of the client that asked")
+    recipient = BytesField(help_text="Letter of the chain, followed by the 20-byte address")
+    client = models.CharField(max_length=64, help_text="IP address of the client")
     coins = models.IntegerField()
     paid_at = models.DateTimeField()
 

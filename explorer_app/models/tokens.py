@@ -25,40 +25,49 @@ class Token(models.Model):
 
     address = AddressField(primary_key=True)
     first_log = models.BigIntegerField(
-        unique=True, help_text="The key of its first transfer: of two tokens the lower one is older"
+        unique=True, help_text="Key of the log of its first transfer; older tokens have lower keys"
     )
     first_erc20_log = models.BigIntegerField(
         null=True,
-        help_text="The key of its first Transfer as ERC-20 demands it; null: there is none",
+        help_text="Key of its first Transfer log in the form that ERC-20 requires; null: none",
     )
     kind = models.SmallIntegerField(
         choices=TokenKind.choices,
         null=True,
-        help_text="Null: no token, as far as it has been asked",
+        help_text="Null: not known to be a token",
     )
     name = models.TextField(  # noqa: DJ001  # a name may be missing, and is never empty
         null=True,
-        help_text="What it calls itself, without what does not show; null: nothing that is a text",
+        help_text="Its name() without invisible characters; null: it returned no text",
     )
-    symbol = models.TextField(null=True, help_text="Likewise")  # noqa: DJ001  # likewise
-    name_likeness = models.TextField(help_text="What names that look alike have in common")
-    symbol_likeness = models.TextField(help_text="Likewise")
+    symbol = models.TextField(  # noqa: DJ001  # as above
+        null=True,
+        help_text="Its symbol() without invisible characters; null: it returned no text",
+    )
+    name_likeness = models.TextField(
+        help_text="Normalized form that is equal for names that look alike"
+    )
+    symbol_likeness = models.TextField(
+        help_text="Normalized form that is equal for symbols that look alike"
+    )
     name_key = BytesField(
-        null=True, help_text="What its name begins with, as it is looked for; null: it has none"
+        null=True, help_text="Normalized start of the name, for prefix search; null: no name"
     )
-    symbol_key = BytesField(null=True, help_text="Likewise")
+    symbol_key = BytesField(
+        null=True, help_text="Normalized start of the symbol, for prefix search; null: no symbol"
+    )
     decimals = models.SmallIntegerField(
-        null=True, help_text="Null: amounts are shown in smallest units"
+        null=True, help_text="Its decimals(); null: unknown, amounts are shown in the smallest unit"
     )
-    total_supply = UInt256Field(null=True, help_text="As it says; null: it does not")
+    total_supply = UInt256Field(null=True, help_text="Its totalSupply(); null: it returned none")
     asked_height = models.BigIntegerField(
-        null=True, help_text="At which height it was asked the last time; null: never yet"
+        null=True, help_text="Height at which its methods were last called; null: never"
     )
     asks_at = models.BigIntegerField(
-        null=True, help_text="Unix seconds from which on it is to be asked (again); null: not"
+        null=True, help_text="Unix seconds of the next call of its methods; null: none is due"
     )
     attempts = models.SmallIntegerField(
-        default=0, help_text="How often in a row it was asked and did not answer all"
+        default=0, help_text="Number of consecutive attempts in which a method failed"
     )
 
     is_copy = False
@@ -120,19 +129,21 @@ class TokenTransfer(models.Model):
     contract = models.ForeignKey(
         Token, models.PROTECT, related_name="transfers", db_index=False, db_constraint=False
     )
-    log_index = models.IntegerField(help_text="Of its log, within the block")
-    kind = models.SmallIntegerField(choices=TokenKind.choices, help_text="By its event")
-    sender = AddressField(help_text="Zero: minted")
-    to = AddressField(help_text="Zero: burned")
-    token_id = UInt256Field(null=True, help_text="Null of ERC-20; of a range its first")
-    last_token_id = UInt256Field(null=True, help_text="Of a range (ERC-2309) its last, else null")
-    noted = models.SmallIntegerField(
-        null=True, help_text="Of a range: from its first on so many have their owner noted"
+    log_index = models.IntegerField(help_text="Index of its log in the block")
+    kind = models.SmallIntegerField(choices=TokenKind.choices, help_text="Standard of the event")
+    sender = AddressField(help_text="The zero address: minted")
+    to = AddressField(help_text="The zero address: burned")
+    token_id = UInt256Field(null=True, help_text="Null for ERC-20; the first ID of a range")
+    last_token_id = UInt256Field(
+        null=True, help_text="The last ID of a range (ERC-2309); else null"
     )
-    value = UInt256Field(help_text="Smallest units; of ERC-721 how many tokens")
+    noted = models.SmallIntegerField(
+        null=True, help_text="For a range: number of its first IDs whose owners have rows"
+    )
+    value = UInt256Field(help_text="Amount in the smallest unit; for ERC-721 the number of tokens")
     hidden = models.BooleanField(
-        help_text="Lists of an address leave it out at first: it moves nothing, or its sender is an account that "
-        "did not sign the transaction"
+        help_text="Whether lists of an address omit it by default: it transfers nothing, or its sender did not "
+        "sign the transaction"
     )
 
     class Meta:
@@ -170,26 +181,28 @@ class TokenBalance(models.Model):
     """The balance of a holder of a token; for ERC-1155 of one token ID."""
 
     key = BytesField(
-        primary_key=True, help_text="Contract, holder, kind in two bytes, and of ERC-1155 the id"
+        primary_key=True,
+        help_text="Contract, holder, kind (two bytes), and for ERC-1155 the token ID",
     )
     contract = models.ForeignKey(
         Token, models.PROTECT, related_name="balances", db_index=False, db_constraint=False
     )
     holder = AddressField()
     kind = models.SmallIntegerField(choices=TokenKind.choices)
-    token_id = UInt256Field(null=True, help_text="Of ERC-1155")
-    summed = UInt256Field(help_text="What the transfers add up to, modulo 2^256")
+    token_id = UInt256Field(null=True, help_text="Null except for ERC-1155")
+    summed = UInt256Field(help_text="Sum of the transfers, modulo 2^256")
     amount = UInt256Field(
-        help_text="What the contract said, and what transfers have added since; the sum where it said nothing"
+        help_text="Balance that the contract last returned, plus later transfers; the sum if it returned none"
     )
     asked_height = models.BigIntegerField(
-        null=True, help_text="At which height the contract said so; null: it did not"
+        null=True, help_text="Height at which the contract returned a balance; null: never"
     )
     differs = models.BooleanField(
-        default=False, help_text="Whether it said something else than the transfers add up to"
+        default=False,
+        help_text="Whether the returned balance differs from the sum of the transfers",
     )
     to_ask = models.BooleanField(
-        default=True, help_text="Whether there were transfers since the contract was asked"
+        default=True, help_text="Whether there were transfers after the last call of the contract"
     )
 
     class Meta:
@@ -219,12 +232,12 @@ class TokenBalance(models.Model):
 class TokenItem(models.Model):
     """A token of an ERC-721 contract and its owner."""
 
-    key = BytesField(primary_key=True, help_text="Contract and id")
+    key = BytesField(primary_key=True, help_text="Contract and token ID")
     contract = models.ForeignKey(
         Token, models.PROTECT, related_name="items", db_index=False, db_constraint=False
     )
     token_id = UInt256Field()
-    owner = AddressField(null=True, help_text="Null: it was burned")
+    owner = AddressField(null=True, help_text="Null: burned")
 
     class Meta:
         ordering = ["key"]
@@ -249,9 +262,9 @@ class TokenProgress(models.Model):
 
     id = models.SmallIntegerField(primary_key=True)
     next_log = models.BigIntegerField(
-        help_text="The key of the next log: the transfers of all before it are written, of none from it on"
+        help_text="Key of the next log; transfers of logs with lower keys have been written"
     )
-    next_transfer = models.BigIntegerField(help_text="The key of the next transfer")
+    next_transfer = models.BigIntegerField(help_text="Key of the next transfer")
 
     class Meta:
         verbose_name = "progress of token transfers"
