@@ -14,7 +14,7 @@ from eth_utils import keccak
 CHAIN_ID = 43112
 GWEI = 10**9
 MAX_FEE = 100 * GWEI
-"""Wei for each gas: far above the base fee that any workload causes."""
+"""Wei per gas: far above the base fee that any workload causes."""
 
 TYPE = b"\x02"
 """EIP-1559."""

@@ -134,7 +134,7 @@ class EvmChain:
         self.half_recorded: PartialFrame | None = None
         """The block whose calls are only partly written; the next run continues with it."""
         self.progress: SyncProgress | None = None
-        """How far bootstrapping is, as last seen by this process; None: the chain is not behind other nodes."""
+        """The progress of bootstrapping, as last seen by this process; None: the chain is not behind other nodes."""
         self._fork: ForkOrigin | None = None
         self._fork_is_known = False
         self.before_rewinding: list[Callable[[], None]] = []
@@ -269,7 +269,7 @@ class EvmChain:
             found, config=config, gas_limit=self.settings.local.gas_limit or fork.gas_limit
         )
 
-    def go_by(self, chain_id: int | None) -> None:
+    def use_chain_id(self, chain_id: int | None) -> None:
         """Use the chain ID from the database if it differs from the one this process knows.
 
         New rules replace the old ones in one step, because event loops read them meanwhile and must not query

@@ -60,7 +60,7 @@ class PaidGas(NamedTuple):
 
     sender: Address
     tip: int
-    """Effective priority fee for each gas, in wei."""
+    """Effective priority fee per gas, in wei."""
     gas_used: int
 
 

@@ -32,9 +32,9 @@ class LocalChoices:
     gas_limit: int = 0
     """Gas limit of blocks."""
     base_fee: int = -1
-    """Base fee of block 0, in wei for each gas."""
+    """Base fee of block 0, in wei per gas."""
     min_base_fee: int = 0
-    """Floor of the base fee in wei for each gas, from settings, used if the file has none."""
+    """Floor of the base fee in wei per gas, from settings, used if the file has none."""
 
 
 def local_text(choices: LocalChoices | None = None) -> bytes:

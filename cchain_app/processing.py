@@ -210,7 +210,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         *,
         allow_empty: bool = False,
         override: BlockOverride | None = None,
-        by_hand: StateChanges | None = None,
+        edits: StateChanges | None = None,
     ) -> AssembledBlock:
         """Build a block from the transactions that fit, on the preferred block, and make it processing.
 
@@ -219,7 +219,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             context: The block's context. The block gets its time as timestamp, unless its parent's is later.
             allow_empty: Build the block even if it contains no transaction.
             override: Fields of its environment that a cheat has set (devnet.md 2 and 7).
-            by_hand: Changes that cheats made to the head since its block. The state includes them already,
+            edits: Changes that cheats made to the head since its block. The state includes them already,
                 the trie does not (devnet.md 10).
 
         Raises:
@@ -239,7 +239,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             return AssembledBlock(None, executed.skipped)
         extra_data = self._rules.extension.extra_data(None)
         made = self._finish(
-            parent, env, included, executed, extra_data=extra_data, payload=None, by_hand=by_hand
+            parent, env, included, executed, extra_data=extra_data, payload=None, edits=edits
         )
         # Building is deterministic, so an undecided block that was built before is built a second time.
         if made.block_id not in self:
@@ -298,11 +298,11 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         *,
         extra_data: bytes,
         payload: bytes | None,
-        by_hand: StateChanges | None = None,
+        edits: StateChanges | None = None,
     ) -> VerifiedBlock:
         """Compute the roots of an executed block and put it together."""
         parent_id = ID(parent.hash)
-        changes = executed.changes if by_hand is None else merged(by_hand, executed.changes)
+        changes = executed.changes if edits is None else merged(edits, executed.changes)
         # Each undecided ancestor has a height of its own, so the heights give their number.
         alone = len(self) == parent.number - self.head.number
         leaves: tuple[bytes, ...] = ()

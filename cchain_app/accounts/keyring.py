@@ -41,7 +41,7 @@ class TooManyAccounts(Exception):
     """The node creates no further accounts, because it derives all their keys again after a restart."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"{limit} accounts were made here, which is the most")
+        super().__init__(f"{limit} accounts were created, which is the limit")
 
 
 class KeyringReason(StrEnum):
@@ -49,12 +49,12 @@ class KeyringReason(StrEnum):
 
     # The message does not repeat the words, because they may be a secret.
     MNEMONIC = (
-        "NODE_MNEMONIC is no BIP-39 mnemonic: 12, 15, 18, 21 or 24 words of one of its lists, the last of which checks "
-        "the others"
+        "NODE_MNEMONIC is not a BIP-39 mnemonic: 12, 15, 18, 21 or 24 words of one of its lists, the last of "
+        "which checks the others"
     )
     DERIVATION_PATH = (
-        "NODE_DERIVATION_PATH is {path!r}; it must be a path like m/44'/60'/0'/0/, to which the number of an account is "
-        "added"
+        "NODE_DERIVATION_PATH is {path!r}; it must be a path like m/44'/60'/0'/0/, to which the account's index is "
+        "appended"
     )
 
 

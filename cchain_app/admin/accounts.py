@@ -59,7 +59,7 @@ class AccountValuesAdmin(RowsAdmin):
 
 
 MAX_SLOTS = 50
-"""Most storage slots shown on an account's page."""
+"""Maximum number of storage slots shown on an account's page."""
 
 
 @admin.register(Account)

@@ -31,7 +31,7 @@ from cchain_app.txs.transaction import InvalidTransaction
 from chaindb.fields import HexBytes
 
 MAX_CALLS: Final = 200
-"""Most frames shown on a transaction's page."""
+"""Maximum number of frames shown on a transaction's page."""
 
 _SECONDS: Final = 2.0
 _BYTES: Final = 16_000_000
@@ -219,7 +219,7 @@ class CallAdmin(RowsAdmin):
             bytes(call.transaction.hash), pages.transaction_page(call.transaction_id)
         )
 
-    @admin.display(description="Place")
+    @admin.display(description="Position")
     def at(self, call: Call) -> str:
         """Return the position in the transaction."""
         return f"frame {call.index:,}, depth {call.depth:,}"

@@ -34,22 +34,24 @@ WORDS: Final = {
 }
 """When blocks are made, by mining mode, unless production is paused."""
 
-_P_CHAIN: Final = "continues: its blocks follow the clock, by which stakers start and end"
+_P_CHAIN: Final = (
+    "continues: its blocks follow the clock, because staking periods start and end at fixed times"
+)
 
 
-def _stands_before(chain: EvmChain) -> str:
-    """Return why this chain's production cannot be controlled; an empty text if it can."""
+def _obstacle(chain: EvmChain) -> str:
+    """Return why this chain's production cannot be paused or resumed; an empty text if it can."""
     if not chain.is_development:
         return (
-            "others rely on this chain's blocks: production can only be paused on a local chain to develop against "
-            "(NODE_DEVELOPMENT), without NODE_BOOTSTRAP and without votes. To end this node's part in it, stop the "
-            "process that makes the blocks."
+            "other nodes rely on this chain's blocks: production can only be paused on a local chain to develop against "
+            "(NODE_DEVELOPMENT), without NODE_BOOTSTRAP and without voting. To stop block production on this node, "
+            "stop the process that produces the blocks."
         )
     return f"{DevelopmentReason.HAS_PEERS}." if chain.has_peers() else ""
 
 
 def _cannot_pause(chain: EvmChain) -> str:
-    if obstacle := _stands_before(chain):
+    if obstacle := _obstacle(chain):
         return obstacle
     if development.is_paused(chain):
         return "production is already paused."
@@ -57,7 +59,7 @@ def _cannot_pause(chain: EvmChain) -> str:
 
 
 def _cannot_resume(chain: EvmChain) -> str:
-    if obstacle := _stands_before(chain):
+    if obstacle := _obstacle(chain):
         return obstacle
     if development.is_paused(chain):
         return ""
@@ -181,7 +183,7 @@ def _pool_card(head: Block) -> Card:
     return Card(
         "Mempool",
         display.link(f"{found.pending:,} pending", page),
-        f"{found.queued:,} queued, {found.size:,} bytes in all",
+        f"{found.queued:,} queued, {found.size:,} bytes in total",
     )
 
 
@@ -212,7 +214,7 @@ def _node_cards() -> tuple[Card, ...]:
         Card("Chain ID", chain.config.chain_id, f"{name_of(network)}, network {network}"),
         Card("Engine", chain.engine.name),
         _production_card(),
-        *_by_hand_card(),
+        *_overrides_card(),
     )
 
 
@@ -230,7 +232,7 @@ def _production_card() -> Card:
     return Card("Production", words, note, action_link)
 
 
-def _by_hand_card() -> tuple[Card, ...]:
+def _overrides_card() -> tuple[Card, ...]:
     """Return the number of values set over RPC for later blocks, if there are any."""
     conditions = development.conditions(evm_chain())
     count = conditions.values_set
@@ -247,7 +249,7 @@ def _about_fork(fork: ForkOrigin) -> str:
     replayed = (
         "" if fork.transaction is None else f", with the next up to 0x{fork.transaction.hex()}"
     )
-    return f"from block {fork.number:,} on{replayed}; state roots are of what changed since"
+    return f"from block {fork.number:,} on{replayed}; state roots cover only later changes"
 
 
 def _block_table(blocks: list[Block]) -> SafeString:

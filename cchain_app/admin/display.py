@@ -30,7 +30,7 @@ from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 
 _UNITS = ((10**14, 10**18, ""), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
-"""The fewest wei that are shown in a unit, the unit's size in wei, and its name; that of coins is a setting."""
+"""Smallest amount in wei that is shown in a unit, size of the unit in wei, and its name (of coins: a setting)."""
 
 TRANSACTION_TYPES = ("legacy", "access list", "dynamic fee", "blob", "set code")
 """Names of the transaction types by their numbers (EIP-2718)."""
@@ -51,7 +51,7 @@ def round_wei(wei: int) -> str:
 
 
 _SMALLEST_FEE_IN_COINS = 10**9
-"""The least fee in wei that is shown in coins; a smaller one would be mostly zeros."""
+"""Smallest fee in wei that is shown in coins; a smaller one would be mostly zeros."""
 _SIGNIFICANT = 6
 
 

@@ -40,7 +40,7 @@ class FetchedAdmin(RowsAdmin):
     @admin.display(description="Source")
     def source(self, _row: Any) -> SafeString | str:
         """Return the upstream host and the fork block."""
-        return told_by()
+        return upstream_source()
 
 
 @admin.register(ForkedAccount)
@@ -186,7 +186,7 @@ class ForkedHashAdmin(FetchedAdmin):
         return display.full(row.hash)
 
 
-def told_by() -> SafeString | str:
+def upstream_source() -> SafeString | str:
     """Return the upstream's scheme and host, and the fork block; nothing for a chain that is not a fork.
 
     The rest of the URL may contain a key and is not shown.
@@ -197,7 +197,7 @@ def told_by() -> SafeString | str:
     return format_html("{} at block {}", fork.url, display.block_link(fork.number))
 
 
-def asked_now() -> SafeString | str:
+def upstream_in_use() -> SafeString | str:
     """Return the upstream that serves missing data, as NODE_FORK_URL or anvil_setRpcUrl set it in this process."""
     upstream = evm_chain().upstream
     return display.faint("none: NODE_FORK_URL is not set") if upstream is None else upstream.host

@@ -39,7 +39,7 @@ def log_row(log: Log) -> tuple[SafeString, ...]:
 class LogAdmin(RowsAdmin):
     """Logs, the latest first."""
 
-    list_display = ("place", "block_number", "event", "short_address", "indexed", "data_size")
+    list_display = ("position", "block_number", "event", "short_address", "indexed", "data_size")
     ordering = ("-id",)
     search_fields = ("address", "topic0")
     search_help_text = "Address, first topic, transaction or block"
@@ -53,11 +53,11 @@ class LogAdmin(RowsAdmin):
         if term.number is not None:
             return rows_of_block(term.number)
         if term.address is not None:
-            return _lanes_of(term.address)
-        return [] if term.hash is None else _lanes_of_hash(term.hash)
+            return _branches_of(term.address)
+        return [] if term.hash is None else _branches_of_hash(term.hash)
 
     @admin.display(description="Log")
-    def place(self, log: Log) -> str:
+    def position(self, log: Log) -> str:
         """Return the position in the block."""
         return f"{log.index:,}"
 
@@ -162,7 +162,7 @@ def _topics(log: Log) -> list[HexBytes]:
     return [topic for topic in topics if topic is not None]
 
 
-def _lanes_of_hash(wanted: bytes) -> list[Q]:
+def _branches_of_hash(wanted: bytes) -> list[Q]:
     """Return the query branches for the logs of a transaction, a block or an event."""
     key = objects(Transaction).filter(hash=wanted).values_list("pk", flat=True).first()
     if key is not None:
@@ -170,7 +170,7 @@ def _lanes_of_hash(wanted: bytes) -> list[Q]:
     return rows_of_block_hash(wanted) or [Q(topic0=wanted)]
 
 
-def _lanes_of(address: bytes) -> list[Q]:
+def _branches_of(address: bytes) -> list[Q]:
     """Return one query branch for each kind of event of a contract.
 
     The index is ordered by address, first topic and key, so keys are in order only within one event. The

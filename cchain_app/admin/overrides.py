@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display
-from cchain_app.admin.forked import asked_now, told_by
+from cchain_app.admin.forked import upstream_in_use, upstream_source
 from cchain_app.admin.pages import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import (
@@ -71,8 +71,8 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
             "All following blocks",
             {"fields": ("mining_text", "every", "time_step", "full_miner", "gas_limit_text")},
         ),
-        ("So far", {"fields": ("went_back", "lowered", "full_instance")}),
-        ("Fork", {"fields": ("fork", "asked")}),
+        ("So far", {"fields": ("rewinds", "lowered", "full_instance")}),
+        ("Fork", {"fields": ("fork", "upstream")}),
     )
 
     @override
@@ -143,8 +143,8 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         return _not_set() if row.gas_limit is None else f"{row.gas_limit:,}"
 
     @admin.display(description="Rewinds")
-    def went_back(self, row: DevelopmentSettings) -> str:
-        """Return how often blocks were dropped over RPC."""
+    def rewinds(self, row: DevelopmentSettings) -> str:
+        """Return the number of rewinds over RPC."""
         return "once" if row.rewinds == 1 else f"{row.rewinds:,} times"
 
     @admin.display(description="Nonces lowered")
@@ -160,12 +160,12 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
     @admin.display(description="Fork of")
     def fork(self, _row: DevelopmentSettings) -> SafeString | str:
         """Return the chain and the block from which the fork continues."""
-        return told_by()
+        return upstream_source()
 
     @admin.display(description="Upstream in use")
-    def asked(self, _row: DevelopmentSettings) -> SafeString | str:
-        """Return the upstream node that is asked for data that is not stored."""
-        return asked_now()
+    def upstream(self, _row: DevelopmentSettings) -> SafeString | str:
+        """Return the upstream node from which missing data is fetched."""
+        return upstream_in_use()
 
 
 class SenderAdmin(DevelopmentAdmin):

@@ -64,7 +64,7 @@ def _decode(raw: bytes) -> DecodedTransaction | None:
 
 
 MAX_LOGS = 20
-"""Most logs shown on a transaction's page; a link leads to all of them."""
+"""Maximum number of logs shown on a transaction's page; a link leads to all of them."""
 
 
 @admin.register(Transaction)
@@ -84,7 +84,7 @@ class TransactionAdmin(RowsAdmin):
     unique_hash = "hash"
     fieldsets = (
         (None, {"fields": (
-            "full_hash", "status", "place", "time", "full_sender", "full_to", "full_value", "full_fee",
+            "full_hash", "status", "position", "time", "full_sender", "full_to", "full_value", "full_fee",
         )}),
         ("Gas", {"fields": ("gas_used", "price", "max_fee", "max_tip", "cumulative")}),
         ("Envelope", {"fields": ("kind", "nonce_text", "call", "data", "extras", "envelope")}),
@@ -128,10 +128,10 @@ class TransactionAdmin(RowsAdmin):
         return display.block_link(transaction.block_id)
 
     @admin.display(description="Block")
-    def place(self, transaction: Transaction) -> SafeString:
+    def position(self, transaction: Transaction) -> SafeString:
         """Return the block and the position in it."""
         return display.line(
-            display.block_link(transaction.block_id), f"place {transaction.index:,} in the block"
+            display.block_link(transaction.block_id), f"position {transaction.index:,} in the block"
         )
 
     @admin.display(description="Time")

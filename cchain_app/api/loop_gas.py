@@ -1,7 +1,7 @@
 """Limits on the work that calls may do on the event loop, where every other request waits for them.
 
 The limit is in gas: the native engine executes 200,000 gas of the slowest operations in a few milliseconds.
-A request that exceeds the limit moves to a thread as a whole, which is no error and changes no answer.
+A request that exceeds the limit moves to a thread as a whole, which is not an error and does not change the answer.
 Calls in the shortcut, and in whole requests and frames, have their own limits (`memory.select`).
 """
 

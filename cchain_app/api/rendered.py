@@ -39,7 +39,7 @@ _WANTED: Final = 120
 """Memory of a filter's matches in bytes, besides their text, and of each address or topic of the filter."""
 
 FILTERS_OF_BLOCK: Final = 16
-"""Most filters whose matches are cached with a block."""
+"""Maximum number of filters whose matches are cached with a block."""
 
 SECONDS_ON_EVENT_LOOP: Final = 0.003
 """Longest time that rendering may block the event loop; beyond it a thread continues."""
@@ -111,7 +111,7 @@ class LogRenderer(NamedTuple):
 
     render: RenderLogs
     on_event_loop: int
-    """Most logs of a block that are matched and rendered on an event loop, which takes about two milliseconds."""
+    """Maximum number of logs of a block that are matched and rendered on an event loop: about two milliseconds."""
 
 
 def render_log(log: FoundLog) -> bytes:
@@ -119,9 +119,9 @@ def render_log(log: FoundLog) -> bytes:
     return _exact(_encode(wire.found_log(log)))
 
 
-def render_logs(logs: tuple[Log, ...], place: LogsPlace, first: int) -> RenderedLogs:
+def render_logs(logs: tuple[Log, ...], position: LogsPlace, first: int) -> RenderedLogs:
     """Render the logs of a transaction; see `RenderLogs`."""
-    number, block_hash, timestamp, sent, nth = place
+    number, block_hash, timestamp, sent, nth = position
     return join_logs(
         [
             render_log(FoundLog(*log, number, block_hash, timestamp, sent, nth, index))
@@ -222,8 +222,10 @@ class RenderedBlock:
             logs, first = block.receipts[index].logs, self.first_log_indexes[index]
             self._verify_few(len(logs))
             sent = block.transactions[index].hash
-            place = block.number, block.hash, block.header.timestamp, sent, index
-            rendered = self._logs[index] = RenderedLogs(*self._renderer.render(logs, place, first))
+            position = block.number, block.hash, block.header.timestamp, sent, index
+            rendered = self._logs[index] = RenderedLogs(
+                *self._renderer.render(logs, position, first)
+            )
             self._grown(self, _weight_of_logs(rendered))
         return rendered
 

@@ -119,7 +119,7 @@ LONGEST_KEPT: Final = 65_536
 """Largest JSON of a block that is stored for the shortcut, in bytes; a larger one takes as long to write as to find."""
 
 SYNC_CALLS: Final = 8
-"""Most calls of eth_sendRawTransactionSync that wait at the same time."""
+"""Maximum number of calls of eth_sendRawTransactionSync that wait at the same time."""
 
 
 class EvmRpc:
@@ -192,7 +192,7 @@ class EvmRpc:
             epoch: The epoch in which they were read.
             gas: The limit to try first for a call that names none.
             most_gas: The highest limit to try.
-            error_ratio: Most by which an estimate may be too high, as a fraction.
+            error_ratio: Maximum relative error of an estimate, as a fraction.
             is_default: Whether a call that names no block is estimated at the head.
         """
         answers = self.chain.memory.answers

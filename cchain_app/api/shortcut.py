@@ -26,7 +26,8 @@ Names = str | dict[str, int]
 Told = Callable[[Names, float], None]
 
 READINGS = 4
-"""Most rounds in which the state that calls need is read in bulk. A call that needs more rounds reads item by item."""
+"""Maximum number of rounds in which the state that calls need is read in bulk. A call that needs more rounds reads item
+by item."""
 
 CORES = os.cpu_count() or 1
 """Cores of the machine. A process uses its share of them as native threads, in which long calls of several connections

@@ -120,15 +120,15 @@ def _answers_to_the_end(
     """
     deadline = Deadline(question.seconds)
     while not replay.ended:
-        place, left = replay.position, deadline.left()
-        key = TraceKey(replay.block.hash, place, question.options)
+        index, left = replay.position, deadline.left()
+        key = TraceKey(replay.block.hash, index, question.options)
         if rpc.chain.traces.get(key) is not None:
             return
         try:
             (one,) = replay.trace(1, question.recording, time_limit=left)
-            answer = question.render(one, replay.block, place)
+            answer = question.render(one, replay.block, index)
         except (TraceTooLarge, JsonRpcError):
-            if replay.position == place:
+            if replay.position == index:
                 replay.pass_over(time_limit=left)
         else:
             yield key, answer

@@ -127,7 +127,7 @@ def mined_transaction(accepted: AcceptedBlock, index: int) -> Json:
     }
 
 
-def waiting_transaction(transaction: Transaction) -> Json:
+def pool_transaction(transaction: Transaction) -> Json:
     """Return a transaction of the pool, which has no block, and its fee cap as its price."""
     return {
         "blockHash": None,
@@ -204,7 +204,7 @@ def receipt(
         accepted: The block.
         index: The transaction's index in the block.
         logs: The transaction's logs.
-        blob_price: Wei for each unit of blob gas, for a transaction with blobs.
+        blob_price: Wei per blob gas, for a transaction with blobs.
     """
     transaction = accepted.transactions[index]
     outcome = accepted.receipts[index]

@@ -69,8 +69,8 @@ def next_env(
 def fresh_prev_randao(parent_hash: Hash, number: int) -> Hash:
     """Return the PREVRANDAO of a block on a chain where it differs from block to block.
 
-    Unspecified: the Keccak-256 of the parent's hash and the block's number in 8 bytes, so that verifiers can
-    compute it like the block's builder. It is predictable, and therefore only suitable for contracts under
+    Unspecified: the Keccak-256 of the parent's hash and the block's number in 8 bytes, so that verifiers
+    compute the same value as the block's builder. It is predictable, and therefore only suitable for contracts under
     development, not for a lottery.
     """
     return Hash(keccak256(parent_hash + number.to_bytes(8, "big")))
@@ -159,7 +159,7 @@ class PendingBlock(AcceptedBlock):
 
 
 MIN_BASE_FEE_PER_BLOB_GAS: Final = 1
-"""Wei for each blob gas."""
+"""Wei per blob gas."""
 
 _BLOB_BASE_COST: Final = 2**13
 """EIP-7918 (BLOB_BASE_COST): a blob pays for at least this much execution gas."""

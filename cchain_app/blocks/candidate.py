@@ -24,7 +24,7 @@ MIN_TRANSACTION = 12
 """Bytes of a signed envelope: even a legacy transaction whose nine fields are as short as possible has more."""
 
 MIN_GAS = TX_BASE_COST // 2
-"""Least gas of a transaction: its intrinsic gas less a refund of up to one half (before EIP-3529)."""
+"""Minimum gas of a transaction: its intrinsic gas less a refund of up to one half (before EIP-3529)."""
 
 _NO_TYPE = b"\x80"
 """From this first byte on an envelope has no type (EIP-2718)."""

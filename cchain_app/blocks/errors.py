@@ -1,4 +1,4 @@
-"""Reasons to refuse a block from another node, and classes for those that callers tell apart."""
+"""Reasons to refuse a block from another node, and classes for those that callers distinguish."""
 
 from enum import StrEnum
 
@@ -19,8 +19,8 @@ class BlockReason(StrEnum):
     BLOCK_TOO_LARGE = "block too large: {size} bytes, at most {most}"
     # Not the canonical RLP of a block; the cause says where.
     BLOCK_ENCODING = "{problem}"
-    TRANSACTION_TOO_SHORT = "transaction {index} has {size} bytes, which none has"
-    TOO_MANY_TRANSACTIONS = "more than {most} transactions, for which there is no gas in the block"
+    TRANSACTION_TOO_SHORT = "transaction {index} has {size} bytes, fewer than any transaction"
+    TOO_MANY_TRANSACTIONS = "more than {most} transactions, more than the block's gas allows"
     UNCLES_NOT_EMPTY = "uncles not allowed"
     WITHDRAWALS_NOT_EMPTY = "withdrawals not allowed"
     # The header has a root of withdrawals, but the body has no list of them; and the reverse.

@@ -32,7 +32,7 @@ class HeaderReason(StrEnum):
     """Why something is not a valid header."""
 
     # A field of a later fork is present, but one of an earlier fork is missing.
-    HEADER_GAP = "header has later fields, but no {missing}"
+    HEADER_GAP = "header has fields of later forks, but no {missing}"
     # Not the canonical RLP of a header; the cause is the `RlpError`.
     HEADER_ENCODING = "rlp: {problem} for types.Header"
 
@@ -71,7 +71,7 @@ class Header:
     nonce: bytes = bytes(8)
     """8 bytes."""
     base_fee: int | None = None
-    """Wei for each gas; since London."""
+    """Wei per gas; since London."""
     withdrawals_root: Hash | None = None
     """Since Shanghai."""
     blob_gas_used: int | None = None

@@ -21,10 +21,13 @@ class DevelopmentReason(StrEnum):
         "the chain ID can only be changed before the first block; the head is block {height}"
     )
     TRANSACTIONS_WAIT = (
-        "the chain ID can only be changed while no transaction waits; {count} in the pool: "
+        "the chain ID can only be changed while the pool is empty; it has {count} transactions: "
         "anvil_dropAllTransactions drops them"
     )
-    FORK_HAS_CHAIN_ID = "the chain ID of a fork stays, {chain_id} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that of a new one"
+    FORK_HAS_CHAIN_ID = (
+        "the chain ID of a fork cannot be changed, {chain_id} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that of "
+        "a new fork"
+    )
 
     # Invalid parameters.
     TIME_BEFORE_HEAD = "Timestamp error: {time} is lower than previous block's timestamp {head}"

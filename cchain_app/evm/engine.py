@@ -72,7 +72,7 @@ class BlockEnv:
     coinbase: Address
     gas_limit: int
     base_fee: int | None
-    """Wei for each gas; None before London."""
+    """Wei per gas; None before London."""
     prev_randao: Hash
     """The header's mixHash; PREVRANDAO since Paris."""
     difficulty: int = 0
@@ -86,7 +86,7 @@ class BlockEnv:
     parent_beacon_block_root: Hash | None = None
     """For the EIP-4788 system call; None before Cancun."""
     blob_base_fee: int | None = None
-    """Wei for each blob gas, if a call overrides it; None: computed from `excess_blob_gas`."""
+    """Wei per blob gas, if a call overrides it; None: computed from `excess_blob_gas`."""
     precompile_moves: tuple[tuple[Address, Address | None], ...] = ()
     """(from, to): a precompile that calls find at another address; None: it is removed."""
     signers: tuple[tuple[bytes, Address], ...] = ()

@@ -44,9 +44,9 @@ _UNSCHEDULED_NAMES: Final[Mapping[int, str]] = {
 
 def _by_opcode(names_from: Mapping[int, str]) -> Mapping[int, str]:
     return {
-        first + place: name
+        first + offset: name
         for first, names in names_from.items()
-        for place, name in enumerate(names.split())
+        for offset, name in enumerate(names.split())
     }
 
 

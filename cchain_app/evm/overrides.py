@@ -62,10 +62,10 @@ class BlockOverride:
     fee_recipient: Address | None = None
     prev_randao: Hash | None = None
     base_fee: int | None = None
-    """Wei for each gas."""
+    """Wei per gas."""
     difficulty: int | None = None
     blob_base_fee: int | None = None
-    """Wei for each blob gas, the value that BLOBBASEFEE reads."""
+    """Wei per blob gas, the value that BLOBBASEFEE reads."""
     signers: tuple[tuple[bytes, Address], ...] = ()
     """Addresses that ecrecover returns for signatures, as in `BlockEnv`; empty: no change."""
 

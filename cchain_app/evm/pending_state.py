@@ -45,8 +45,8 @@ class PendingState:
                 del self._slots[key]
         for address, account in changes.accounts.items():
             self._accounts[address] = account.after
-        for place, slot in changes.storage.items():
-            self._slots[place] = slot.after
+        for key, slot in changes.storage.items():
+            self._slots[key] = slot.after
         self._codes.update(changes.codes)
 
     def changes(self) -> StateChanges:
@@ -59,10 +59,10 @@ class PendingState:
         }
         cleared = frozenset(filter(self._had_storage, self._cleared))
         storage = {}
-        for place, word in self._slots.items():
-            old = below.storage(*place)
-            if word != (ZERO_WORD if place[0] in cleared else old):
-                storage[place] = SlotChange(old, word)
+        for key, word in self._slots.items():
+            old = below.storage(*key)
+            if word != (ZERO_WORD if key[0] in cleared else old):
+                storage[key] = SlotChange(old, word)
         return StateChanges(accounts, storage, dict(self._codes), cleared)
 
     def _had_storage(self, address: Address) -> bool:

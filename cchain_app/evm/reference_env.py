@@ -44,8 +44,8 @@ class _BlockHashes:
         self._number = number
         self._reader = reader
 
-    def __getitem__(self, place: SupportsInt) -> Bytes32:
-        return Bytes32(self._reader.block_hash(self._number + int(place)))
+    def __getitem__(self, index: SupportsInt) -> Bytes32:
+        return Bytes32(self._reader.block_hash(self._number + int(index)))
 
 
 def fork_of(env: BlockEnv) -> ForkModules:

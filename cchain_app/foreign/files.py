@@ -16,11 +16,11 @@ from primitives.reasons import ErrorWithReason
 class ChainFileReason(StrEnum):
     """Why a file cannot be imported."""
 
-    TOO_LONG = "at byte {position}: a block of {size} bytes, at most {limit}"
-    NO_BLOCK = "at byte {position}: no RLP of a block begins there"
+    TOO_LONG = "at byte {position}: a block of {size} bytes, more than {limit}"
+    NO_BLOCK = "at byte {position}: not the RLP of a block"
     INCOMPLETE = "at byte {position}: the file ends within a block"
     # the chain has another block at this height
-    BLOCK_DIFFERS = "block {number} is another one than the chain has: have {have}, want {want}"
+    BLOCK_DIFFERS = "block {number} differs from the chain's: have {have}, want {want}"
 
 
 class ChainFileError(ErrorWithReason):
@@ -86,7 +86,7 @@ def verify_supported(text: bytes) -> None:
     for key in _SEALS:
         if isinstance(config.get(key), Mapping):
             raise GenesisFileError(
-                f"config.{key}: fees go to whom the block's seal names there, and seals are not read"
+                f"config.{key}: the block's seal determines who receives its fees, and seals are not supported"
             )
     if config.get("daoForkSupport") and read_number(config, "daoForkBlock", "config.", default=0):
         raise GenesisFileError(

@@ -50,7 +50,7 @@ class ForeignBlockReason(StrEnum):
     TRANSACTION_TOO_EARLY = "transaction {index}: {form} before {fork}"
     TOO_MANY_UNCLES = "too many uncles: have {have}, want at most {limit}"
     # included by the block or by an ancestor
-    UNCLE_INCLUDED = "uncle {uncle} is an ancestor, or there already"
+    UNCLE_INCLUDED = "uncle {uncle} is an ancestor or was included already"
     # its parent is not a recent ancestor, or it is the block's own parent
     UNCLE_NOT_RECENT = (
         "uncle {uncle}: its parent {parent} is not an ancestor of the block within the limit"

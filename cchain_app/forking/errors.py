@@ -13,13 +13,13 @@ class ForkReason(StrEnum):
     """Why the chain of this data directory is not, or cannot become, a fork."""
 
     # a fork can only begin in an empty data directory
-    NOT_A_FORK = "the data directory has a chain that is no fork: choose another one, or leave NODE_FORK_URL out"
+    NOT_A_FORK = "the data directory has a chain that is not a fork: choose another data directory, or leave out NODE_FORK_URL"
     OTHER_FORK = (
-        "the data directory has a fork with {what} {stored}, but the settings give {wanted}: choose another one, or "
-        "anvil_reset"
+        "the data directory has a fork with {what} {stored}, but the settings give {wanted}: choose another "
+        "data directory, or call anvil_reset"
     )
-    # it is not executed here as it was there
-    CANNOT_REPLAY = "transaction {transaction} of block {number} cannot be executed here, so the fork does not begin: {problem}"
+    # the execution here gives another result than upstream's
+    CANNOT_REPLAY = "transaction {transaction} of block {number} cannot be executed here, so the fork cannot start: {problem}"
     # a chain that other nodes follow, vote on or share
     NEEDS_OWN_CHAIN = "a forked chain is for development by one node alone: {problem}"
     TWO_BLOCKS = "NODE_FORK_URL and NODE_FORK_BLOCK_NUMBER name two blocks"
@@ -56,21 +56,21 @@ class UpstreamReason(StrEnum):
         "{host} no longer has this state, a fork of this block needs an archive node: {message}"
     )
     TOO_LONG = "{host} answered {method} with more than {limit} bytes"
-    NOT_JSON_RPC = "{host} answered with something that is no JSON-RPC"
-    OTHER_FORM = "the upstream answered with something else than was asked for"
-    NO_LOGS = "the upstream answered eth_getLogs with no list of logs"
+    NOT_JSON_RPC = "{host} answered with something other than JSON-RPC"
+    OTHER_FORM = "the upstream's answer does not have the requested form"
+    NO_LOGS = "the upstream's answer to eth_getLogs is not a list of logs"
     OTHER_BLOCK = "{host} returned block {number}, not {wanted}"
     DIFFERENT_BLOCKS = "{host} returned two different blocks {number}"
-    TRANSACTION_MISSING = "block {number} came without transaction {transaction}"
-    OTHER_HASH = "transaction {transaction} came with fields that have another hash"
+    TRANSACTION_MISSING = "the returned block {number} does not contain transaction {transaction}"
+    OTHER_HASH = "the fields of transaction {transaction} do not have its hash"
     # The fork block does not exist.
-    TOO_FEW_BLOCKS = "{host} has fewer blocks than are to be gone back"
+    TOO_FEW_BLOCKS = "{host} has fewer blocks than the requested distance from its last block"
     NO_SUCH_BLOCK = "{host} does not have block {number}"
     IN_FIRST_BLOCK = (
         "transaction {transaction} is in block 0, which has no parent from which a fork could start"
     )
     NO_SUCH_TRANSACTION = "{host} does not have transaction {transaction}"
-    TRANSACTION_PENDING = "{host} has transaction {transaction} in no block yet"
+    TRANSACTION_PENDING = "{host} has not included transaction {transaction} in a block yet"
 
 
 class UpstreamError(ErrorWithReason):
@@ -99,7 +99,7 @@ class NoForkedProof(Exception):
 
     def __init__(self, number: int) -> None:
         super().__init__(
-            f"block {number} stands on a fork: only what changed since is in its state root, so there is no proof"
+            f"block {number} belongs to a fork: its state root covers only later changes, so there is no proof"
         )
         self.number = number
 
@@ -112,7 +112,7 @@ class Unanswered(Exception):
         self.late = late
 
 
-class NotKept(Exception):
+class MissingState(Exception):
     """A database transaction needs remote data that is not stored yet and must be requested outside of it.
 
     Attributes:

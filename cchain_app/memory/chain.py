@@ -85,7 +85,7 @@ class BlockMemory:
         """Return a block in memory by its hash."""
         return self._by_hash.get(block_hash)
 
-    def place_of(self, transaction_hash: Hash) -> tuple[AcceptedBlock, int] | None:
+    def position_of(self, transaction_hash: Hash) -> tuple[AcceptedBlock, int] | None:
         """Return the block in memory that contains a transaction, and the transaction's index in it."""
         return self._places.get(transaction_hash)
 

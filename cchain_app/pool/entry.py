@@ -55,7 +55,7 @@ class PoolEntry(NamedTuple):
         return -(-self.size // SLOT_BYTES)
 
     def effective_tip(self, base_fee: int) -> int:
-        """Return the tip for each gas at this base fee, in wei; negative if the fee cap is below the base fee."""
+        """Return the tip per gas at this base fee, in wei; negative if the fee cap is below the base fee."""
         return min(self.max_fee_per_gas - base_fee, self.max_priority_fee_per_gas)
 
 

@@ -32,7 +32,7 @@ _ENVELOPES: Final = (
 ROWS_AT_ONCE: Final = 256
 """Blocks that are read in one query, without their transactions."""
 
-Place = tuple[AcceptedBlock, int]
+TransactionPosition = tuple[AcceptedBlock, int]
 """A transaction's block, and its index there."""
 
 
@@ -90,7 +90,7 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     if found is None:
         raise NoGenesis
     (number, block_hash, generation, chain_id), hash_at_seen = found
-    chain.go_by(chain_id)
+    chain.use_chain_id(chain_id)
     old = seen if generation == remembered.generation else None
     if old is not None and (number, block_hash) == (old.number, old.hash):
         return old
@@ -165,12 +165,12 @@ def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
     return found if found.number <= head(chain).number else None
 
 
-def find_transaction(chain: EvmChain, transaction_hash: Hash) -> Place | None:
+def find_transaction(chain: EvmChain, transaction_hash: Hash) -> TransactionPosition | None:
     """Return the block that contains a transaction and its index in it, or None."""
-    place = chain.memory.blocks.place_of(transaction_hash)
-    if place is not None and place[0].number <= head(chain).number:
+    found = chain.memory.blocks.position_of(transaction_hash)
+    if found is not None and found[0].number <= head(chain).number:
         chain.memory.blocks.asked.hit()
-        return place
+        return found
     if transaction_hash in chain.memory.transactions:
         return None  # it is pending; polling for its receipt must not cost a database query
     key = (

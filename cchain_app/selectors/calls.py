@@ -32,13 +32,13 @@ WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number
 """
 
 BLOCKS_AT_ONCE: Final = 16
-"""Most consecutive blocks that are read together."""
+"""Maximum number of consecutive blocks that are read together."""
 
 GAS_AT_ONCE: Final = 16_000_000
-"""Most gas of blocks that are read together, unless a single block has more. It limits the state they can change."""
+"""Maximum gas of blocks that are read together, unless a single block has more. It limits the state they can change."""
 
 _PAGE: Final = 1000
-"""Most calls that one statement returns."""
+"""Maximum number of calls that one statement returns."""
 
 # In each branch, one index of the addresses is in the order of the chain.
 _BRANCH: Final = """
@@ -208,7 +208,7 @@ def transactions_of(
         address: The address of the account.
         first: The lowest key of the range.
         before: The lowest key above the range.
-        most: Most keys to return.
+        most: Maximum number of keys to return.
         newest: Whether to return the highest keys, in descending order; else the lowest, in ascending order.
     """
     order = "DESC" if newest else "ASC"

@@ -17,7 +17,7 @@ _NONE = NextBlockOverrides()
 
 
 def conditions(chain: EvmChain) -> NextBlockOverrides:
-    """Return the overrides for later blocks; none for a chain that is no development chain."""
+    """Return the overrides for later blocks; none for a chain that is not a development chain."""
     if not chain.is_development:
         return _NONE
     return chain.memory.conditions.of(lambda: _conditions(chain))
@@ -84,7 +84,7 @@ def effect_of(chain: EvmChain, changes: Sequence[StateEdit]) -> StateChanges:
     return as_state_changes(was, accounts, slots)
 
 
-def has_changes_by_hand(chain: EvmChain, last: int) -> bool:
+def has_state_edits(chain: EvmChain, last: int) -> bool:
     """Return whether the state or the signer of a signature was edited before a block or an earlier one."""
     signatures = conditions(chain).signatures
     return rows.has_changes_up_to(chain.db, last) or bool(signers_at(signatures, last))

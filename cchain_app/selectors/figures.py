@@ -29,7 +29,7 @@ class HeadFigures(NamedTuple):
     timestamp: int
     """Unix seconds."""
     base_fee: int | None
-    """Wei for each unit of gas."""
+    """Wei per gas."""
     gas_used: int
     gas_limit: int
     size: int

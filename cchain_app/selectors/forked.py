@@ -1,7 +1,7 @@
 """State of the chain that this one is a fork of: fetched when it is first needed, and stored (devnet.md 13).
 
 Nothing is fetched on the event loop, nor within a database transaction. Code that needs missing state within a
-transaction gets `NotKept`; `supplied` fetches the state outside the transaction and runs the code again.
+transaction gets `MissingState`; `supplied` fetches the state outside the transaction and runs the code again.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BEACON_ROOTS_ADDRESS, HISTORY_STORAGE_ADDRESS, AccountState
 from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream
-from cchain_app.forking.errors import NotKept, UpstreamAway, UpstreamReason
+from cchain_app.forking.errors import MissingState, UpstreamAway, UpstreamReason
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.store import forked as rows
 from chaindb.connections import WouldBlock, on_event_loop
@@ -43,12 +43,12 @@ def account(chain: EvmChain, fork: ForkOrigin, address: Address) -> AccountState
 
     Raises:
         UpstreamError: It is not stored, and upstream does not return it.
-        NotKept: It is not stored, and this is within a transaction.
+        MissingState: It is not stored, and this is within a transaction.
         WouldBlock: It is not stored, and this is the event loop.
     """
     if rows.known_accounts(chain.db, [address]):
         return None  # it did not exist at the fork block, or a later block deleted it
-    _verify_outside(chain, NotKept(accounts=(address,)))
+    _verify_outside(chain, MissingState(accounts=(address,)))
     return _fetch_accounts(chain, fork, [address])[address]
 
 
@@ -60,7 +60,7 @@ def accounts(
     missing = [address for address in addresses if address not in known]
     states: dict[Address, AccountState | None] = dict.fromkeys(known)
     if missing:
-        _verify_outside(chain, NotKept(accounts=tuple(missing)))
+        _verify_outside(chain, MissingState(accounts=tuple(missing)))
         states.update(_fetch_accounts(chain, fork, missing))
     return states
 
@@ -81,7 +81,7 @@ def slot(chain: EvmChain, fork: ForkOrigin, address: Address, key: Slot) -> Word
     in_ring = address in RINGS
     if in_ring and (chain.upstream is None or chain.upstream.is_away):
         return ZERO_WORD
-    _verify_outside(chain, NotKept(slots=((address, key),)))
+    _verify_outside(chain, MissingState(slots=((address, key),)))
     try:
         value = questions.slot(upstream_of(chain), address, key, fork.number, again=not in_ring)
     except UpstreamAway:
@@ -110,7 +110,7 @@ def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
     while True:
         try:
             return work()
-        except NotKept as missing:
+        except MissingState as missing:
             fork = chain.fork
             if fork is None or chain.db.connection.in_atomic_block:
                 raise
@@ -143,11 +143,11 @@ def _has_nothing(at_pin: AccountState | None) -> bool:
     return at_pin is None or (at_pin.nonce == 0 and at_pin.code_hash == EMPTY_HASH)
 
 
-def _verify_outside(chain: EvmChain, missing: NotKept) -> None:
+def _verify_outside(chain: EvmChain, missing: MissingState) -> None:
     """Verify that waiting for the network delays neither a transaction nor the event loop.
 
     Raises:
-        NotKept: This is within a transaction.
+        MissingState: This is within a transaction.
         WouldBlock: This is the event loop.
     """
     if on_event_loop():

@@ -14,7 +14,7 @@ Statement = tuple[str, list[Any]]
 """A query, or a part of one, and its parameters."""
 
 MAX_EVENTS: Final = 512
-"""Most events, counted for each address, for which searching each event separately pays off."""
+"""Maximum number of events, counted for each address, for which searching each event separately pays off."""
 
 _LOG: Final = "address, topic0, topic1, topic2, topic3, data"
 
@@ -95,7 +95,7 @@ def search(
         log_filter: Addresses and topics.
         first: Height of the first block.
         last: Height of the last block, included.
-        most: Most logs to return; None for any number.
+        most: Maximum number of logs to return; None for any number.
         known: All first topics of the addresses' logs; None if they are not known.
 
     Returns:
@@ -203,7 +203,7 @@ def find_rows(
         log_filter: Addresses and topics.
         first: Height of the first block.
         last: Height of the last block, included.
-        limit: Most logs to return; 0 means any number.
+        limit: Maximum number of logs to return; 0 means any number.
 
     Raises:
         TooManyLogs: More than `limit` logs match.

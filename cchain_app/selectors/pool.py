@@ -34,8 +34,8 @@ def read_ahead(chain: EvmChain) -> Iterator[None]:
     head = chain.memory.blocks.head
     asked = []
     if head is not None:
-        memory, by_hand = chain.memory.pool, chain.is_development
-        asked = questions.of_building(head.number, memory, is_development=by_hand)
+        memory, is_development = chain.memory.pool, chain.is_development
+        asked = questions.of_building(head.number, memory, is_development=is_development)
     with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
         yield
 
@@ -57,15 +57,17 @@ def transaction(chain: EvmChain, transaction_hash: Hash) -> Transaction | None:
     return transactions(chain, [transaction_hash]).get(transaction_hash)
 
 
-def find(chain: EvmChain, transaction_hash: Hash) -> blocks.Place | Transaction | None:
+def find(
+    chain: EvmChain, transaction_hash: Hash
+) -> blocks.TransactionPosition | Transaction | None:
     """Return the block and index of a mined transaction, else the transaction in the pool, else None.
 
     An acknowledged transaction is always mined or in the pool. A transaction that was in no block, and a moment later
     is not in the pool either, has been mined in between, so its block is looked up again.
     """
-    place = blocks.find_transaction(chain, transaction_hash)
-    if place is not None:
-        return place
+    found = blocks.find_transaction(chain, transaction_hash)
+    if found is not None:
+        return found
     waiting = transaction(chain, transaction_hash)
     if waiting is not None:
         return waiting

@@ -133,10 +133,10 @@ def verify_state(db: Database, trie: StateTrie, directory: Path) -> Hash | None:
         ScratchUnusable: The space is not enough, or the trie cannot be written or read there.
         OSError: The directory is not writable.
     """
-    pointer = stored.head_pointer(db)
-    if pointer is None:
+    head_id = stored.head_id(db)
+    if head_id is None:
         return None
-    number, fork = pointer[0], forked.read_fork(db)
+    number, fork = head_id[0], forked.read_fork(db)
     pinned = fork is not None and fork.number == number
     wanted = EMPTY_ROOT if pinned else stored.state_root_of(db, number)
     with scratch_nodes(directory) as nodes:
@@ -166,9 +166,9 @@ def _build(
         update = trie.update(root, _as_changes(kept), nodes)
         nodes.write(update.nodes)
         root = update.root
-    by_hand = _by_hand_undone(db, number, is_fork=is_fork)
-    if by_hand is not None:
-        update = trie.update(root, by_hand, nodes)
+    undone = _undone_edits(db, number, is_fork=is_fork)
+    if undone is not None:
+        update = trie.update(root, undone, nodes)
         nodes.write(update.nodes)
         root = update.root
     return root
@@ -214,7 +214,7 @@ def _as_changes(part: Sequence[_Leaf]) -> StateChanges:
     return StateChanges(accounts=accounts, storage=slots)
 
 
-def _by_hand_undone(db: Database, number: int, *, is_fork: bool) -> StateChanges | None:
+def _undone_edits(db: Database, number: int, *, is_fork: bool) -> StateChanges | None:
     """Return the changes from the rows to the head's trie, which does not contain later state edits."""
     pending = development.changes_before(db, number + 1)
     if not pending:

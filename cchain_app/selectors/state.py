@@ -17,7 +17,7 @@ from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
 _MAX_AHEAD: Final = 256
-"""Most slots that are read in one statement for a call that reads consecutive slots."""
+"""Maximum number of slots that are read in one statement for a call that reads consecutive slots."""
 
 _SLOTS: Final = 1 << 256
 """Number of slots of an account."""

@@ -1,6 +1,6 @@
 """State by ranges, in the order of the trie: slots of an account, accounts; and differences between blocks.
 
-Nothing is stored in that order: each query hashes all keys, and takes the lowest hashes. The time that takes grows
+Nothing is stored in that order: each query hashes all keys and takes the lowest hashes. The time for that grows
 with the number of keys, so there is a deadline.
 
     RangeTimedOut
@@ -88,7 +88,7 @@ def storage_range(
         above: Changes to apply to that state, or None.
         address: The account.
         start: The first hash, or a prefix of it.
-        most: Most slots to return.
+        most: Maximum number of slots to return.
         seconds: The time limit.
 
     Raises:
@@ -121,7 +121,7 @@ def account_range(
         chain: The chain.
         block: The block.
         start: The first hash, or a prefix of it.
-        most: Most accounts to return.
+        most: Maximum number of accounts to return.
         seconds: The time limit.
 
     Raises:

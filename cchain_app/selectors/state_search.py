@@ -8,7 +8,9 @@ from cchain_app.txs.transaction import DELEGATION_PREFIX
 from primitives.evm import Address
 
 
-def find_by_nonce(chain: EvmChain, sender: Address, nonce: int) -> blocks.Place | None:
+def find_by_nonce(
+    chain: EvmChain, sender: Address, nonce: int
+) -> blocks.TransactionPosition | None:
     """Return the block that contains a sender's transaction with this nonce and its index in it, or None.
 
     A used nonce may have no transaction, because creations and authorizations use nonces too.

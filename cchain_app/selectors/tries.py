@@ -121,7 +121,7 @@ class RootsAfter:
         self._below: NodeReader | None = None
         if isinstance(block, PendingBlock):
             return  # state edits apply to accepted blocks
-        if changes := _by_hand(chain, block.number + 1):
+        if changes := _edits_before(chain, block.number + 1):
             self.after(_effect(state_at(chain, block.number), changes))
 
     def after(self, changes: StateChanges) -> Hash:
@@ -185,7 +185,7 @@ def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, N
     block = blocks.by_number(chain, number)
     if block is None or number == head.number:
         return root_after(chain, head), rows
-    made_there, pending = _by_hand(chain, number + 1), _by_hand(chain, head.number + 1)
+    made_there, pending = _edits_before(chain, number + 1), _edits_before(chain, head.number + 1)
     undo = changes_back(chain, number, made_there, pending)
     update = chain.proof_trie.update(root_after(chain, head), undo, rows)
     if update.root != root_after(chain, block):
@@ -218,7 +218,7 @@ def changes_back(
     return StateChanges(accounts=accounts, storage=slots, cleared=gone)
 
 
-def _by_hand(chain: EvmChain, number: int) -> list[StateEdit]:
+def _edits_before(chain: EvmChain, number: int) -> list[StateEdit]:
     return development.changes_before(chain.db, number) if chain.is_development else []
 
 
@@ -269,9 +269,9 @@ def _slots_back(
     for key, value in _in_parts(chain, _SLOTS, number + 1):
         then.setdefault(bytes(key), Word(bytes(value)))
     was_there, was_now = before(made_there, {}).slots, before(pending, {}).slots
-    by_hand = {address + slot for address, slot in (*was_there, *was_now)}
-    by_hand.update(key for key in absent if len(key) > _ADDRESS_BYTES)
-    now = evm_state.slots_now(chain.db, {*then, *by_hand})
+    edited = {address + slot for address, slot in (*was_there, *was_now)}
+    edited.update(key for key in absent if len(key) > _ADDRESS_BYTES)
+    now = evm_state.slots_now(chain.db, {*then, *edited})
     then = {key: then.get(key, value) for key, value in now.items()}
     then.update((address + slot, value) for (address, slot), value in was_there.items())
     now.update((address + slot, value) for (address, slot), value in was_now.items())

@@ -48,7 +48,7 @@ class DirectBlockRefused(Exception):
 
 def head_moved(chain: EvmChain, head: AcceptedBlock) -> bool:
     """Return whether the head in the database is another one by now."""
-    return stored.head_pointer(chain.db) != (head.number, head.hash)
+    return stored.head_id(chain.db) != (head.number, head.hash)
 
 
 def accept(

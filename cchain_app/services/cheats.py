@@ -145,7 +145,7 @@ def _known_before(
     """Return accounts and slots as of the head if there are many edits; they are read hundreds at a time.
 
     Raises:
-        NotKept: The chain is a fork, and some of the accounts were not fetched.
+        MissingState: The chain is a fork, and some of the accounts were not fetched.
     """
     if len(asked) < _MANY:
         return {}, {}
@@ -292,4 +292,4 @@ def set_chain_id(chain: EvmChain, chain_id: int) -> None:
             raise DevelopmentError(DevelopmentReason.TRANSACTIONS_WAIT, count=waiting)
         stored.set_chain_id(chain.db, chain_id)
     with chain.memory.moving:
-        chain.go_by(chain_id)
+        chain.use_chain_id(chain_id)

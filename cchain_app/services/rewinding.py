@@ -136,7 +136,7 @@ def moved(chain: EvmChain) -> AcceptedBlock:
     with chain.memory.moving:
         row = stored.head_row(chain.db)
         assert row is not None
-        chain.go_by(row.chain_id)
+        chain.use_chain_id(row.chain_id)
         kept = chain.memory.blocks.by_hash(row.hash)
         head = stored.load_block(chain.db, row.number, chain.format) if kept is None else kept
         chain.memory.begin_at(head)

@@ -127,7 +127,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
         account_rows.forget_signatures(chain.db)
-        stored.bring_back_chain_id(chain.db)
+        stored.restore_first_chain_id(chain.db)
         if fund is None:
             clock.restore(0, minimum=chain.least_time())
         else:

@@ -32,10 +32,10 @@ from cchain_app.transaction_log.entries import (
 from cchain_app.transaction_log.text import write
 from cchain_app.transaction_log.waiting import (
     EntryAllowance,
+    LogQueue,
     RepeatCount,
     WaitingBlock,
     WaitingCall,
-    WaitingLine,
     acts,
 )
 from chaindb.connections import release
@@ -78,12 +78,12 @@ class TransactionLog:
         self,
         chain: EvmChain,
         *,
-        line: WaitingLine | None = None,
+        line: LogQueue | None = None,
         allowance: EntryAllowance | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chain = chain
-        self._line = WaitingLine() if line is None else line
+        self._line = LogQueue() if line is None else line
         self._allowance = allowance or EntryAllowance(clock=clock)
         self._collapse = Collapse(clock=clock)
         self._clock = clock

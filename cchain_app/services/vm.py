@@ -143,7 +143,7 @@ class EvmVM:
                 context,
                 allow_empty=allow_empty,
                 override=None if by_hand is None else by_hand.override,
-                by_hand=None if by_hand is None else by_hand.changes,
+                edits=None if by_hand is None else by_hand.changes,
             )
         if self._offer is not None and built.skipped:
             if built.made is not None:

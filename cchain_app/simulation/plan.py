@@ -69,11 +69,11 @@ def not_applied(words: str, gas: int) -> SimulationRefused:
 
 
 MAX_SIMULATE_BLOCKS: Final = 256
-"""Most blocks after the accepted block, counting those that fill gaps."""
+"""Maximum number of blocks after the accepted block, counting those that fill gaps."""
 
 MAX_CALLS_OF_BLOCK: Final = 5_000
 MAX_CALLS: Final = 10_000
-"""Most calls of all blocks together."""
+"""Maximum number of calls of all blocks together."""
 
 BLOCK_SECONDS: Final = 12
 """Seconds after the previous block for a block that names no time."""

@@ -51,7 +51,7 @@ SELECT number, hash, coalesce((SELECT number FROM chaindb_generation), 0),
 FROM cchain_app_block ORDER BY number DESC LIMIT 1
 """
 
-POINTER_QUESTION: Final[Question] = (
+HEAD_ID_QUESTION: Final[Question] = (
     "SELECT number, hash FROM cchain_app_block ORDER BY number DESC LIMIT 1",
     (),
 )
@@ -84,9 +84,9 @@ class HeadRow(NamedTuple):
     """As `chain_id` returns it."""
 
 
-def head_pointer(db: Database) -> tuple[int, Hash] | None:
+def head_id(db: Database) -> tuple[int, Hash] | None:
     """Return height and hash of the last block, or None if there is no genesis block."""
-    row = db.row(*POINTER_QUESTION)
+    row = db.row(*HEAD_ID_QUESTION)
     return None if row is None else (row[0], Hash(bytes(row[1])))
 
 
@@ -112,8 +112,8 @@ def read_head(row: Sequence[Any]) -> HeadRow:
 
 def head_number(db: Database) -> int | None:
     """Return the height of the chain, or None if there is no genesis block."""
-    pointer = head_pointer(db)
-    return None if pointer is None else pointer[0]
+    found = head_id(db)
+    return None if found is None else found[0]
 
 
 def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
@@ -165,7 +165,7 @@ def set_chain_id(db: Database, chain_id: int) -> None:
     db.objects(models.Chain).update(first_chain_id=first, chain_id=chain_id)
 
 
-def bring_back_chain_id(db: Database) -> None:
+def restore_first_chain_id(db: Database) -> None:
     """Restore the chain ID with which the database was created."""
     first = Coalesce("first_chain_id", "chain_id")
     db.objects(models.Chain).update(chain_id=first, first_chain_id=None)
@@ -220,7 +220,7 @@ def forget_above(db: Database, number: int) -> None:
     """
     first = models.row_id(number + 1)
     db.execute(_NO_CALLS_FROM, (first, first))
-    history.begin_anew_above(db, number)
+    history.keep_calls_above(db, number)
     for statement in _FORGET_FROM:
         db.execute(statement, (first,))
     db.execute("DELETE FROM cchain_app_block WHERE number > %s", (number,))
@@ -402,9 +402,9 @@ def _log_rows(block: AcceptedBlock) -> Iterator[Row]:
         transaction = models.row_id(block.number, index)
         yield from [
             (
-                first_row + place, block.number, transaction, place, address, *topics,
+                first_row + position, block.number, transaction, position, address, *topics,
                 *_NO_TOPICS[len(topics) :], data,
             )
-            for place, (address, topics, data) in enumerate(receipt.logs, first)
+            for position, (address, topics, data) in enumerate(receipt.logs, first)
         ]  # fmt: skip
         first += len(receipt.logs)

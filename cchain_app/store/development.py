@@ -157,14 +157,14 @@ def apply(
     """
     new_accounts, new_slots = _write_history(db, head, effect) if head else (set(), set())
     rows: list[Row] = []
-    for place, edit in enumerate(changes, first_place):
+    for position, edit in enumerate(changes, first_place):
         key = (edit.address, edit.slot)
         fresh = new_slots if edit.kind == STORAGE else new_accounts
         wrote = (key if edit.kind == STORAGE else edit.address) in fresh
         fresh.discard(key if edit.kind == STORAGE else edit.address)
         rows.append(
             (
-                models.row_id(head + 1, place), head + 1, edit.kind, edit.address, edit.slot, edit.old,
+                models.row_id(head + 1, position), head + 1, edit.kind, edit.address, edit.slot, edit.old,
                 edit.new, wrote,
             )
         )  # fmt: skip

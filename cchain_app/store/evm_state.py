@@ -160,8 +160,8 @@ def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
     ):
         values_before[models.height_of(key)][0][Address(bytes(address))] = account_of(*values)
     slots = db.objects(models.StorageChange).filter(**keys)
-    for key, place, value in slots.values_list("id", "key", "value"):
-        slot = Address(bytes(place[:20])), Slot(bytes(place[20:]))
+    for key, slot_key, value in slots.values_list("id", "key", "value"):
+        slot = Address(bytes(slot_key[:20])), Slot(bytes(slot_key[20:]))
         values_before[models.height_of(key)][1][slot] = Word(bytes(value))
     verify_state(db, max(first - 1, 0))
     return values_before

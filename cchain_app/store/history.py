@@ -98,7 +98,7 @@ def keep_calls_from(db: Database, number: int) -> None:
     _keep(db, "first_call", number)
 
 
-def begin_anew_above(db: Database, number: int) -> None:
+def keep_calls_above(db: Database, number: int) -> None:
     """Keep the calls of all blocks above a height again: the chain gets other blocks there, with unpruned calls."""
     db.execute(_CALLS_ABOVE, (number + 1, number + 1))
 

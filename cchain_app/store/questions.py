@@ -69,14 +69,14 @@ def missed_questions(first: int, last: int) -> list[Question]:
 
 def missed(db: Database, first: int, last: int, block_format: BlockFormat) -> MissedBlocks:
     """Return the blocks from height `first` to `last` and their changes."""
-    *blocks, accounts, slots, kept, by_hand = (
+    *blocks, accounts, slots, kept, edits = (
         db.rows(*missed_question) for missed_question in missed_questions(first, last)
     )
     changed = (
         {Address(bytes(address)) for (address,) in accounts},
         {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for (key,) in slots},
     )
-    is_known = first - 1 >= history.read_first_state(kept) and not by_hand
+    is_known = first - 1 >= history.read_first_state(kept) and not edits
     return MissedBlocks(chain.read_blocks(blocks, block_format), changed if is_known else None)
 
 
@@ -121,7 +121,7 @@ def of_following(seen: AcceptedBlock | None) -> list[Question]:
 
 def of_acceptance(head: int) -> list[Question]:
     """Return the queries under the chain's lock before the block after height `head` is written."""
-    return [chain.POINTER_QUESTION, development.set_question(head + 1), generation.QUESTION]
+    return [chain.HEAD_ID_QUESTION, development.set_question(head + 1), generation.QUESTION]
 
 
 def of_passing_pool(db: Database) -> list[Question]:
@@ -136,7 +136,7 @@ def _of_conditions(*, is_development: bool) -> list[Question]:
 
 def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:
     """Return the queries for the pending transactions of some senders, and for the head, which is read after them."""
-    return [*pool.entries_of_questions(db, senders), chain.POINTER_QUESTION]
+    return [*pool.entries_of_questions(db, senders), chain.HEAD_ID_QUESTION]
 
 
 def of_admission(
@@ -147,5 +147,5 @@ def of_admission(
         pool.EXTENT_QUESTION,
         *_of_conditions(is_development=is_development),
         *evm_state.accounts_questions(db, accounts),
-        chain.POINTER_QUESTION,
+        chain.HEAD_ID_QUESTION,
     ]

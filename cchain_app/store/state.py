@@ -31,7 +31,9 @@ def _apart(
 
     The slots of cleared accounts are read from the rows, so all earlier blocks must have been written.
     """
-    starts = [place for place, (_, of_block) in enumerate(changes) if place and of_block.cleared]
+    starts = [
+        position for position, (_, of_block) in enumerate(changes) if position and of_block.cleared
+    ]
     for start, end in pairwise([0, *starts, len(changes)]):
         yield changes[start:end]
 
@@ -109,13 +111,13 @@ def _with_cleared(db: Database, changes: StateChanges) -> _SlotChanges:
 def _account_history(
     number: int, accounts: Mapping[Address, AccountChange], first: int = 0
 ) -> Iterator[Row]:
-    for place, (address, change) in enumerate(accounts.items(), first):
-        yield (models.row_id(number, place), address, number, *(change.before or (None,) * 3))
+    for position, (address, change) in enumerate(accounts.items(), first):
+        yield (models.row_id(number, position), address, number, *(change.before or (None,) * 3))
 
 
 def _slot_history(number: int, slots: _SlotChanges, first: int = 0) -> Iterator[Row]:
-    for place, ((address, slot), change) in enumerate(slots.items(), first):
-        yield (models.row_id(number, place), address + slot, number, change.before)
+    for position, ((address, slot), change) in enumerate(slots.items(), first):
+        yield (models.row_id(number, position), address + slot, number, change.before)
 
 
 def _write_codes(db: Database, codes: Mapping[Hash, bytes]) -> None:

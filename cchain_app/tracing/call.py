@@ -5,8 +5,8 @@ frames: 4byteTracer, which counts the called selectors, and erc7562Tracer, which
 check (tracing.md 7).
 
 Unspecified (erc7562Tracer): an instruction that finds too few items on the stack is counted, and accesses nothing;
-go-ethereum's tracer crashes there. `outOfGas` stays false if a state change was not allowed, because that is no lack of
-gas, whatever go-ethereum's message for it says.
+go-ethereum's tracer crashes there. `outOfGas` stays false if a state change was not allowed, because that is not a
+lack of gas, whatever go-ethereum's message for it says.
 """
 
 from collections import Counter

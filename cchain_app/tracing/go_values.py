@@ -40,13 +40,13 @@ def parse_duration(text: str) -> float:
     digits = text[1:] if text[:1] in {"-", "+"} else text
     if digits == "0":
         return 0.0
-    seconds, place = 0.0, 0
-    while place < len(digits):
-        part = _PART.match(digits, place)
+    seconds, offset = 0.0, 0
+    while offset < len(digits):
+        part = _PART.match(digits, offset)
         if part is None or part[1] in {"", "."}:
             raise InvalidDuration(f"time: invalid duration {_quoted(text)}")
         seconds += float(part[1]) * _unit(part[2], text)
-        place = part.end()
+        offset = part.end()
     if not digits or seconds > _MAX_SECONDS:
         raise InvalidDuration(f"time: invalid duration {_quoted(text)}")
     return -seconds if text[0] == "-" else seconds

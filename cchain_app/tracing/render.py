@@ -69,8 +69,8 @@ def _write_each(
 ) -> None:
     """Write the answer of each tracer of a muxTracer, by name; a noopTracer has no tracers, and writes an empty object."""
     output.write(b"{")
-    for place, tracer in enumerate(tracers):
-        output.write(b'%b"%b":' % (b"," if place else b"", tracer.name.encode()))
+    for index, tracer in enumerate(tracers):
+        output.write(b'%b"%b":' % (b"," if index else b"", tracer.name.encode()))
         _write(output, trace, tracer, context)
     output.write(b"}")
 

@@ -55,10 +55,10 @@ def _fill(text: str, rest: list[Value]) -> str:
     """Replace a text's placeholders by values; used values are removed from the list."""
 
     def one(match: re.Match[str]) -> str:
-        place = match[0]
-        if place == "%%":
+        placeholder = match[0]
+        if placeholder == "%%":
             return "%"
-        return _FORMS[place](rest.pop(0)) if rest else place
+        return _FORMS[placeholder](rest.pop(0)) if rest else placeholder
 
     return _PLACE.sub(one, text)
 

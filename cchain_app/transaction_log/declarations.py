@@ -114,14 +114,14 @@ def _split(text: str) -> Iterator[str]:
     depth, start = 0, 0
     if not text.strip():
         return
-    for place, character in enumerate(text + ","):
+    for index, character in enumerate(text + ","):
         depth += (character == "(") - (character == ")")
         if character == "," and depth == 0:
-            part = text[start:place].strip()
+            part = text[start:index].strip()
             if not part:
                 raise MalformedDeclaration(text)
             yield part
-            start = place + 1
+            start = index + 1
     if depth:
         raise MalformedDeclaration(text)
 

@@ -69,7 +69,7 @@ class RepeatCount:
 Waiting = WaitingBlock | WaitingCall | RepeatCount
 
 
-class WaitingLine:
+class LogQueue:
     """A bounded queue. Any thread may add to it; a single thread takes from it.
 
     Args:

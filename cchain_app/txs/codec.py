@@ -250,14 +250,14 @@ def _read(raw: bytes, type_: int) -> tuple[bytes, list[Any]]:
         body = rlp.read_only_item(raw, 0 if type_ == LEGACY else 1)
         return body, read_struct(body, layout)
     except FieldError as error:
-        place = f", decoding into ({layout.type_name}){error.path}" if error.path else ""
-        raise _malformed(error.cause, error.type_name, place) from error.cause
+        where = f", decoding into ({layout.type_name}){error.path}" if error.path else ""
+        raise _malformed(error.cause, error.type_name, where) from error.cause
     except rlp.RlpError as error:
         raise _malformed(error, layout.type_name, "") from error
 
 
-def _malformed(cause: rlp.RlpError, type_name: str, place: str) -> InvalidTransaction:
-    context = f" for {type_name}{place}" if cause.reason in _POSITIONED else ""
+def _malformed(cause: rlp.RlpError, type_name: str, where: str) -> InvalidTransaction:
+    context = f" for {type_name}{where}" if cause.reason in _POSITIONED else ""
     return InvalidTransaction(TransactionReason.MALFORMED, problem=f"{cause.reason}{context}")
 
 

@@ -8,7 +8,7 @@ use revm::{
     state::Bytecode,
 };
 
-/// Most bytes of code in the cache, not counting the jump tables, which add an eighth.
+/// Maximum number of bytes of code in the cache, not counting the jump tables, which add an eighth.
 const CAPACITY: usize = 64 << 20;
 
 #[derive(Default)]

@@ -50,7 +50,7 @@ const CODE_STORAGE: &str = "contract creation code storage out of gas";
 /// Message for a creation of code that EIP-3541 reserves.
 const CODE_PREFIX: &str = "invalid code: must not begin with 0xef";
 
-/// Most items on the stack.
+/// Maximum number of items on the stack.
 const STACK_LIMIT: usize = 1024;
 
 /// Instructions that have names in geth but not in revm; no fork up to Osaka has any of them.

@@ -25,7 +25,7 @@ use crate::{
 /// Gas between two checks of the clock: at most a few milliseconds of work.
 const CLOCK_GAS: u64 = 50_000;
 
-/// Most gas of precompiles that a second is enough for. Their gas is known before they run, and the
+/// Maximum gas of precompiles that a second is enough for. Their gas is known before they run, and the
 /// clock cannot be checked while they run, so a precompile is not started if its gas may take it
 /// past the deadline. The slowest per gas (pairings, sums on elliptic curves) take 20 to 40 ns per
 /// gas, MODEXP 10 to 20.

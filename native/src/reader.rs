@@ -27,7 +27,7 @@ use crate::{
     slots::Turn,
 };
 
-/// Most missing values that are noted for one body.
+/// Maximum number of missing values that are noted for one body.
 const MOST_UNREAD: usize = 4_096;
 
 /// The exception raised by a reader's method.

@@ -11,7 +11,7 @@ use secp256k1::{
     ecdsa::{RecoverableSignature, RecoveryId},
 };
 
-/// Least number of signatures per thread; starting a thread costs as much as one or two signatures.
+/// Minimum number of signatures per thread; starting a thread costs as much as one or two signatures.
 const WORTH_A_THREAD: usize = 16;
 
 /// Digest, r, s, and parity, which selects one of two points.

@@ -112,7 +112,7 @@ def _queue_cards(found: TaskQueues) -> tuple[Card, ...]:
 
 def _worker_cards(found: TaskQueues) -> tuple[Card, ...]:
     if found.running is None or found.done is None:
-        words = "running tasks are known only to the workers: see their metrics"
+        words = "only the workers know the running tasks: see their metrics"
         return (Card("Workers", display.faint("elsewhere"), words),)
     return (Card("Worker", f"{found.running:,} running", f"{found.done:,} done since the start"),)
 

@@ -100,10 +100,10 @@ def heads_of(db: Database) -> Heads | None:
 
 
 def _cchain(db: Database) -> Head | None:
-    pointer, genesis = cchain_rows.head_pointer(db), cchain_rows.genesis_hash(db)
-    if pointer is None or genesis is None:
+    head, genesis = cchain_rows.head_id(db), cchain_rows.genesis_hash(db)
+    if head is None or genesis is None:
         return None
-    number, block_hash = pointer
+    number, block_hash = head
     return Head(number, _hex(block_hash), cchain_rows.time_of(db, number), _hex(genesis))
 
 

@@ -26,10 +26,10 @@ from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
 from primitives.hexadecimal import checksum_address, encode_data
 
 MAX_SLOTS: Final = 10_000
-"""Most slots of an account in one answer; the next request continues after them."""
+"""Maximum number of slots of an account in one answer; the next request continues after them."""
 
 MAX_ACCOUNTS: Final = 256
-"""Most accounts in one answer, as in geth."""
+"""Maximum number of accounts in one answer, as in geth."""
 
 
 def storage_range_at(  # noqa: PLR0917  # arguments come by position

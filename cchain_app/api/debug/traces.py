@@ -31,8 +31,8 @@ def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) 
     Raises:
         JsonRpcError: -32000, the transaction is in no block, or the trace took too long; -32003, the trace is too large.
     """
-    place = blocks.find_transaction(rpc.chain, transaction_hash)
-    if place is None:
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    if found is None:
         raise server_error("transaction not found")
     question = tracing.Question(
         _key(config),
@@ -40,7 +40,7 @@ def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) 
         _seconds(rpc, config),
         lambda one, block, index: _rendered(rpc, one, config, _context(rpc, block, index)),
     )
-    return tracing.of_transaction(rpc, *place, question)
+    return tracing.of_transaction(rpc, *found, question)
 
 
 def trace_block_by_number(rpc: EvmRpc, number: BlockNumber, config: TraceConfig) -> Raw:

@@ -60,10 +60,10 @@ def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
         DevelopmentError: Other nodes follow the chain.
         JsonRpcError: -32602, the options cannot be read.
     """
-    forking.reset(rpc.runtime, _wanted(options.get("forking")))
+    forking.reset(rpc.runtime, _requested_fork(options.get("forking")))
 
 
-def _wanted(given: Any) -> ForkPoint | None:
+def _requested_fork(given: Any) -> ForkPoint | None:
     if given is None:
         return None
     if not isinstance(given, dict):
@@ -118,22 +118,22 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
     chain = rpc.chain
     if depth > _MAX_DEPTH:
         raise invalid_params(f"a reorganisation of more than {_MAX_DEPTH} blocks is too much")
-    beyond = [place for _, place in pairs if place >= depth]
+    beyond = [block_index for _, block_index in pairs if block_index >= depth]
     if beyond:
         raise InvalidDevelopmentRequest(
             DevelopmentReason.REORG_BLOCK_TOO_HIGH, block=beyond[0], last=depth - 1
         )
-    places = sorted({0, depth, *(place for _, place in pairs)})
+    indexes = sorted({0, depth, *(block_index for _, block_index in pairs)})
     with chain.vm_lock.held(BUSY_SECONDS), rpc.runtime.only_to_pool():
         snapshots.rollback(chain, depth, "Reorg")
-        for place, following in pairwise(places):
+        for block_index, following in pairwise(indexes):
             for transaction, block in pairs:
-                if block == place:
-                    _bring(rpc, transaction)
-            manual_mining.mine(rpc.runtime, following - place)
+                if block == block_index:
+                    _add_to_pool(rpc, transaction)
+            manual_mining.mine(rpc.runtime, following - block_index)
 
 
-def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
+def _add_to_pool(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
     """Add a transaction to the pool. Raises the pool's error if it is rejected."""
     if not isinstance(transaction, bytes):
         sending.send_unsigned(rpc, transaction)
@@ -178,7 +178,7 @@ def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
     """eth_pendingTransactions: the pool's executable transactions."""
     chain = rpc.chain
     pending = pool.transactions(chain, pool.pending_hashes(chain))
-    return [wire.waiting_transaction(item) for item in pending.values()]
+    return [wire.pool_transaction(item) for item in pending.values()]
 
 
 def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it comes over RPC
@@ -268,11 +268,11 @@ def pairs(value: Any) -> list[tuple[ReorgTransaction, int]]:
     """Read the transactions of a reorganisation: pairs of signed bytes or a transaction object, and a block index."""
     try:
         return [
-            (transaction(one) if isinstance(one, dict) else decode_data(one), amount64(place))
-            for one, place in value
+            (transaction(one) if isinstance(one, dict) else decode_data(one), amount64(block_index))
+            for one, block_index in value
         ]
     except (TypeError, ValueError, HexError) as error:
         raise JsonRpcError(
             -32602,
-            "transactions of a reorganisation are pairs of signed bytes, or an object, and an index",
+            "transactions of a reorganisation are pairs of signed bytes or an object, and an index",
         ) from error

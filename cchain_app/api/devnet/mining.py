@@ -16,7 +16,7 @@ from primitives.evm import Address, Hash
 from primitives.hexadecimal import encode_data
 
 
-def evm_mine(rpc: EvmRpc, asked: Mining) -> str:
+def evm_mine(rpc: EvmRpc, mining: Mining) -> str:
     """evm_mine: make one or more blocks with the pool's transactions; returns "0x0".
 
     Raises:
@@ -24,16 +24,16 @@ def evm_mine(rpc: EvmRpc, asked: Mining) -> str:
         DevelopmentError: Other nodes follow the chain.
         JsonRpcError: -32602, there are too many blocks; -32000, the chain makes no blocks.
     """
-    _mine(rpc, asked.blocks, 0, asked.time)
+    _mine(rpc, mining.blocks, 0, mining.time)
     return "0x0"
 
 
-def evm_mine_detailed(rpc: EvmRpc, asked: Mining) -> list[Any]:
+def evm_mine_detailed(rpc: EvmRpc, mining: Mining) -> list[Any]:
     """evm_mine_detailed: make one or more blocks; returns them, with each transaction's output and revert reason.
 
     Raises as `evm_mine`.
     """
-    return [_detailed(rpc, number) for number in _mine(rpc, asked.blocks, 0, asked.time)]
+    return [_detailed(rpc, number) for number in _mine(rpc, mining.blocks, 0, mining.time)]
 
 
 def mine(rpc: EvmRpc, count: int, interval: int) -> None:

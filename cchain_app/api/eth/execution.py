@@ -167,12 +167,12 @@ class CallContext(NamedTuple):
         try:
             outcome = run(CallContext(self.rpc, self.env, watched, self.deadline, self.allowance))
         except (CallRejected, JsonRpcError):
-            self._tell_log(method, message, watched)
+            self._log_call(method, message, watched)
             raise
-        self._tell_log(method, message, watched)
+        self._log_call(method, message, watched)
         return outcome
 
-    def _tell_log(self, method: str, message: CallMessage, watched: WatchedState) -> None:
+    def _log_call(self, method: str, message: CallMessage, watched: WatchedState) -> None:
         trace = None
         if watched.console_was_called:
             if in_batch():
@@ -230,8 +230,8 @@ def next_or_latest(rpc: EvmRpc) -> Tag:
     if not rpc.chain.is_development:
         return Tag.LATEST
     head = blocks.head(rpc.chain)
-    by_hand = development.conditions(rpc.chain).of_next_block(head.header.timestamp)
-    return Tag.LATEST if by_hand is None else Tag.PENDING
+    overrides = development.conditions(rpc.chain).of_next_block(head.header.timestamp)
+    return Tag.LATEST if overrides is None else Tag.PENDING
 
 
 def context_on(

@@ -24,14 +24,14 @@ from jsonrpc.errors import JsonRpcError
 from primitives.hexadecimal import encode_quantity
 
 OSAKA_GAS_LIMIT: Final = 2**24
-"""Most gas of a transaction since Osaka (EIP-7825)."""
+"""Maximum gas of a transaction since Osaka (EIP-7825)."""
 
 ERROR_RATIO: Final = 0.015
-"""Most by which an estimate may be too high, as a fraction."""
+"""Maximum relative error of an estimate, as a fraction."""
 
 ACCESS_LIST_ROUNDS: Final = 16
-"""Most rounds of eth_createAccessList. The list grows in each round until it is complete; no known contract needs more
-than three rounds."""
+"""Maximum number of rounds of eth_createAccessList. The list grows in each round until it is complete; no known
+contract needs more than three rounds."""
 
 
 def estimate_gas(

@@ -16,10 +16,10 @@ from chaindb.connections import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
 
 MAX_HISTORY: Final = 1024
-"""Most blocks in one fee history, as in geth."""
+"""Maximum number of blocks in one fee history, as in geth."""
 
 HISTORY_ON_EVENT_LOOP: Final = 32
-"""Most blocks of a fee history that is computed on the event loop."""
+"""Maximum number of blocks of a fee history that is computed on the event loop."""
 
 MAX_NORMAL_TIP: Final = 20 * 10**9
 """The ceiling of eth_suggestPriceOptions' normal tip, in wei."""

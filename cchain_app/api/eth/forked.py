@@ -79,10 +79,10 @@ class _RequestedBlock(NamedTuple):
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
     """Wrap the methods that a fork may forward to upstream."""
-    for name, place in BODIES.items():
-        _wrap(methods, rpc, name, _Heights(rpc, name, place, with_pin=True))
-    for name, place in STATES.items():
-        _wrap(methods, rpc, name, _Heights(rpc, name, place, with_pin=False))
+    for name, index in BODIES.items():
+        _wrap(methods, rpc, name, _Heights(rpc, name, index, with_pin=True))
+    for name, index in STATES.items():
+        _wrap(methods, rpc, name, _Heights(rpc, name, index, with_pin=False))
     for name in TRANSACTIONS:
         _wrap(methods, rpc, name, _Transactions(rpc, name))
 
@@ -130,21 +130,21 @@ class _Heights:
     Args:
         rpc: The chain's RPC context.
         name: The method's name.
-        place: Index of the parameter that names the block.
+        index: Index of the parameter that names the block.
         with_pin: Whether upstream answers for the fork block itself.
     """
 
-    def __init__(self, rpc: EvmRpc, name: str, place: int, *, with_pin: bool) -> None:
+    def __init__(self, rpc: EvmRpc, name: str, index: int, *, with_pin: bool) -> None:
         self._rpc = rpc
         self._name = name
-        self._place = place
+        self._index = index
         self._with_pin = with_pin
 
     def __call__(self, own: Handler, arguments: Sequence[Any]) -> Any:
         """Answer a call from upstream or by the method's own handler."""
         chain, values = self._rpc.chain, [_value(argument) for argument in arguments]
         fork = chain.fork
-        named = values[self._place]
+        named = values[self._index]
         height = None if fork is None else self._height(fork, named)
         if fork is None or height is None or height > fork.number - (not self._with_pin):
             return own(*values)
@@ -152,7 +152,7 @@ class _Heights:
             return fork.block
         params = [item.raw if isinstance(item, _RequestedBlock) else None for item in arguments]
         if not isinstance(named, BlockHash | bytes):
-            params[self._place] = encode_quantity(height)
+            params[self._index] = encode_quantity(height)
         while params and params[-1] is None:
             params.pop()
         return _ask(self._rpc, self._name, params)
@@ -239,8 +239,8 @@ def _value(argument: Any) -> Any:
 def _height_in(fork: ForkOrigin, answer: Raw) -> int | None:
     """Return the height in an answer; None if it is above the fork block."""
     try:
-        place = msgspec.json.decode(answer, type=_HeightMembers)
-        number = decode_quantity(place.number or place.blockNumber or "")
+        members = msgspec.json.decode(answer, type=_HeightMembers)
+        number = decode_quantity(members.number or members.blockNumber or "")
     except (msgspec.DecodeError, TypeError, AttributeError, HexError):
         return None
     return number if number <= fork.number else None

@@ -26,7 +26,7 @@ from primitives.evm import Hash
 from primitives.hexadecimal import encode_quantity
 
 IN_MEMORY: Final = 256
-"""Most blocks that are searched one by one in memory, before the index is used."""
+"""Maximum number of blocks that are searched one by one in memory, before the index is used."""
 
 
 def get_logs(rpc: EvmRpc, criteria: LogCriteria) -> Raw:
@@ -231,8 +231,8 @@ def _bound(given: int | str | None) -> int | Tag | None:
 
 def _transaction(rpc: EvmRpc, transaction_hash: Hash) -> wire.Json | None:
     """Return a transaction as it was in the pool, even if it is in a block now."""
-    place = blocks.find_transaction(rpc.chain, transaction_hash)
-    if place is not None:
-        return wire.waiting_transaction(place[0].transactions[place[1]])
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    if found is not None:
+        return wire.pool_transaction(found[0].transactions[found[1]])
     waiting = pool.transaction(rpc.chain, transaction_hash)
-    return None if waiting is None else wire.waiting_transaction(waiting)
+    return None if waiting is None else wire.pool_transaction(waiting)

@@ -67,8 +67,8 @@ def accounts() -> list[str]:
 
 def coinbase(rpc: EvmRpc) -> str:
     """eth_coinbase: the account that receives the tips of the blocks that this node makes."""
-    by_hand = development.conditions(rpc.chain).coinbase
-    return encode_data(rpc.chain.config.coinbase if by_hand is None else by_hand)
+    override = development.conditions(rpc.chain).coinbase
+    return encode_data(rpc.chain.config.coinbase if override is None else override)
 
 
 def mining() -> bool:
@@ -239,8 +239,8 @@ def pool_content(rpc: EvmRpc) -> dict[str, Any]:
     """txpool_content: all transactions in the pool, by checksummed sender and decimal nonce."""
     waiting = pool.content(rpc.chain)
     return {
-        "pending": _by_sender(waiting.pending, wire.waiting_transaction),
-        "queued": _by_sender(waiting.queued, wire.waiting_transaction),
+        "pending": _by_sender(waiting.pending, wire.pool_transaction),
+        "queued": _by_sender(waiting.queued, wire.pool_transaction),
     }
 
 
@@ -248,8 +248,8 @@ def pool_content_from(rpc: EvmRpc, address: Address) -> dict[str, Any]:
     """txpool_contentFrom: the transactions of one sender in the pool, by decimal nonce."""
     waiting = pool.content(rpc.chain, [address])
     return {
-        "pending": _by_nonce(waiting.pending.get(address, []), wire.waiting_transaction),
-        "queued": _by_nonce(waiting.queued.get(address, []), wire.waiting_transaction),
+        "pending": _by_nonce(waiting.pending.get(address, []), wire.pool_transaction),
+        "queued": _by_nonce(waiting.queued.get(address, []), wire.pool_transaction),
     }
 
 

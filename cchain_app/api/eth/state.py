@@ -16,7 +16,7 @@ from primitives.hexadecimal import encode_data, encode_quantity
 
 MAX_PROOF_KEYS = 1024
 MAX_STORAGE_SLOTS = 1024
-"""Most slots of all accounts in one eth_getStorageValues, as in geth."""
+"""Maximum number of slots of all accounts in one eth_getStorageValues, as in geth."""
 
 _NOBODY = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
 

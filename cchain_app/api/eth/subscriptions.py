@@ -36,10 +36,11 @@ SYNCING: Final = "syncing"
 RECEIPTS: Final = "transactionReceipts"
 
 MAX_HASHES: Final = 200
-"""Most transaction hashes of one subscription to receipts, as in geth."""
+"""Maximum number of transaction hashes of one subscription to receipts, as in geth."""
 
 LOGS_AT_ONCE: Final = 20_000
-"""Most logs of one block, counted for each filter, that a thread matches before their subscribers are notified."""
+"""Maximum number of logs of one block, counted for each filter, that a thread matches before it notifies their
+subscribers."""
 
 FULL: Final = ":full"
 """Suffix of the topic of whole transactions; without it the topic is that of their hashes."""
@@ -133,7 +134,7 @@ def _whole(rpc: EvmRpc, hashes: Sequence[Hash]) -> list[wire.Json]:
         if isinstance(known, tuple):
             known = known[0].transactions[known[1]]
         if known is not None:
-            found.append(wire.waiting_transaction(known))
+            found.append(wire.pool_transaction(known))
     return found
 
 

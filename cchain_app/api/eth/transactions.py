@@ -35,7 +35,7 @@ def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.J
     epoch = rpc.epoch
     pending = pool.find(rpc.chain, transaction_hash)
     if isinstance(pending, Transaction):
-        return wire.waiting_transaction(pending)
+        return wire.pool_transaction(pending)
     if pending is None:
         return None
     block, index = pending
@@ -47,23 +47,23 @@ def get_transaction_by_sender_and_nonce(
     rpc: EvmRpc, sender: Address, nonce: int
 ) -> Raw | wire.Json | None:
     """eth_getTransactionBySenderAndNonce: a sender's transaction in a block or in the pool, else null."""
-    place = state_search.find_by_nonce(rpc.chain, sender, nonce)
-    if place is not None:
-        block, index = place
+    found = state_search.find_by_nonce(rpc.chain, sender, nonce)
+    if found is not None:
+        block, index = found
         return rpc.rendered.of(block).transaction(index)
     waiting = pool.content(rpc.chain, [sender])
     listed = [*waiting.pending.get(sender, ()), *waiting.queued.get(sender, ())]
     pending = next((item for item in listed if item.nonce == nonce), None)
-    return None if pending is None else wire.waiting_transaction(pending)
+    return None if pending is None else wire.pool_transaction(pending)
 
 
 def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
     """eth_getTransactionReceipt: the receipt of a transaction, null until it is in a block."""
     epoch = rpc.epoch
-    place = blocks.find_transaction(rpc.chain, transaction_hash)
-    if place is None:
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    if found is None:
         return None
-    block, index = place
+    block, index = found
     rendered = rpc.rendered.of(block).receipt(index)
     return rpc.keep_by_hash(epoch, "eth_getTransactionReceipt", transaction_hash, rendered)
 

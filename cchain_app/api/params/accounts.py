@@ -80,7 +80,7 @@ def typed_data(value: Any) -> dict[str, Any]:
         except TooDeep:
             raise InvalidParam(f"typed data is nested deeper than {MAX_DEPTH}") from None
         except (ValueError, RecursionError):
-            raise InvalidParam("typed data is no JSON text") from None
+            raise InvalidParam("typed data is not JSON") from None
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), "apitypes.TypedData")
     return value

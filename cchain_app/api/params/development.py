@@ -30,7 +30,7 @@ def _from_text(text: str) -> int:
         return int(text[2:] or "0", 16)
     if _DECIMAL.fullmatch(text):
         return int(text)
-    raise InvalidParam(f"{text[:80]!r} is no number")
+    raise InvalidParam(f"{text[:80]!r} is not a number")
 
 
 def amount(value: Any) -> int:
@@ -65,7 +65,7 @@ def chain_id(value: Any) -> int:
     """Read a chain ID: at least 1 and at most 63 bits, as in NODE_CHAIN_ID."""
     number = _amount(value, 63)
     if not number:
-        raise InvalidParam("0 is no chain ID")
+        raise InvalidParam("0 is not a chain ID")
     return number
 
 

@@ -16,7 +16,7 @@ from primitives.hexadecimal import HexError
 
 MAX_TOPICS: Final = 4
 MAX_ALTERNATIVES: Final = 1000
-"""Most addresses, or topics for one position."""
+"""Maximum number of addresses, or topics for one position."""
 
 
 @dataclass(frozen=True, slots=True)

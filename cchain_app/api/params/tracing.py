@@ -22,7 +22,7 @@ STATE_DIFF: Final = "stateDiff"
 VM_TRACE: Final = "vmTrace"
 
 MAX_ADDRESSES: Final = 100
-"""Most senders, or recipients, of trace_filter."""
+"""Maximum number of senders, or recipients, of trace_filter."""
 
 TraceTypes = frozenset[str]
 """The parts of a results object besides its output."""
@@ -49,7 +49,7 @@ class TraceSearch(NamedTuple):
     after: int = 0
     """Number of matching entries to skip."""
     most: int | None = None
-    """Most entries to return; None for all."""
+    """Maximum number of entries to return; None for all."""
 
 
 class TracedCall(NamedTuple):

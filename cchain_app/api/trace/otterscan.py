@@ -186,7 +186,7 @@ def _of_frames(
     return tracing.of_transaction(rpc, *_find(rpc, transaction_hash), question)
 
 
-def _find(rpc: EvmRpc, transaction_hash: Hash) -> blocks.Place:
+def _find(rpc: EvmRpc, transaction_hash: Hash) -> blocks.TransactionPosition:
     found = blocks.find_transaction(rpc.chain, transaction_hash)
     if found is None:
         raise server_error("transaction not found")

@@ -9,7 +9,7 @@ from cchain_app.api.trace import otterscan
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks, calls, state_search
 from cchain_app.selectors import tracing as traced
-from cchain_app.selectors.blocks import Place
+from cchain_app.selectors.blocks import TransactionPosition
 from cchain_app.tracing.calls import creator_of
 from chaindb.fields import HEIGHTS, height_of, row_id
 from jsonrpc.errors import invalid_params
@@ -17,7 +17,7 @@ from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 
 MAX_TRANSACTIONS: Final = 100
-"""Most transactions on a page; the rest of the last block is added to them."""
+"""Maximum number of transactions on a page; the rest of the last block is added to them."""
 
 
 def search_before(rpc: EvmRpc, address: Address, number: int, page_size: int) -> wire.Json:
@@ -90,7 +90,7 @@ def _shown(rpc: EvmRpc, keys: Sequence[int], *, first_page: bool, last_page: boo
     }
 
 
-def _place(rpc: EvmRpc, key: int) -> Place:
+def _place(rpc: EvmRpc, key: int) -> TransactionPosition:
     height = height_of(key)
     block = blocks.by_number(rpc.chain, height)
     if block is None:  # a row above the remembered head

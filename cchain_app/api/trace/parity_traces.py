@@ -46,8 +46,8 @@ _FRAMES = "parity"
 
 def trace_transaction(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
     """trace_transaction: an entry for each frame of a transaction, null if it is in no block."""
-    place = blocks.find_transaction(rpc.chain, transaction_hash)
-    return None if place is None else entries_of(rpc, *place)
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    return None if found is None else entries_of(rpc, *found)
 
 
 def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | None:
@@ -55,10 +55,10 @@ def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | 
 
     Unspecified: exactly one index is supported, as in Erigon; Parity takes the path to a frame.
     """
-    place = blocks.find_transaction(rpc.chain, transaction_hash)
-    if place is None or len(indexes) != 1:
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    if found is None or len(indexes) != 1:
         return None
-    listed = msgspec.json.decode(entries_of(rpc, *place), type=list[Raw])
+    listed = msgspec.json.decode(entries_of(rpc, *found), type=list[Raw])
     return listed[indexes[0]] if indexes[0] < len(listed) else None
 
 
@@ -81,7 +81,7 @@ def entries_of(
         tracing.recording(rpc, frames=True),
         tracing.seconds(rpc) if seconds is None else seconds,
         lambda one, block, index: tracing.encoded(
-            rpc, localized_entries(one.frames, place_of(block, index))
+            rpc, localized_entries(one.frames, position_of(block, index))
         ),
     )
     return tracing.of_transaction(rpc, block, index, question)
@@ -100,7 +100,7 @@ def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
             trace.frames for trace in _traces(rpc, accepted, tracing.recording(rpc, frames=True))
         )
         listed = (
-            localized_entries(of_transaction, place_of(accepted, index))
+            localized_entries(of_transaction, position_of(accepted, index))
             for index, of_transaction in enumerate(frames)
         )
         return tracing.encoded(rpc, chained(chained.from_iterable(listed), _rewards(rpc, accepted)))
@@ -120,7 +120,7 @@ def reward_of(reward: Reward, block_hash: Hash, number: int) -> wire.Json:
     return reward_entry(reward.author, reward.wei, block_hash, number, of_uncle=reward.of_uncle)
 
 
-def place_of(block: AcceptedBlock, index: int) -> TransactionPlace:
+def position_of(block: AcceptedBlock, index: int) -> TransactionPlace:
     """Return the position of a block's transaction in the chain."""
     return TransactionPlace(block.hash, block.number, block.transactions[index].hash, index)
 
@@ -131,8 +131,8 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
     Raises:
         JsonRpcError: -32000, the transaction is in no block.
     """
-    place = blocks.find_transaction(rpc.chain, transaction_hash)
-    if place is None:
+    found = blocks.find_transaction(rpc.chain, transaction_hash)
+    if found is None:
         raise server_error("transaction not found")
     question = tracing.Question(
         types,
@@ -140,7 +140,7 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
         tracing.seconds(rpc),
         lambda one, block, _: _encoded_results(rpc, one, types, _codes_at(rpc, block)),
     )
-    return tracing.of_transaction(rpc, *place, question)
+    return tracing.of_transaction(rpc, *found, question)
 
 
 def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes) -> Raw:

@@ -30,7 +30,7 @@ from cchain_app.tracing.parity import localized_entry, placed
 from jsonrpc.errors import invalid_params
 
 MAX_BLOCKS: Final = 100
-"""Most blocks that are executed to find matching calls."""
+"""Maximum number of blocks that are executed to find matching calls."""
 
 
 class WrittenEntry(NamedTuple):
@@ -55,8 +55,8 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     Raises:
         JsonRpcError: -32602, the range is upside down, or of too many blocks; -32003, the answer is too large;
             -32000, it takes too long.
-        StatePruned: The state was given up before a block that must be executed.
-        CallsPruned: Calls of these blocks are given up during the search.
+        StatePruned: The state before a block that must be executed was pruned.
+        CallsPruned: Calls of these blocks were pruned during the search.
     """
     first, last = _range(rpc, search)
     indexed = _indexed(rpc, first, last)
@@ -146,7 +146,7 @@ def _executed(
         replay = BlockReplay(rpc.chain, block)
         traces = replay.each(recorded, time_limit=tracing.seconds(rpc), deadline=deadline)
         for position, trace in enumerate(traces):
-            place = parity_traces.place_of(block, position)
+            place = parity_traces.position_of(block, position)
             for item in placed(trace.frames):
                 if wanted.matches(item.frame):
                     entry = tracing.encode(localized_entry(item, place))

@@ -16,7 +16,7 @@ from typing_extensions import override
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from cchain_app.selectors.development import has_changes_by_hand
+from cchain_app.selectors.development import has_state_edits
 from cchain_app.services.genesis import genesis_text
 from primitives.whole_files import whole_file, write_whole
 
@@ -66,7 +66,7 @@ class Command(BaseCommand):
         last: int = head if options["last"] is None else options["last"]
         if not 0 <= first <= last <= head:
             raise CommandError(f"There are no blocks {first} to {last}: the chain is at {head}.")
-        if has_changes_by_hand(chain, last) and not options["with_changes"]:
+        if has_state_edits(chain, last) and not options["with_changes"]:
             raise CommandError(
                 "The state of this chain was edited (anvil_setBalance and similar), so others cannot verify its "
                 "state roots. --with-changes writes it anyway."
@@ -87,7 +87,9 @@ def _write(chain: EvmChain, stream: BinaryIO, first: int, last: int) -> None:
         while first <= last:
             found = blocks.raw_blocks(chain, first, last, _STEP)
             if not found:
-                raise CommandError(f"There is no block {first} any more: the chain went back.")
+                raise CommandError(
+                    f"There is no block {first} any more: the chain was rewound meanwhile."
+                )
             for item in found:
                 stream.write(item.raw)
             first = found[-1].number + 1

@@ -21,7 +21,7 @@ use crate::{
     slots::Turn,
 };
 
-/// Most gas of a call that Python may run again on an event loop after it failed here.
+/// Maximum gas of a call that Python may run again on an event loop after it failed here.
 const TWICE: u64 = 20_000;
 
 /// Number of calls of a kind that are skipped after calls of that kind took too long, before one is
@@ -32,7 +32,7 @@ const PASSED: u8 = 15;
 /// may have been slowed down by the machine.
 const STRIKES: u8 = 2;
 
-/// Most kinds of slow calls that are recorded.
+/// Maximum number of kinds of slow calls that are recorded.
 const KINDS: usize = 1_024;
 
 /// The purpose of a call.
@@ -141,7 +141,7 @@ impl Long {
 pub(crate) struct Surroundings {
     pub(crate) number: u64,
     pub(crate) environment: Environment,
-    /// Most gas of one call.
+    /// Maximum gas of one call.
     pub(crate) gas_cap: u64,
     /// An account that only Python may read.
     pub(crate) watched: Address,

@@ -14,7 +14,7 @@ use std::{
     thread,
 };
 
-/// Most jobs that may wait for a thread.
+/// Maximum number of jobs that may wait for a thread.
 const MOST_WAITING: usize = 64;
 
 /// Does a job; None: no result.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 /// Longest text of an id that is handled here.
 const LONGEST_ID: usize = 128;
 
-/// Most digits of a numeric id, so that every JSON parser reads the same number.
+/// Maximum number of digits of a numeric id, so that every JSON parser reads the same number.
 const ID_DIGITS: usize = 15;
 
 /// A request object with exactly these members, none of them twice.

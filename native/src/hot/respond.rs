@@ -24,7 +24,7 @@ use crate::{
 /// Size of a batch's answers in bytes beyond which a thread must answer it.
 const LONGEST: usize = 1 << 20;
 
-/// Most seconds of a call in a thread of the pool. The last call of its kind was short enough for
+/// Maximum seconds of a call in a thread of the pool. The last call of its kind was short enough for
 /// an event loop, but the thread may have to wait for a processor.
 const SECONDS_IN_POOL: f64 = 0.005;
 

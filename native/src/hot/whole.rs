@@ -23,7 +23,7 @@ const LONGEST_HEAD: usize = 2_048;
 /// loop.
 const LONGEST_BODY: usize = 1_024;
 
-/// Most heads that are remembered: clients repeat their heads, apart from the length of the body.
+/// Maximum number of heads that are remembered: clients repeat their heads, apart from the length of the body.
 const HEADS: usize = 4_096;
 
 /// A request that has waited longer for a thread of the pool is answered where it came from,

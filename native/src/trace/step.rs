@@ -16,7 +16,7 @@ use crate::{
     halt::{self, LastStep},
 };
 
-/// Most stack items that an instruction takes, except for DUP and SWAP.
+/// Maximum number of stack items that an instruction takes, except for DUP and SWAP.
 const MOST_INPUTS: usize = 7;
 
 /// An instruction that is about to run.

@@ -11,7 +11,7 @@ use super::editor::Nodes;
 /// A cache of nodes by key, limited in size. Its lock is never held while waiting for the
 /// interpreter lock.
 pub(crate) struct Cache {
-    /// Most bytes of keys and nodes in the cache.
+    /// Maximum number of bytes of keys and nodes in the cache.
     capacity: usize,
     inner: Mutex<Inner>,
 }

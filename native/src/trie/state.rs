@@ -213,7 +213,7 @@ fn read_leaf(accounts: &Trie, path: &Nibbles) -> Result<Option<TrieAccount>, Tri
     let Some(value) = accounts.get(path)? else { return Ok(None) };
     TrieAccount::decode(&mut value.as_ref())
         .map(Some)
-        .map_err(|error| TrieFault::Foreign(format!("account leaf is no account: {error}")))
+        .map_err(|error| TrieFault::Foreign(format!("account leaf is not an account: {error}")))
 }
 
 /// Return an account and some of its slots with their proofs.
@@ -252,7 +252,7 @@ fn make_proof(address: Address, slots: &[B256], source: &Source<'_>) -> Result<P
 fn read_slot(trie: &Trie, path: &Nibbles) -> Result<U256, TrieFault> {
     let Some(value) = trie.get(path)? else { return Ok(U256::ZERO) };
     U256::decode(&mut value.as_ref())
-        .map_err(|error| TrieFault::Foreign(format!("storage leaf is no number: {error}")))
+        .map_err(|error| TrieFault::Foreign(format!("storage leaf is not a number: {error}")))
 }
 
 /// Load all nodes on paths in several tries, with one query to the source for each depth.

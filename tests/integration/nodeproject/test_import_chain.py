@@ -137,7 +137,9 @@ def test_a_chain_that_goes_back_meanwhile_is_not_exported(
         return read(chain, first, last, 1) if first < 3 else []
 
     monkeypatch.setattr(blocks, "raw_blocks", one_by_one)
-    with pytest.raises(CommandError, match="There is no block 3 any more: the chain went back"):
+    with pytest.raises(
+        CommandError, match="There is no block 3 any more: the chain was rewound meanwhile"
+    ):
         said("export_chain", directory / "part.rlp")
     assert not (directory / "part.rlp").exists()
 

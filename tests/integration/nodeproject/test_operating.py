@@ -249,7 +249,7 @@ def test_where_others_rely_on_the_chain_production_is_not_paused(
     assert "nd-sure" not in asked.partition('class="nd-panel')[2]
     assert f"The action was refused: {words}" in _confirm(admin_client, PAUSE)
     monkeypatch.setattr(scene.chain.evm, "node", replace(scene.chain.evm.node, consensus="snowman"))
-    assert "others rely on this chain" in _text(admin_client, PAUSE)
+    assert "other nodes rely on this chain" in _text(admin_client, PAUSE)
     assert _logged() == []
 
 

@@ -35,7 +35,7 @@ def test_it_shows_bytes_that_wait_and_rates(
     size = sum(len(item.raw) for item in models.PoolTransaction.objects.all())
     text = browse(ADMIN).text
     for shown in (
-        f"30 queued, {size:,} bytes in all",
+        f"30 queued, {size:,} bytes in total",
         '<h4>Transactions a minute</h4><div class="nd-figure">300</div>',
         '<h4>Blocks a minute</h4><div class="nd-figure">30</div>',
         'aria-label="Gas, the last 30 minutes"',

@@ -108,7 +108,7 @@ def test_who_has_no_key_here_signs_nothing(
         ("eth_sign", [FIRST, "text"], "hex string without 0x prefix"),
         ("eth_sign", ["0x12", "0x"], "hex string has length 2, want 40"),
         ("personal_sign", [FIRST], "missing value for required argument 1"),
-        ("eth_signTypedData_v4", [FIRST, "{"], "typed data is no JSON text"),
+        ("eth_signTypedData_v4", [FIRST, "{"], "typed data is not JSON"),
         (
             "eth_signTypedData_v4",
             [FIRST, "[" + "[]," * 50_000 + "0]"],
@@ -117,7 +117,7 @@ def test_who_has_no_key_here_signs_nothing(
         ("eth_signTypedData_v4", [FIRST, "[]"], "cannot unmarshal array into Go value of type"),
         ("eth_signTypedData_v4", [FIRST, 1], "cannot unmarshal number into Go value of type"),
         ("eth_signTypedData_v4", [FIRST, {}], "invalid typed data: types must be an object"),
-        ("eth_signTypedData_v4", [FIRST, '{"a":' * 64], "typed data is no JSON text"),
+        ("eth_signTypedData_v4", [FIRST, '{"a":' * 64], "typed data is not JSON"),
         ("eth_signTypedData_v4", [FIRST, '{"a":' * 65], "typed data is nested deeper than 64"),
         ("eth_signTypedData_v4", [FIRST, '{"a":' * 90_000], "typed data is nested deeper than 64"),
     ],

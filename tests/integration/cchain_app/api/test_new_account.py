@@ -46,7 +46,7 @@ def test_there_are_only_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.Monk
     made = [rpc("personal_newAccount"), rpc("personal_newAccount")]
     with pytest.raises(JsonRpcError) as refused:
         rpc("personal_newAccount")
-    words = "2 accounts were made here, which is the most"
+    words = "2 accounts were created, which is the limit"
     assert (refused.value.code, refused.value.message) == (-32000, words)
     assert rpc("eth_accounts")[11:] == made
 

@@ -216,12 +216,12 @@ def test_a_chain_of_no_ids_transactions_takes_those_without_one(rpc: Rpc, chain:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (0, "0 is no chain ID"),
-        ("0x0", "0 is no chain ID"),
+        (0, "0 is not a chain ID"),
+        ("0x0", "0 is not a chain ID"),
         (2**63, "9223372036854775808 is not a number of at most 63 bits"),
         (2**64, "18446744073709551616 is not a number of at most 63 bits"),
         (-1, "-1 is not a number of at most 63 bits"),
-        ("one", "'one' is no number"),
+        ("one", "'one' is not a number"),
         (True, "a number was expected, not bool"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_chain_for_which_transactions_wait_keeps_its_own(rpc: Rpc, chain: Chai
 
     assert refused(rpc, "anvil_setChainId", NEW) == (
         -32000,
-        "the chain ID can only be changed while no transaction waits; 2 in the pool: "
+        "the chain ID can only be changed while the pool is empty; it has 2 transactions: "
         "anvil_dropAllTransactions drops them",
     )
     rpc("anvil_dropAllTransactions")

@@ -82,9 +82,9 @@ def test_a_sender_whose_balance_was_set_can_send(rpc, chain):
         (-1, "-1 is not a number"),
         (1.5, "a number was expected, not number"),
         (True, "a number was expected, not bool"),
-        ("0xzz", "'0xzz' is no number"),
-        ("0x1" + "0" * 64, "is no number"),
-        ("1" * 78 + "9", "is no number"),
+        ("0xzz", "'0xzz' is not a number"),
+        ("0x1" + "0" * 64, "is not a number"),
+        ("1" * 78 + "9", "is not a number"),
     ],
 )
 def test_amounts_that_are_none_are_refused(rpc, chain, value, words):

@@ -77,7 +77,7 @@ def test_the_chain_id_is_not_set_by_hand(rpc, forked):
         rpc("anvil_setChainId", 31_337)
     assert refused.value.code == -32000
     assert refused.value.message == (
-        f"the chain ID of a fork stays, {int(kept, 16)} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that of "
+        f"the chain ID of a fork cannot be changed, {int(kept, 16)} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that of "
         "a new one"
     )
     assert rpc("anvil_setChainId", kept) is None
@@ -92,7 +92,7 @@ def test_a_chain_of_its_own_does_not_become_a_fork(
     with raises(
         ForkReason.NOT_A_FORK,
         kind=ForkRefused,
-        match="has a chain that is no fork: choose another one",
+        match="has a chain that is not a fork: choose another data directory",
     ):
         again(settings, fork_url=(remote.url,))
     assert remote.asked == []
@@ -244,7 +244,7 @@ def test_a_reset_that_is_not_told_changes_nothing(rpc, forked):
         (5, "forking must be an object"),
         ({"jsonRpcUrl": 5}, "a URL was expected"),
         ({"jsonRpcUrl": "sesame"}, "must be a URL"),
-        ({"blockNumber": "x"}, "is no number"),
+        ({"blockNumber": "x"}, "is not a number"),
     ],
 )
 def test_a_reset_that_cannot_be_read_is_refused(rpc, forked, forking, words):
@@ -317,4 +317,4 @@ def test_the_admin_says_what_it_is_a_fork_of(forked, remote, admin_client):
     assert "Fork of" in page
     assert remote.url.removesuffix("/v2/s3cr3tk3y") in page
     assert "s3cr3t" not in page
-    assert "from block 15 on; state roots are of what changed since" in page
+    assert "from block 15 on; state roots cover only later changes" in page

@@ -119,22 +119,30 @@ def test_who_was_away_is_asked_once_and_not_again_and_again(server):
 @pytest.mark.parametrize(
     ("answer", "refusal", "words"),
     [
-        ((200, {}, b"<html>"), BadUpstreamAnswer, "no JSON-RPC"),
-        ((200, {}, [1]), BadUpstreamAnswer, "no JSON-RPC"),
+        ((200, {}, b"<html>"), BadUpstreamAnswer, "other than JSON-RPC"),
+        ((200, {}, [1]), BadUpstreamAnswer, "other than JSON-RPC"),
         (
             (200, {}, b'{"result":' + b"[" * 200_000 + b"]" * 200_000 + b"}"),
             BadUpstreamAnswer,
-            "no JSON-RPC",
+            "other than JSON-RPC",
         ),
-        ((200, {}, b'{"result":[' + b"[]," * 2_000 + b"[]]}"), BadUpstreamAnswer, "no JSON-RPC"),
-        ((200, {}, b'{"error":[' + b"[]," * 2_000 + b"[]]}"), BadUpstreamAnswer, "no JSON-RPC"),
+        (
+            (200, {}, b'{"result":[' + b"[]," * 2_000 + b"[]]}"),
+            BadUpstreamAnswer,
+            "other than JSON-RPC",
+        ),
+        (
+            (200, {}, b'{"error":[' + b"[]," * 2_000 + b"[]]}"),
+            BadUpstreamAnswer,
+            "other than JSON-RPC",
+        ),
         (
             (200, {"Content-Encoding": "gzip"}, gzip.compress(b'{"result":"0x1"}')),
             BadUpstreamAnswer,
-            "no JSON-RPC",
+            "other than JSON-RPC",
         ),
         ((401, {}, b"who are you"), UpstreamRefused, "HTTP status 401"),
-        ((302, {"Location": "http://127.0.0.1:1/"}, b""), BadUpstreamAnswer, "no JSON-RPC"),
+        ((302, {"Location": "http://127.0.0.1:1/"}, b""), BadUpstreamAnswer, "other than JSON-RPC"),
     ],
 )
 def test_what_is_refused(server, answer, refusal, words):

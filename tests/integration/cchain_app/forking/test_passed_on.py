@@ -136,7 +136,7 @@ def test_own_logs_ask_nobody(ask, forked, remote):
 def test_there_are_no_proofs_on_own_blocks(ask, forked):
     forked.mine()
     answer = ask("eth_getProof", RICH, [], "latest")["error"]
-    assert (answer["code"], "stands on a fork" in answer["message"]) == (-32603, True)
+    assert (answer["code"], "belongs to a fork" in answer["message"]) == (-32603, True)
 
 
 def test_without_the_remote_node_it_is_said(ask, remote):

@@ -3,7 +3,7 @@
 import pytest
 
 from cchain_app import models
-from cchain_app.api.wire import waiting_transaction
+from cchain_app.api.wire import pool_transaction
 from cchain_app.apps import evm_chain
 from cchain_app.forking.errors import (
     BadUpstreamAnswer,
@@ -65,7 +65,7 @@ def block(with_fork, remote, settings):
         "miner": MINER, "mixHash": RANDAO, "baseFeePerGas": hex(9 * GWEI), "gasLimit": hex(29_990_000),
     }  # fmt: skip
     remote.chain.transactions[HEIGHT] = [
-        waiting_transaction(value) for value in (FIRST, SECOND, THIRD)
+        pool_transaction(value) for value in (FIRST, SECOND, THIRD)
     ]
     settings.NODE = updated(
         settings.NODE, fork_url=(remote.url,), fork_transaction_hash=text(SECOND)
@@ -229,15 +229,15 @@ def test_a_transaction_that_is_not_known_is_refused(block, settings):
 
 def test_one_that_waits_is_refused(block, settings):
     waiting = sent(9)
-    block.transactions[None] = [waiting_transaction(waiting)]
-    words = f"has transaction {text(waiting)} in no block yet"
+    block.transactions[None] = [pool_transaction(waiting)]
+    words = f"has not included transaction {text(waiting)} in a block yet"
     refused(
         settings, UpstreamReason.TRANSACTION_PENDING, words, fork_transaction_hash=text(waiting)
     )
 
 
 def test_one_of_block_0_is_refused(block, settings):
-    block.transactions[0] = [waiting_transaction(FIRST)]
+    block.transactions[0] = [pool_transaction(FIRST)]
     del block.transactions[HEIGHT]
     words = "is in block 0, which has no parent from which a fork could start"
     refused(settings, UpstreamReason.IN_FIRST_BLOCK, words, fork_transaction_hash=text(FIRST))
@@ -275,7 +275,7 @@ def test_another_chain_id_is_refused(block, settings):
 
 def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
     block.accounts[OWNER] = (10**18, 4, "0x")  # the first transaction has nonce 3
-    words = f"{text(FIRST)} of block {HEIGHT} cannot be executed here, so the fork does not begin"
+    words = f"{text(FIRST)} of block {HEIGHT} cannot be executed here, so the fork cannot start"
     refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused)
     block.accounts[OWNER] = (10**18, 3, "0x")
     begin_anew()
@@ -293,7 +293,7 @@ def test_blocks_that_do_not_follow_each_other_are_refused(block, settings):
 def test_an_answer_that_cannot_be_read_is_refused(block, remote, settings, answer):
     told = {"jsonrpc": "2.0", "id": 1, "result": answer}
     remote.fails = lambda method: (200, {}, told) if method.endswith("TransactionByHash") else None
-    words = "something else than was asked for"
+    words = "does not have the requested form"
     refused(settings, UpstreamReason.OTHER_FORM, words, kind=BadUpstreamAnswer)
 
 

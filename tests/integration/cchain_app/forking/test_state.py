@@ -6,7 +6,7 @@ import pytest
 
 from cchain_app import models
 from cchain_app.apps import evm_chain
-from cchain_app.forking.errors import NotKept, UpstreamAway
+from cchain_app.forking.errors import MissingState, UpstreamAway
 from cchain_app.selectors import state
 from cchain_app.services import cheats
 from cchain_app.services.genesis import load_genesis
@@ -222,7 +222,7 @@ def test_within_a_transaction_of_the_database_nobody_is_asked(forked, remote):
     """Cheats fetch the state before the transaction begins; here it was not fetched."""
     chain = forked.evm
     forked.asks_nothing()
-    with chain.db.atomic(), pytest.raises(NotKept):
+    with chain.db.atomic(), pytest.raises(MissingState):
         state.state_at(chain, PIN).account(address(RICH))
     assert remote.asked == []
 

@@ -11,7 +11,7 @@ import pytest
 
 from cchain_app.api import loop_gas
 from cchain_app.services.transaction_log import RECORDING, TransactionLog
-from cchain_app.transaction_log.waiting import WaitingLine
+from cchain_app.transaction_log.waiting import LogQueue
 from jsonrpc.dispatch.dispatcher import MISS
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
@@ -313,7 +313,7 @@ def test_public_networks_have_neither_the_log_nor_its_switch(node_settings) -> N
 
 
 def test_blocks_that_it_cannot_keep_up_with_are_counted(chain, caplog) -> None:
-    log = TransactionLog(chain.evm, line=WaitingLine(most=1))
+    log = TransactionLog(chain.evm, line=LogQueue(most=1))
     log.begin(in_thread=False)
     for _ in range(3):
         chain.do(to=RECIPIENT)

@@ -96,5 +96,5 @@ def test_what_is_wrong_inside_is_refused_and_what_is_before_it_accepted(
     bad = forged(begun, past.c[2], inner=bomb(past.c[2]))
     why = refusal(BlockRejection, begun, past.c[1], bad)
     assert (why.block_id, why.height) == (parse(bad).outer_id, 3)
-    assert why.reason == "transaction 0 has 1 bytes, which none has"
+    assert why.reason == "transaction 0 has 1 bytes, fewer than any transaction"
     assert begun.last_accepted().height == 2

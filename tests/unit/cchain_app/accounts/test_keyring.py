@@ -90,7 +90,7 @@ def test_there_may_be_ewoq_alone() -> None:
 )
 def test_words_that_are_no_mnemonic_are_refused_and_not_repeated(words: str) -> None:
     with raises(
-        KeyringReason.MNEMONIC, kind=KeyringError, match="NODE_MNEMONIC is no BIP-39 mnemonic"
+        KeyringReason.MNEMONIC, kind=KeyringError, match="NODE_MNEMONIC is not a BIP-39 mnemonic"
     ) as refusal:
         development_keyring(words, 1, DERIVATION_PATH)
     assert not set(words.split()) & set(str(refusal.value).split())
@@ -136,7 +136,7 @@ def test_further_keys_are_derived_by_their_numbers(path: str) -> None:
 
 
 def test_no_further_keys_come_of_words_or_a_path_that_give_none() -> None:
-    with raises(KeyringReason.MNEMONIC, kind=KeyringError, match="is no BIP-39 mnemonic"):
+    with raises(KeyringReason.MNEMONIC, kind=KeyringError, match="is not a BIP-39 mnemonic"):
         Derivation("test test", DERIVATION_PATH).key(0)
     with raises(KeyringReason.DERIVATION_PATH, kind=KeyringError, match="must be a path like"):
         Derivation(MNEMONIC, "m/x").key(0)

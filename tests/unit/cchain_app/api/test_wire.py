@@ -96,7 +96,7 @@ def test_a_legacy_transaction_has_no_list_and_no_parity():
 
 
 def test_a_transaction_from_before_eip_155_has_no_chain_id():
-    body = wire.waiting_transaction(legacy(chain_id=None))
+    body = wire.pool_transaction(legacy(chain_id=None))
     assert "chainId" not in body
     assert body["v"] in ("0x1b", "0x1c")
 
@@ -109,19 +109,19 @@ def test_an_access_list_without_keys_has_an_empty_array():
 
 def test_the_gas_price_is_effective_once_it_is_in_a_block_and_the_cap_before():
     assert shown(rendered_block().transaction(2))["gasPrice"] == hex(2 * 10**9)
-    assert wire.waiting_transaction(ALL_TYPES[2])["gasPrice"] == hex(50 * 10**9)
+    assert wire.pool_transaction(ALL_TYPES[2])["gasPrice"] == hex(50 * 10**9)
 
 
 @pytest.mark.parametrize("transaction", ALL_TYPES, ids=["legacy", "list", "fee", "code"])
 def test_a_waiting_transaction_has_no_block_and_conforms(transaction):
-    body = wire.waiting_transaction(transaction)
+    body = wire.pool_transaction(transaction)
     places = ("blockHash", "blockNumber", "blockTimestamp", "transactionIndex")
     assert all(body[name] is None for name in places)
     assert_conforms("eth_getTransactionByHash", body)
 
 
 def test_quantities_have_no_leading_zeros():
-    body = msgspec.json.encode(wire.waiting_transaction(ALL_TYPES[3])).decode()
+    body = msgspec.json.encode(wire.pool_transaction(ALL_TYPES[3])).decode()
     signature = [part[name] for part in [json.loads(body)] for name in ("r", "s", "v", "nonce")]
     assert all(not text.startswith("0x0") or text == "0x0" for text in signature)
 

@@ -141,13 +141,13 @@ def test_a_bomb_is_refused_at_its_first_items(
 def test_what_no_transaction_is_says_so() -> None:
     with raises(BlockReason.TRANSACTION_TOO_SHORT, kind=BlockRefused) as short:
         parse_block(body(fields(), [signed().raw, b"\x01"], [], []))
-    assert str(short.value) == "transaction 1 has 1 bytes, which none has"
+    assert str(short.value) == "transaction 1 has 1 bytes, fewer than any transaction"
     assert short.value.values == {"index": 1, "size": 1}
     one = replace(HEADER, gas_limit=MIN_GAS)
     assert len(parse_block(encode_block(one, [signed().raw])).transactions) == 1
     with raises(BlockReason.TOO_MANY_TRANSACTIONS, kind=BlockRefused) as many:
         parse_block(encode_block(one, [signed().raw] * 2))
-    assert str(many.value) == "more than 1 transactions, for which there is no gas in the block"
+    assert str(many.value) == "more than 1 transactions, more than the block's gas allows"
     assert many.value.values == {"most": 1}
 
 

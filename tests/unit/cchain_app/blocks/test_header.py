@@ -134,7 +134,7 @@ def test_every_fork_has_its_own_number_of_fields(header):
 def test_a_later_forks_field_needs_the_earlier_ones():
     with raises(HeaderReason.HEADER_GAP, kind=MalformedHeader) as caught:
         replace(LONDON, requests_hash=EMPTY_REQUESTS_HASH)
-    assert str(caught.value) == "header has later fields, but no withdrawals_root"
+    assert str(caught.value) == "header has fields of later forks, but no withdrawals_root"
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,6 @@ def test_a_block_that_would_be_too_long_is_not_read() -> None:
 @pytest.mark.parametrize("file", [b"\x00", b"\x80", b"text", b"\xbf"])
 def test_what_is_no_list_is_no_block(file: bytes) -> None:
     with raises(
-        ChainFileReason.NO_BLOCK, kind=ChainFileError, match="at byte 0: no RLP of a block"
+        ChainFileReason.NO_BLOCK, kind=ChainFileError, match="at byte 0: not the RLP of a block"
     ):
         list(read_blocks(BytesIO(file)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app.api.wire import waiting_transaction
+from cchain_app.api.wire import pool_transaction
 from cchain_app.forking.errors import BadUpstreamAnswer, ForkReason, ForkRefused
 from cchain_app.forking.replay import read_replay
 from cchain_app.txs.codec import decode_unsigned
@@ -46,30 +46,30 @@ def read(told: dict[str, Any], last: Transaction) -> tuple[Transaction, ...]:
 
 @pytest.mark.parametrize("sent", EACH_TYPE, ids=lambda one: f"type {one.type}")
 def test_each_type_is_what_was_signed(sent):
-    assert read(waiting_transaction(sent), sent) == (sent,)
+    assert read(pool_transaction(sent), sent) == (sent,)
 
 
 def test_members_may_be_left_out_or_written_as_other_nodes_do():
     sent = signed(data=b"")
-    told = waiting_transaction(sent)
+    told = pool_transaction(sent)
     told["r"], told["s"] = f"0x{sent.r:064x}", f"0x{sent.s:064x}"
     told["data"] = told.pop("input")
     del told["v"], told["accessList"]
     assert read(told, sent) == (sent,)
     old = legacy()
-    told = waiting_transaction(old)
+    told = pool_transaction(old)
     del told["type"]
     assert read(told, old) == (old,)
 
 
 def test_one_that_nobody_signed_is_of_the_sender_that_it_names():
     sent = impersonate(unsigned(), RECIPIENT)
-    assert read(waiting_transaction(sent), sent) == (sent,)
+    assert read(pool_transaction(sent), sent) == (sent,)
 
 
 def test_what_stands_behind_the_wanted_one_is_not_read():
     first, second = signed(nonce=0), signed(nonce=1)
-    told = block_of(waiting_transaction(first), waiting_transaction(second), {"type": "0x3"}, 5)
+    told = block_of(pool_transaction(first), pool_transaction(second), {"type": "0x3"}, 5)
     replay = read_replay(told, second.hash, CHAIN_ID)
     assert replay.transactions == (first, second)
     assert replay.block.number == 5
@@ -77,7 +77,7 @@ def test_what_stands_behind_the_wanted_one_is_not_read():
 
 def test_the_environment_is_the_blocks_own():
     sent = signed()
-    told = block_of(waiting_transaction(sent))
+    told = block_of(pool_transaction(sent))
     override = read_replay(told, sent.hash, CHAIN_ID).override
     assert override.time == int(told["timestamp"], 16)
     assert override.gas_limit == 30_000_000
@@ -91,7 +91,7 @@ def test_a_type_that_is_not_executed_is_refused(type_):
     sent = signed()
     words = f"transaction 0x{sent.hash.hex()} of block 5 .* transactions of type {type_} are not"
     with raises(ForkReason.CANNOT_REPLAY, kind=ForkRefused, match=words):
-        read({**waiting_transaction(sent), "type": type_}, sent)
+        read({**pool_transaction(sent), "type": type_}, sent)
 
 
 def test_one_for_another_chain_is_refused():
@@ -101,13 +101,13 @@ def test_one_for_another_chain_is_refused():
         kind=ForkRefused,
         match="invalid chain id for signer: have 43112 want 7",
     ):
-        read_replay(block_of(waiting_transaction(sent)), sent.hash, 7)
+        read_replay(block_of(pool_transaction(sent)), sent.hash, 7)
 
 
 def test_one_with_an_impossible_signature_is_refused():
     sent = signed()
     decoded = decode_unsigned(encode_signed(unsigned(), Signature(sent.r, ORDER - sent.s, 0)))
-    told = waiting_transaction(sent) | {
+    told = pool_transaction(sent) | {
         "s": hex(decoded.s), "v": "0x0", "yParity": "0x0", "hash": "0x" + decoded.hash.hex(),
     }  # fmt: skip
     with raises(
@@ -126,14 +126,16 @@ def test_one_with_an_impossible_signature_is_refused():
 )  # fmt: skip
 def test_one_that_is_not_what_its_hash_says_is_refused(change):
     sent = signed()
-    with pytest.raises(BadUpstreamAnswer, match="came with fields that have another hash"):
-        read({**waiting_transaction(sent), **change}, sent)
+    with pytest.raises(
+        BadUpstreamAnswer, match=r"the fields of transaction 0x\w+ do not have its hash"
+    ):
+        read({**pool_transaction(sent), **change}, sent)
 
 
 def test_a_block_without_the_wanted_one_is_refused():
-    words = f"block 5 came without transaction 0x{signed(nonce=1).hash.hex()}"
+    words = f"the returned block 5 does not contain transaction 0x{signed(nonce=1).hash.hex()}"
     with pytest.raises(BadUpstreamAnswer, match=words):
-        read(waiting_transaction(signed()), signed(nonce=1))
+        read(pool_transaction(signed()), signed(nonce=1))
 
 
 @pytest.mark.parametrize(
@@ -147,11 +149,11 @@ def test_a_block_without_the_wanted_one_is_refused():
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused(change):
     sent = signed()
-    with pytest.raises(BadUpstreamAnswer, match="something else than was asked for"):
-        read({**waiting_transaction(sent), **change}, sent)
+    with pytest.raises(BadUpstreamAnswer, match="does not have the requested form"):
+        read({**pool_transaction(sent), **change}, sent)
 
 
 @pytest.mark.parametrize("listed", [None, ["0x" + "11" * 32]])
 def test_a_block_without_transactions_as_objects_is_refused(listed):
-    with pytest.raises(BadUpstreamAnswer, match="something else than was asked for"):
+    with pytest.raises(BadUpstreamAnswer, match="does not have the requested form"):
         read_replay({**block_of(), "transactions": listed}, signed().hash, CHAIN_ID)

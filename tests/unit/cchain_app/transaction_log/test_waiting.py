@@ -3,10 +3,10 @@
 from cchain_app.transaction_log.entries import CallEntry, Collapse, EmptyBlockEntry, SummaryEntry
 from cchain_app.transaction_log.waiting import (
     EntryAllowance,
+    LogQueue,
     RepeatCount,
     WaitingBlock,
     WaitingCall,
-    WaitingLine,
     acts,
 )
 from primitives.evm import ZERO_HASH
@@ -23,12 +23,12 @@ class Clock:
         return self.now
 
 
-def taken(line: WaitingLine) -> list[object]:
+def taken(line: LogQueue) -> list[object]:
     return list(iter(line.take, None))
 
 
 def test_what_finds_no_room_is_counted_in_one_place() -> None:
-    line = WaitingLine(most=2)
+    line = LogQueue(most=2)
     blocks = [accepted(number, [signed()], gas_used=21_000) for number in range(1, 6)]
     for block in blocks:
         line.add_block(block)
@@ -43,7 +43,7 @@ def test_what_finds_no_room_is_counted_in_one_place() -> None:
 
 
 def test_there_is_room_again_when_something_was_taken() -> None:
-    line = WaitingLine(most=1)
+    line = LogQueue(most=1)
     first, second = accepted(1), accepted(2)
     line.add_block(first)
     assert line.take() == WaitingBlock(first)
@@ -54,7 +54,7 @@ def test_there_is_room_again_when_something_was_taken() -> None:
 
 
 def test_transactions_of_all_blocks_together_are_bounded() -> None:
-    line = WaitingLine(most=10, most_transactions=2)
+    line = LogQueue(most=10, most_transactions=2)
     two, one = accepted(1, [signed(), signed()]), accepted(2, [signed()])
     line.add_block(two)
     line.add_block(one)
@@ -65,7 +65,7 @@ def test_transactions_of_all_blocks_together_are_bounded() -> None:
 
 
 def test_calls_of_a_method_after_each_other_are_one_unless_they_are_executed_again() -> None:
-    line, trace = WaitingLine(), lambda: None
+    line, trace = LogQueue(), lambda: None
     line.add_call("eth_call")
     line.add_call("eth_call", 2)
     line.add_call("eth_call", trace=trace)
@@ -80,7 +80,7 @@ def test_calls_of_a_method_after_each_other_are_one_unless_they_are_executed_aga
 
 
 def test_a_call_with_a_trace_finds_no_room_either() -> None:
-    line = WaitingLine(most=1)
+    line = LogQueue(most=1)
     for _ in range(1000):
         line.add_call("eth_call", trace=lambda: None)
 

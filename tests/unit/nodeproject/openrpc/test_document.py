@@ -78,13 +78,13 @@ def test_each_code_of_an_error_stands_once(document: dict[str, Any]) -> None:
         )
 
 
-def test_a_search_says_that_history_may_have_been_given_up() -> None:
+def test_a_search_documents_pruned_history() -> None:
     (found,) = [
         document for document in DOCUMENTS[0]["methods"] if document["name"] == "trace_filter"
     ]
     told = {item["code"]: item["message"] for item in found["errors"]}
-    assert "state was given up" in told[SERVER_ERROR]
-    assert "Calls of these blocks are given up" in told[HISTORY_PRUNED]
+    assert "must be executed was pruned" in told[SERVER_ERROR]
+    assert "Calls of these blocks were pruned" in told[HISTORY_PRUNED]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
