@@ -52,7 +52,9 @@ class ExplorerSettings:
         10_000_000, "Maximum size of a submission of a contract's sources, in bytes.", least=1
     )
     verifications: int = flag(
-        100, "Maximum waiting verifications; at most a tenth of them from one client.", least=1
+        100,
+        "Maximum number of pending verifications; at most a tenth of them from one client.",
+        least=1,
     )
     token_index: str = flag(
         "local",

@@ -26,7 +26,7 @@ HELD: Final = 2
 """Limit of requests per process that wait for a verification to end; further requests return its state immediately."""
 
 
-class SiteContext(NamedTuple):
+class FaucetReceipt(NamedTuple):
     """A payment of the faucet."""
 
     chain: str
@@ -38,7 +38,7 @@ class SiteContext(NamedTuple):
     coins: int
 
 
-class Tap(Protocol):
+class FaucetPort(Protocol):
     """The faucet, as the explorer's pages use it."""
 
     coins: int
@@ -46,7 +46,7 @@ class Tap(Protocol):
     is_private: bool
     """Whether it pays with the operator's own key."""
 
-    def give(self, text: str, client: str) -> SiteContext:
+    def give(self, text: str, client: str) -> FaucetReceipt:
         """Send coins to an address of either chain.
 
         Raises:
@@ -71,7 +71,7 @@ class Explorer:
     compilers: Compilers
     """The installed Solidity compilers; set by `services.composition`."""
 
-    faucet: Tap | None
+    faucet: FaucetPort | None
     """The faucet, or None; set by `services.composition`."""
 
     def __init__(

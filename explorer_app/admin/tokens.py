@@ -107,7 +107,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
     """Transfers of tokens, the latest first."""
 
     list_display = (
-        "place", "short_transaction", "short_contract", "standard", "between", "what", "is_hidden",
+        "position", "short_transaction", "short_contract", "standard", "between", "what", "is_hidden",
     )  # fmt: skip
     list_select_related = ("transaction",)
     list_defer = ("transaction__raw",)
@@ -131,7 +131,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
         return [Q(**{side: term.address}) for side in ("contract_id", "sender", "to")]
 
     @admin.display(description="Block")
-    def place(self, transfer: TokenTransfer) -> str:
+    def position(self, transfer: TokenTransfer) -> str:
         """Return block and log index for the list, which links to the transfer."""
         return f"{height_of(transfer.id):,}, log {transfer.log_index:,}"
 

@@ -122,7 +122,7 @@ def _balance(query: Query, address: Address) -> int:
     try:
         account = state_at(evm, height).account(address)
     except StatePruned as error:
-        raise ActionError(ActionReason.STATE_GIVEN_UP) from error
+        raise ActionError(ActionReason.STATE_PRUNED) from error
     return 0 if account is None else account.balance
 
 

@@ -100,7 +100,7 @@ OF_BLOCKS: Final = {
 }
 
 
-PLACES: Final = 4
+POSITIONS: Final = 4
 PAGE: Final = 1000
 
 
@@ -133,17 +133,17 @@ def getlogs(query: Query) -> ActionReply:
 def _groups(query: Query) -> list[list[tuple[int, bytes]]]:
     """Return the topics in groups; a log matches a group if it has any of its topics."""
     topics = {
-        place: _topic(query.text(f"topic{place}"))
-        for place in range(PLACES)
-        if query.text(f"topic{place}")
+        position: _topic(query.text(f"topic{position}"))
+        for position in range(POSITIONS)
+        if query.text(f"topic{position}")
     }
-    groups = {place: place for place in topics}
+    groups = {position: position for position in topics}
     for first, other in combinations(topics, 2):
         if query.text(f"topic{first}_{other}_opr").lower() == "or":
             old, new = groups[other], groups[first]
             groups = {at: new if group == old else group for at, group in groups.items()}
     return [
-        [(place, topics[place]) for place, group in groups.items() if group == number]
+        [(position, topics[position]) for position, group in groups.items() if group == number]
         for number in sorted(set(groups.values()))
     ]
 
@@ -165,7 +165,7 @@ def _log(row: ListedLog) -> dict[str, object]:
         "timeStamp": hex(row.timestamp),
         "gasPrice": hex(row.price),
         "gasUsed": hex(row.gas_used),
-        "logIndex": hex(row.place),
+        "logIndex": hex(row.log_index),
         "transactionHash": text_of(row.transaction_hash),
         "transactionIndex": hex(row.transaction_index),
     }

@@ -65,7 +65,7 @@ def api_view(
     def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         site = explorer()
         if not site.has_cchain:
-            return HttpResponse("this node takes no part in the C-Chain\n", "text/plain", 404)
+            return HttpResponse("this node does not run the C-Chain\n", "text/plain", 404)
         gate, head = site.rpc().gate, read_head(request)
         if request.method == "OPTIONS":
             return to_response(gate.preflight(head))

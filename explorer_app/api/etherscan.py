@@ -116,7 +116,9 @@ def _limited() -> HttpResponse:
 
 def _away(error: Exception) -> HttpResponse:
     words = unavailable(error) or error
-    return json_response(ActionReply.refusal(f"The chain cannot be read now: {words}").json())
+    return json_response(
+        ActionReply.refusal(f"The chain cannot be read at the moment: {words}").json()
+    )
 
 
 def _malformed() -> HttpResponse:

@@ -78,7 +78,7 @@ class ActionReason(StrEnum):
     # An action that writes must be sent by POST.
     MUST_POST = "Error! This action needs a POST request"
     # The state at the requested height has been pruned.
-    STATE_GIVEN_UP = "Error! The state of this block was given up (NODE_HISTORY_STATE)"
+    STATE_PRUNED = "Error! The state of this block was pruned (NODE_HISTORY_STATE)"
     # The height is above the head, or no block is that close to the time.
     NO_SUCH_BLOCK = "Error! No closest block found"
     BLOCK_PASSED = "Error! Block number already pass"
@@ -89,10 +89,10 @@ class ActionReason(StrEnum):
         "most {events} events"
     )
     SUPPLY_UNKNOWN = (
-        "Error! This chain is a fork: it does not have all accounts, so their sum is not known"
+        "Error! This chain is a fork: it does not have all accounts, so their sum is unknown"
     )
     # The contract does not answer like a token.
-    NO_TOKEN = "Error! The contract is no token"  # noqa: S105 (a message)
+    NO_TOKEN = "Error! The contract is not a token"  # noqa: S105 (a message)
 
 
 class ActionError(ErrorWithReason):

@@ -245,7 +245,7 @@ def _limited() -> HttpResponse:
 
 
 def _away(reason: Exception) -> HttpResponse:
-    return error(503, "internal_error", f"The chain cannot be read now: {reason}")
+    return error(503, "internal_error", f"The chain cannot be read at the moment: {reason}")
 
 
 def _malformed() -> HttpResponse:

@@ -125,7 +125,7 @@ def _compilation(shown: _Shown) -> dict[str, Any]:
 
 def _source_ids(shown: _Shown) -> dict[str, Any]:
     """Return the IDs of the sources: their indexes in the order in which a compiler numbers them."""
-    return {path: {"id": place} for place, path in enumerate(sorted(shown.input["sources"]))}
+    return {path: {"id": index} for index, path in enumerate(sorted(shown.input["sources"]))}
 
 
 def _signatures(shown: _Shown) -> dict[str, list[dict[str, str]]]:

@@ -81,7 +81,7 @@ def _summed(add: Callable[[EvmChain], int], query: Query) -> int:
         return add(query.site.evm)
     except sums.TooManyRows as error:
         raise ActionError(ActionReason.TOO_MUCH) from error
-    except sums.OnlyPart as error:
+    except sums.PartialState as error:
         raise ActionError(ActionReason.SUPPLY_UNKNOWN) from error
 
 

@@ -21,7 +21,7 @@ class TokenKind(models.IntegerChoices):
 
 
 class Token(models.Model):
-    """A contract that has emitted a transfer; its answers decide whether it counts as a token."""
+    """A contract that has emitted a transfer; the results of its methods decide whether it is a token."""
 
     address = AddressField(primary_key=True)
     first_log = models.BigIntegerField(

@@ -80,7 +80,7 @@ def read_parameters(parameters: Any) -> tuple[Parameter, ...]:
 def _type_of(entry: Any) -> str:
     """Return the type of an entry; an entry without a type is a function."""
     if not isinstance(entry, Mapping):
-        raise MalformedAbi("an entry is no object")
+        raise MalformedAbi("an entry is not an object")
     type_ = entry.get("type", "function")
     if not isinstance(type_, str) or type_ not in _TYPES:
         raise MalformedAbi("an entry has no known type")
@@ -106,7 +106,7 @@ def _parameters(entries: Any, depth: int) -> Iterator[Parameter]:
         raise MalformedAbi("tuples are nested too deeply")
     for entry in entries:
         if not isinstance(entry, Mapping):
-            raise MalformedAbi("a parameter is no object")
+            raise MalformedAbi("a parameter is not an object")
         type_, members = _typed(entry, depth)
         name = entry.get("name")
         short = name[:_LONGEST_NAME] if isinstance(name, str) else ""

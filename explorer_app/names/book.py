@@ -48,7 +48,7 @@ class NameBook:
         )
 
     def method(self, data: bytes, abi: Abi = NO_ABI) -> str:
-        """Return the name of the called function for a list, else its selector; empty if `data` is no call."""
+        """Return the name of the called function for a list, else its selector; empty if `data` is not a call."""
         selector = bytes(data[:SELECTOR_BYTES])
         if len(selector) < SELECTOR_BYTES:
             return ""

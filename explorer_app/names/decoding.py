@@ -192,8 +192,8 @@ def _value(parameter: Parameter, value: object) -> Value:
     if type_.endswith("]") and isinstance(value, list | tuple):
         element = parameter._replace(type=type_.rpartition("[")[0])
         return tuple(
-            DecodedArgument(str(place), element.type, _value(element, item))
-            for place, item in enumerate(value)
+            DecodedArgument(str(index), element.type, _value(element, item))
+            for index, item in enumerate(value)
         )
     if isinstance(value, list | tuple):
         return tuple(

@@ -40,13 +40,13 @@ class BadText(Exception):
 
     Args:
         what: The error, phrased to follow the field's name in a sentence.
-        place: The path of the invalid part, such as `[2].amount`; empty for the whole value.
+        path: The path of the invalid part, such as `[2].amount`; empty for the whole value.
     """
 
-    def __init__(self, what: str, place: str = "") -> None:
-        super().__init__(f"{place} {what}" if place else what)
+    def __init__(self, what: str, path: str = "") -> None:
+        super().__init__(f"{path} {what}" if path else what)
         self.what = what
-        self.place = place
+        self.path = path
 
 
 class BadFields(Exception):
@@ -80,11 +80,11 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
         raise BadFields({0: f"has more than {MAX_VALUES:,} values, with the other fields"})
     values: list[Any] = []
     reasons: dict[int, str] = {}
-    for place, (parameter, text) in enumerate(zip(declaration.parameters, texts, strict=True)):
+    for index, (parameter, text) in enumerate(zip(declaration.parameters, texts, strict=True)):
         try:
             values.append(read_value(parameter, text))
         except BadText as error:
-            reasons[place] = str(error)
+            reasons[index] = str(error)
     if reasons:
         raise BadFields(reasons)
     try:
@@ -142,7 +142,7 @@ def read_coins(text: str) -> int:
         raise BadText(f"has more than {_COIN_DECIMALS} decimals")
     amount = int(whole) * 10**_COIN_DECIMALS + int(part[:_COIN_DECIMALS].ljust(_COIN_DECIMALS, "0"))
     if amount >= _MAX_COINS:
-        raise BadText("is more than there can be")
+        raise BadText("is more than the largest possible amount")
     return amount
 
 
@@ -191,8 +191,8 @@ def _elements(element: Parameter, count: str, value: Any, type_: str) -> list[An
     if count and str(len(value)) != count:
         raise BadText(f"must have {count} elements for {type_}, not {len(value)}")
     items = []
-    for place, item in enumerate(value):
-        with _within(f"[{place}]"):
+    for index, item in enumerate(value):
+        with _within(f"[{index}]"):
             items.append(_nested(element, item))
     return items
 
@@ -207,19 +207,19 @@ def _members(parameter: Parameter, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list) or len(value) != len(members):
         raise BadText(f"must be a list of {len(members)} for {parameter.type}")
     items = []
-    for place, (member, item) in enumerate(zip(members, value, strict=True)):
-        with _within(f".{member.name or place}"):
+    for index, (member, item) in enumerate(zip(members, value, strict=True)):
+        with _within(f".{member.name or index}"):
             items.append(_nested(member, item))
     return tuple(items)
 
 
 @contextmanager
-def _within(place: str) -> Iterator[None]:
+def _within(path: str) -> Iterator[None]:
     """Add a part's path to errors raised within the block."""
     try:
         yield
     except BadText as error:
-        raise BadText(error.what, place + error.place) from error
+        raise BadText(error.what, path + error.path) from error
 
 
 def _plain(type_: str, text: str) -> Any:
@@ -239,13 +239,13 @@ def _plain(type_: str, text: str) -> Any:
         return _bytes(stripped or "0x")
     fixed = _FIXED.fullmatch("bytes24" if type_ == "function" else type_)
     if fixed is None:
-        raise BadText(f"has a type that cannot be given here: {type_}")
+        raise BadText(f"has a type that cannot be entered here: {type_}")
     return _bytes(stripped, int(fixed[1]))
 
 
 def _sendable(text: str) -> str:
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise BadText("has halves of characters")
+        raise BadText("has incomplete characters")
     return text
 
 
@@ -270,7 +270,7 @@ def _address(text: str) -> str:
     digits = text[2:]
     is_mixed = digits != digits.lower() and digits != digits.upper()
     if is_mixed and checksum_address(Address(bytes.fromhex(digits))) != text:
-        raise BadText("has a wrong checksum: some digit is another one")
+        raise BadText("has a wrong checksum: check its digits")
     return text.lower()
 
 

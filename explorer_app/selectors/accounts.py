@@ -130,7 +130,7 @@ def creation(chain: EvmChain, address: Address) -> ContractOrigin | None:
 
 def init_code(
     chain: EvmChain,
-    places: Semaphore,
+    executing: Semaphore,
     address: Address,
     origin: ContractOrigin | None,
     *,
@@ -138,17 +138,17 @@ def init_code(
 ) -> bytes | None:
     """Return the init code of a contract, followed by its constructor arguments; None if it is unknown.
 
-    If a factory created the contract, the transaction is executed again, which takes one of the `places`.
+    If a factory created the contract, the transaction is executed again, which takes an execution slot.
 
     Raises:
-        Busy: All places are taken; not raised if the caller `waits` for one.
+        Busy: All executing are taken; not raised if the caller `waits` for one.
     """
     if origin is None:
         return None
     if origin.factory is None:
         return origin.transaction.data
     number, position = origin.transaction.number, origin.transaction.position
-    trace = traces.traced_in_turn(chain, places, number, position, waits=waits).trace
+    trace = traces.traced_in_turn(chain, executing, number, position, waits=waits).trace
     if trace is None:
         return None
     for frame in reversed(trace.frames):

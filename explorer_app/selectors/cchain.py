@@ -223,10 +223,10 @@ def logs_by(
     last = FAR if before is None else before
     topics = first_topics(chain, address, TOPICS)
     parts = [_NAMED] * len(topics) + [_ANONYMOUS]
-    places: list[Any] = []
+    params: list[Any] = []
     for topic in topics:
-        places += [address, topic, last, count]
-    key_rows = chain.db.rows(" UNION ALL ".join(parts), [*places, address, last, count])
+        params += [address, topic, last, count]
+    key_rows = chain.db.rows(" UNION ALL ".join(parts), [*params, address, last, count])
     keys = sorted((key for (key,) in key_rows), reverse=True)[:count]
     rows = chain.db.objects(models.Log).filter(id__in=keys).select_related("transaction")
     by_key = {row.pk: row for row in rows.defer("transaction__raw").order_by()}

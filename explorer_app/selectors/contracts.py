@@ -92,7 +92,7 @@ class Contracts:
         message = CallMessage(ZERO_ADDRESS, to, gas, 0, 0, data)
         return self._chain.engine.call(self._env, message, self._state, time_limit=seconds)
 
-    def that_sign(self, addresses: Collection[Address]) -> set[Address]:
+    def signing_accounts(self, addresses: Collection[Address]) -> set[Address]:
         """Return the accounts that can sign transactions, which means that they have no code of their own.
 
         Raises:

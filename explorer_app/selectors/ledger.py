@@ -106,7 +106,7 @@ class ListedLog(NamedTuple):
     topic3: bytes | None
     data: bytes
     number: int
-    place: int
+    log_index: int
     """Index among the logs of its block."""
     block_hash: Hash
     timestamp: int

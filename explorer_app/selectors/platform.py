@@ -57,7 +57,7 @@ class TxRow(NamedTuple):
 class Flow(NamedTuple):
     """An input or output of a transaction."""
 
-    place: int
+    position: int
     amount: int
     is_staking_asset: bool
     asset_id: ID
@@ -168,19 +168,19 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     outputs_by_id = _outputs_created_by(chain, {entry.tx_id for entry in spent[:own]})
     asset = chain.network().asset_id
     flows = []
-    for place, entry in enumerate(spent):
+    for index, entry in enumerate(spent):
         output = outputs_by_id.get((entry.tx_id, entry.output_index))
         owners = None if output is None else inner_output(output.output).owners
         flows.append(
             Flow(
-                place,
+                index,
                 inner_input(entry.input).amount,
                 entry.asset_id == asset,
                 entry.asset_id,
                 _texts(chain, owners),
                 0 if owners is None else owners.threshold,
                 0,
-                "import" if place >= own else "",
+                "import" if index >= own else "",
                 "",
                 entry.tx_id,
                 entry.output_index,
@@ -192,18 +192,18 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
 def created_outputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     """Return the outputs of a transaction and their states."""
     purposes_and_outputs = list(_outputs_of(signed))[:MAX_OUTPUTS]
-    keys = [utxo_id(signed.tx_id, place) for place in range(len(purposes_and_outputs))]
+    keys = [utxo_id(signed.tx_id, index) for index in range(len(purposes_and_outputs))]
     unspent = _present(chain, UTXO, keys)
     exported = _present(chain, SharedUTXO, keys)
     asset = chain.network().asset_id
     flows = []
-    for place, (purpose, output) in enumerate(purposes_and_outputs):
+    for index, (purpose, output) in enumerate(purposes_and_outputs):
         inner = inner_output(output.output)
-        key = keys[place]
+        key = keys[index]
         state = "unspent" if key in unspent else "exported" if key in exported else "spent"
         flows.append(
             Flow(
-                place,
+                index,
                 inner.amount,
                 output.asset_id == asset,
                 output.asset_id,
@@ -293,12 +293,12 @@ def _outputs_created_by(
 ) -> dict[tuple[ID, int], TransferableOutput]:
     """Return the outputs of transactions, by transaction ID and index."""
     rows = chain.db.objects(Tx).filter(tx_id__in=list(tx_ids)).values_list("tx_id", "raw")
-    outputs_by_place = {}
+    outputs_by_index = {}
     for tx_id, raw in rows:
         signed = read(bytes(raw))
-        for place, (_, output) in enumerate(() if signed is None else _outputs_of(signed)):
-            outputs_by_place[ID(bytes(tx_id)), place] = output
-    return outputs_by_place
+        for index, (_, output) in enumerate(() if signed is None else _outputs_of(signed)):
+            outputs_by_index[ID(bytes(tx_id)), index] = output
+    return outputs_by_index
 
 
 def _present(chain: PlatformChain, model: Any, keys: Sequence[ID]) -> set[ID]:

@@ -140,11 +140,11 @@ def supply_over_time(chain: PlatformChain) -> list[Point]:
 
 def _latest(chain: PlatformChain) -> Rows:
     """Return the latest staking periods of the Primary Network, current and past."""
-    places: list[object] = []
+    params: list[object] = []
     for is_delegator in (False, True):
         for phase in (Phase.CURRENT, Phase.PAST):
-            places += [is_delegator, PRIMARY_NETWORK_ID, phase.value, _POINTS]
-    return chain.db.rows(_LATEST, places)
+            params += [is_delegator, PRIMARY_NETWORK_ID, phase.value, _POINTS]
+    return chain.db.rows(_LATEST, params)
 
 
 def _sums(moves: list[tuple[int, int]], now: int) -> list[Point]:

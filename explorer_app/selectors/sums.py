@@ -70,7 +70,7 @@ class TooManyRows(Exception):
     """There are more rows than are summed for one answer."""
 
 
-class OnlyPart(Exception):
+class PartialState(Exception):
     """The chain is a fork: it has only the accounts that were read or changed, and only its own blocks."""
 
 
@@ -78,11 +78,11 @@ def total_supply(chain: EvmChain) -> int:
     """Return the sum of all balances at the head, in wei.
 
     Raises:
-        OnlyPart: The chain is a fork.
+        PartialState: The chain is a fork.
         TooManyRows: There are more than `MAX_ROWS` accounts.
     """
     if chain.fork is not None:
-        raise OnlyPart
+        raise PartialState
     rows = chain.db.objects(models.Account).order_by("address")
     balances = list(rows.values_list("balance", flat=True)[: MAX_ROWS + 1])
     if len(balances) > MAX_ROWS:
@@ -93,7 +93,7 @@ def total_supply(chain: EvmChain) -> int:
 def burnt_fees(chain: EvmChain) -> int:
     """Return the base fees that transactions have paid, in wei. Raises as `total`, with a limit of blocks."""
     if chain.fork is not None:
-        raise OnlyPart
+        raise PartialState
     rows = chain.db.objects(models.Block).filter(gas_used__gt=0, base_fee__isnull=False)
     blocks = list(rows.order_by("number").values_list("gas_used", "base_fee")[: MAX_ROWS + 1])
     if len(blocks) > MAX_ROWS:

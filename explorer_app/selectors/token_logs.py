@@ -60,7 +60,7 @@ class WrappedCoins(NamedTuple):
     value: int
 
 
-class ToAsk(NamedTuple):
+class DueToken(NamedTuple):
     """A contract whose token data must be queried."""
 
     address: Address
@@ -99,7 +99,7 @@ def beside(chain: EvmChain, logs: Sequence[TransferLog]) -> set[WrappedCoins]:
     if not logs:
         return set()
     ends = row_id(height_of(logs[0].key)), row_id(height_of(logs[-1].key) + 1)
-    places = {(log.transaction, log.address) for log in logs}
+    keys = {(log.transaction, log.address) for log in logs}
     contracts = sorted({log.address for log in logs})
     return {
         WrappedCoins(
@@ -112,7 +112,7 @@ def beside(chain: EvmChain, logs: Sequence[TransferLog]) -> set[WrappedCoins]:
         for transaction, contract, sender, to, value in chain.db.rows_by_keys(
             _BESIDE, contracts, [TRANSFER, *ends]
         )
-        if (transaction, bytes(contract)) in places
+        if (transaction, bytes(contract)) in keys
     }
 
 
@@ -122,7 +122,7 @@ def signers(chain: EvmChain, transactions: Iterable[int]) -> dict[int, Address]:
     return {key: Address(bytes(sender)) for key, sender in rows}
 
 
-def rooms(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
+def owners_left(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
     """Return how many owners may still be recorded for the ranges of each transaction, by the transactions' keys.
 
     Unspecified: one owner per hundred gas that the transaction used, starting with its first range.
@@ -146,7 +146,7 @@ def known_kinds(
     }
 
 
-def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
+def next_due_token(chain: EvmChain, now: int) -> DueToken | None:
     """Return the next contract to query, or None. Contracts that were never queried come first, the oldest first.
 
     So contracts with news in every block cannot keep others from being queried.
@@ -158,10 +158,10 @@ def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
     due = chain.db.objects(models.Token).filter(asks_at__lte=now).order_by("asks_at")
     columns = due.values_list("address", "first_erc20_log", "attempts")
     row = columns.filter(asked_height__isnull=True).first() or columns.first()
-    return None if row is None else ToAsk(Address(bytes(row[0])), row[1] is not None, row[2])
+    return None if row is None else DueToken(Address(bytes(row[0])), row[1] is not None, row[2])
 
 
-def balances_to_ask(chain: EvmChain, after: bytes, maximum: int) -> list[BalanceQuery]:
+def due_balances(chain: EvmChain, after: bytes, maximum: int) -> list[BalanceQuery]:
     """Return at most `most` balances that have changed since they were last queried, after a key.
 
     Balances of contracts that have not been queried themselves are omitted.

@@ -13,33 +13,33 @@ from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.transaction import InvalidTransaction
 
 PATIENCE: Final = 2.0
-"""Seconds that a request waits for a place."""
+"""Seconds that a request waits for an execution slot."""
 
 
 class Busy(Exception):
-    """All places were taken for as long as the request waited."""
+    """All executing were taken for as long as the request waited."""
 
     def __init__(self) -> None:
         super().__init__("Too many executions are running. Try again in a moment.")
 
 
 @contextmanager
-def place(places: Semaphore, *, waits: bool = False) -> Iterator[None]:
-    """Hold a place during the block.
+def execution_slot(executing: Semaphore, *, waits: bool = False) -> Iterator[None]:
+    """Hold one of the execution slots during the block.
 
     Args:
-        places: The semaphore of all places (`Explorer.executing`).
+        executing: The semaphore of the execution slots (`Explorer.executing`).
         waits: Whether to wait without a limit; otherwise for `PATIENCE` seconds.
 
     Raises:
-        Busy: No place became free in time.
+        Busy: No execution slot became free in time.
     """
-    if not places.acquire(timeout=None if waits else PATIENCE):
+    if not executing.acquire(timeout=None if waits else PATIENCE):
         raise Busy
     try:
         yield
     finally:
-        places.release()
+        executing.release()
 
 
 SECONDS: Final = 2.0
@@ -57,7 +57,7 @@ class TracedTransaction(NamedTuple):
 
 def traced_in_turn(
     chain: EvmChain,
-    places: Semaphore,
+    executing: Semaphore,
     number: int,
     index: int,
     *,
@@ -68,16 +68,16 @@ def traced_in_turn(
 
     Args:
         chain: The chain.
-        places: The semaphore of concurrent executions (`Explorer.executing`).
+        executing: The semaphore of concurrent executions (`Explorer.executing`).
         number: The block's height.
         index: The transaction's index in the block.
         state: Whether to include state.
-        waits: Whether to wait for a place without a limit.
+        waits: Whether to wait for an execution slot without a limit.
 
     Raises:
-        Busy: No place became free in time.
+        Busy: No execution slot became free in time.
     """
-    with place(places, waits=waits):
+    with execution_slot(executing, waits=waits):
         return traced(chain, number, index, state=state)
 
 

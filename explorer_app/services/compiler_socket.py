@@ -140,7 +140,7 @@ class CompilerServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer)
     @override
     def handle_error(self, request: object, client_address: object) -> None:
         del request, client_address
-        _log.exception("a request for a compiler could not be answered")
+        _log.exception("a compiler request could not be answered")
 
     def answer(self, request: _CompilerRequest) -> _CompilerAnswer:
         """Return the answer to a request."""
@@ -170,7 +170,7 @@ class _Handler(socketserver.BaseRequestHandler):
             data = _read(connection, _MAX_REQUEST, time.monotonic() + ENOUGH_SECONDS)
             request = msgspec.msgpack.decode(data, type=_CompilerRequest)
         except (OSError, msgspec.DecodeError) as error:
-            _log.warning("a request for a compiler cannot be read: %s", error)
+            _log.warning("a compiler request cannot be parsed: %s", error)
             return
         answer = msgspec.msgpack.encode(self.server.answer(request))
         with suppress(OSError):  # the client did not wait

@@ -218,4 +218,4 @@ def _resident(pid: int) -> int:
 
 def _last_words(words: bytes) -> str:
     lines = [line for line in words.decode("utf-8", "replace").splitlines() if "Error" in line]
-    return (lines[-1] if lines else "it said nothing")[:_MAX_WORDS]
+    return (lines[-1] if lines else "it printed no error")[:_MAX_WORDS]

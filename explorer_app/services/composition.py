@@ -48,7 +48,7 @@ def _faucet(site: Explorer, evm: EvmRuntime | None) -> Faucet | None:
         try:
             key = read_key(Path(settings.faucet_key_file))
         except (OSError, ValueError) as error:
-            _log.error("there is no faucet: %s", error)
+            _log.error("the faucet is disabled: %s", error)
             return None
     if not (key and settings.faucet):
         return None

@@ -19,7 +19,7 @@ from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
 from chaindb.locks import Lock
-from explorer_app.site import SiteContext
+from explorer_app.site import FaucetReceipt
 from explorer_app.store import faucet as faucet_rows
 from explorer_app.store.faucet import RecentPayments
 from platform_app.chain import PlatformChain
@@ -57,8 +57,8 @@ _MAX_COINS: Final = 1024
 class FaucetReason(StrEnum):
     """Why no coins are sent."""
 
-    NO_ADDRESS = "this is no address of the C-Chain or the P-Chain"
-    TOO_OFTEN = "{limit}: ask again in {seconds} s"
+    NO_ADDRESS = "this is not an address of the C-Chain or the P-Chain"
+    TOO_OFTEN = "{limit}: try again in {seconds} s"
     # The request comes from a web page of another site that the operator has not allowed.
     FOREIGN_PAGE = (
         "the faucet pays for pages of other sites only if NODE_ALLOWED_ORIGINS names their origin"
@@ -110,7 +110,7 @@ class Faucet:
         self._key = key
         self._one_at_a_time = threading.Lock()
 
-    def give(self, text: str, client: str) -> SiteContext:
+    def give(self, text: str, client: str) -> FaucetReceipt:
         """Send coins to an address of either chain.
 
         Raises:
@@ -125,11 +125,11 @@ class Faucet:
             raise FaucetError(FaucetReason.NO_ADDRESS)
         return self._in_turn(b"P" + short_id, client, text, lambda: self._on_platform(short_id))
 
-    def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> SiteContext:
+    def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> FaucetReceipt:
         with self._one_at_a_time:
             payment = self.count(key, client, datetime.now(UTC))
             try:
-                return SiteContext(key[:1].decode(), text, pay(), self.coins)
+                return FaucetReceipt(key[:1].decode(), text, pay(), self.coins)
             except BaseException:
                 with self._platform.db.atomic(durable=True):
                     faucet_rows.remove(self._platform.db, payment)
@@ -158,10 +158,13 @@ class Faucet:
 
     def _verify(self, recent: RecentPayments, now: datetime) -> None:
         if recent.of_recipient is not None and recent.of_recipient + PAUSE > now:
-            raise TooOften("this address got coins a moment ago", recent.of_recipient + PAUSE - now)
+            raise TooOften(
+                "this address received coins less than a minute ago",
+                recent.of_recipient + PAUSE - now,
+            )
         if recent.first_of_client is not None and recent.of_client >= OF_CLIENT:
             raise TooOften(
-                f"this client has asked {OF_CLIENT} times in an hour",
+                f"this client has made {OF_CLIENT} requests in an hour",
                 recent.first_of_client + HOUR - now,
             )
         if self._hourly and recent.coins + self.coins > self._hourly:
@@ -235,5 +238,5 @@ def read_key(path: Path) -> bytes:
         key = bytes.fromhex(path.read_text().strip().removeprefix("0x"))
         secp256k1.verify_private_key(key)
     except (ValueError, secp256k1.InvalidPrivateKey):
-        raise ValueError(f"{path} holds no private key in hex") from None
+        raise ValueError(f"{path} does not contain a private key in hex") from None
     return key

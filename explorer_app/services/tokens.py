@@ -17,7 +17,7 @@ from chaindb.fields import row_id
 from explorer_app.selectors import token_logs
 from explorer_app.selectors.contracts import Contracts, DetailsUnavailable
 from explorer_app.selectors.token_logs import TransferLog, WrappedCoins
-from explorer_app.services.token_facts import (
+from explorer_app.services.token_metadata import (
     ask_contract,
     is_collection,
     next_attempt,
@@ -119,7 +119,7 @@ class _Part:
         self._beside = token_logs.beside(chain, wrapping)
         self._signers = token_logs.signers(chain, (log.transaction for log in self._logs))
         ranges = [log.transaction for log in self._logs if is_range(log.topics)]
-        self._rooms = token_logs.rooms(chain, ranges)
+        self._owners_left = token_logs.owners_left(chain, ranges)
         unindexed = [log.address for log in self._logs if is_unindexed(log.topics)]
         kinds = token_logs.known_kinds(chain, unindexed)
         self._collections = {
@@ -155,7 +155,7 @@ class _Part:
         collection = self._collections.get(log.address, False)
         transfers = read_transfers(log.topics, log.data, is_collection=collection)
         if is_range(log.topics):
-            return [self._within_room(log.transaction, transfer) for transfer in transfers]
+            return [self._within_limit(log.transaction, transfer) for transfer in transfers]
         if not is_wrapping(log.topics):
             return transfers
         return [
@@ -167,14 +167,14 @@ class _Part:
             not in self._beside
         ]
 
-    def _within_room(self, transaction: int, transfer: Transfer) -> Transfer:
+    def _within_limit(self, transaction: int, transfer: Transfer) -> Transfer:
         """Return a range whose recorded owners are limited by the gas of its transaction."""
-        noted = min(len(transfer.token_ids), self._rooms[transaction])
-        self._rooms[transaction] -= noted
+        noted = min(len(transfer.token_ids), self._owners_left[transaction])
+        self._owners_left[transaction] -= noted
         return transfer._replace(noted=noted)
 
     def _placed(self, pairs: Sequence[tuple[TransferLog, Transfer]]) -> Iterator[PlacedTransfer]:
-        accounts = self._that_sign(pairs)
+        accounts = self._signing_senders(pairs)
         for log, transfer in pairs:
             signed = transfer.sender == self._signers.get(log.transaction)
             hidden = not transfer.value or (transfer.sender in accounts and not signed)
@@ -182,7 +182,7 @@ class _Part:
                 log.key, log.transaction, log.address, transfer, hidden, is_of_erc20(log.topics)
             )
 
-    def _that_sign(self, pairs: Sequence[tuple[TransferLog, Transfer]]) -> set[Address]:
+    def _signing_senders(self, pairs: Sequence[tuple[TransferLog, Transfer]]) -> set[Address]:
         """Return the senders that can sign transactions: a transfer that such a sender did not sign is suspicious.
 
         Unspecified: if this could not be determined, no sender is returned, so that their transfers are shown.
@@ -193,10 +193,12 @@ class _Part:
             if transfer.sender != self._signers.get(log.transaction)
         } - {ZERO_ADDRESS}
         try:
-            return self._contracts.that_sign(senders)
+            return self._contracts.signing_accounts(senders)
         except DetailsUnavailable as error:
             _log.warning(
-                "transfers of %d accounts are shown, signed or not: %s", len(senders), error
+                "transfers of %d accounts are shown although it is unknown whether they signed: %s",
+                len(senders),
+                error,
             )
             return set()
 
@@ -204,14 +206,14 @@ class _Part:
 def _ask_tokens(
     contracts: Contracts, chain: EvmChain, written: TransferIndexProgress, until: float, now: int
 ) -> None:
-    while (token := token_logs.to_ask(chain, now)) is not None:
+    while (token := token_logs.next_due_token(chain, now)) is not None:
         try:
             answers = ask_contract(contracts, token, now)
         except DetailsUnavailable as error:
-            _log.warning("token 0x%s is asked later: %s", token.address.hex(), error)
+            _log.warning("token 0x%s will be queried later: %s", token.address.hex(), error)
             token_rows.put_off(chain.db, token.address, *next_attempt(token, now), written)
         else:
-            token_rows.write_facts(chain.db, token.address, answers, written)
+            token_rows.write_metadata(chain.db, token.address, answers, written)
         if time.monotonic() >= until:
             return
 
@@ -220,7 +222,7 @@ def _ask_for_balances(
     contracts: Contracts, chain: EvmChain, written: TransferIndexProgress, until: float
 ) -> None:
     after = b""
-    while queries := token_logs.balances_to_ask(chain, after, BALANCES_AT_ONCE):
+    while queries := token_logs.due_balances(chain, after, BALANCES_AT_ONCE):
         answers: list[BalanceAnswer] = []
         for holding in queries:
             after = holding.key
@@ -229,7 +231,7 @@ def _ask_for_balances(
                 answers.append(BalanceAnswer(holding.key, amount))
             except DetailsUnavailable as error:
                 _log.warning(
-                    "a balance of 0x%s is asked for later: %s", holding.contract.hex(), error
+                    "a balance of 0x%s will be queried later: %s", holding.contract.hex(), error
                 )
             if time.monotonic() >= until:
                 break

@@ -150,7 +150,7 @@ def _request_work() -> None:
     try:
         current_app.signature(VERIFY).apply_async(expires=60)
     except Exception as error:  # after any error of the broker: the submission is stored
-        _log.warning("the broker is away; the next tick begins the verification: %s", error)
+        _log.warning("the broker is unavailable; the next tick starts the verification: %s", error)
 
 
 def _take(site: Explorer) -> Job | None:
@@ -184,7 +184,7 @@ def _do(site: Explorer, job: Job) -> bool:
     except Refusal as refusal:
         _fail(site, job, refusal)
     except Exception:
-        _log.exception("a verification failed for a reason of the node's own")
+        _log.exception("a verification failed because of an error of this node")
         _fail(site, job, VerificationFailed(VerificationReason.GIVEN_UP))
     else:
         _write(site, job, verified, run.version)

@@ -81,29 +81,31 @@ def look_up(
         keys: One key per nested mapping: 32 bytes each, or for strings and bytes their content.
         fetch: Reads slots.
     """
-    place = int.from_bytes(slot, "big")
+    slot_number = int.from_bytes(slot, "big")
     key = mapping
     for key_text in keys:
-        place = _hashed(key_text, place)
+        slot_number = _hashed(key_text, slot_number)
         key = layout.types[key].value or key
     (variable,) = _read(
-        fetch, lambda words: [_Traversal(layout, words).variable("value", key, place)]
+        fetch, lambda words: [_Traversal(layout, words).variable("value", key, slot_number)]
     )
     return variable
 
 
-def _read(fetch: Fetch, walk: Callable[["_Words"], list[StoredVariable]]) -> list[StoredVariable]:
+def _read(
+    fetch: Fetch, traverse: Callable[["_Words"], list[StoredVariable]]
+) -> list[StoredVariable]:
     """Repeat the traversal until all words are known, or until the limit of slots is reached."""
     words = _Words()
-    variables = walk(words)
-    goes_on = True
-    while goes_on and words.missed and len(words.known) < MAX_SLOTS:
+    variables = traverse(words)
+    is_complete = True
+    while is_complete and words.missed and len(words.known) < MAX_SLOTS:
         slots = [_slot(word) for word in words.missed][: MAX_SLOTS - len(words.known)]
         fetched = fetch(slots)
         words.known.update((int.from_bytes(slot, "big"), word) for slot, word in fetched.items())
-        goes_on = len(fetched) == len(slots)
+        is_complete = len(fetched) == len(slots)
         words.missed.clear()
-        variables = walk(words)
+        variables = traverse(words)
     return variables
 
 
@@ -122,7 +124,7 @@ class _Words:
 
     def run(self, slot: int, length: int) -> bytes | None:
         """Return bytes from the start of a slot; None unless all words are known."""
-        words = [self.at(slot + place) for place in range(-(-length // WORD))]
+        words = [self.at(slot + step) for step in range(-(-length // WORD))]
         known_words = [variable for variable in words if variable is not None]
         return b"".join(known_words)[:length] if len(known_words) == len(words) else None
 
@@ -145,9 +147,9 @@ class _Traversal:
         for candidate in variables:
             if self._lines >= MAX_LINES:
                 break
-            place = slot + candidate.slot
+            first_slot = slot + candidate.slot
             read_variables.append(
-                self.variable(candidate.name, candidate.type, place, candidate.offset, depth)
+                self.variable(candidate.name, candidate.type, first_slot, candidate.offset, depth)
             )
         return read_variables
 
@@ -225,15 +227,15 @@ class _Traversal:
         assert type_.base is not None
         size = self._types[type_.base].size
         elements: list[StoredVariable] = []
-        for place in range(min(count, MAX_ITEMS)):
+        for number in range(min(count, MAX_ITEMS)):
             if self._lines >= MAX_LINES:
                 break
             if size <= WORD:
-                step, index = divmod(place, WORD // size)
+                step, index = divmod(number, WORD // size)
                 at, offset = slot + step, index * size
             else:
-                at, offset = slot + place * -(-size // WORD), 0
-            elements.append(self.variable(str(place), type_.base, at, offset, depth + 1))
+                at, offset = slot + number * -(-size // WORD), 0
+            elements.append(self.variable(str(number), type_.base, at, offset, depth + 1))
         remark = (
             f"the first {len(elements)} of {count:,} elements are shown"
             if len(elements) < count

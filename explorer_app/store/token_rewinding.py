@@ -214,10 +214,10 @@ def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, A
 def _neighbours(token_ids: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield first and last of groups of sorted token IDs that a single range may cover."""
     start = 0
-    for place, token_id in enumerate(token_ids):
-        if place + 1 == len(token_ids) or token_ids[place + 1] - token_id >= MAX_OWNERS:
+    for index, token_id in enumerate(token_ids):
+        if index + 1 == len(token_ids) or token_ids[index + 1] - token_id >= MAX_OWNERS:
             yield token_ids[start], token_id
-            start = place + 1
+            start = index + 1
 
 
 def _number(db: Database, value: int) -> object:

@@ -114,7 +114,7 @@ class TokenMetadata(NamedTuple):
 class MetadataQuery(NamedTuple):
     """The result of querying a contract's token data."""
 
-    facts: TokenMetadata
+    metadata: TokenMetadata
     height: int
     """The height at which it was queried."""
     asks_at: int | None
@@ -192,7 +192,7 @@ def write_transfers(
     return after
 
 
-def write_facts(
+def write_metadata(
     db: Database, address: Address, query: MetadataQuery, before: TransferIndexProgress
 ) -> None:
     """Write a contract's own token data.
@@ -206,18 +206,19 @@ def write_facts(
     Raises:
         TransferProgressMoved: The progress has changed meanwhile; nothing is written.
     """
-    facts = query.facts
+    metadata = query.metadata
     row = (
-        facts.kind, facts.name, facts.symbol, likeness(facts.name), likeness(facts.symbol),
-        search_key(facts.name), search_key(facts.symbol), facts.decimals, facts.total_supply, query.height, query.asks_at, query.attempts,
+        metadata.kind, metadata.name, metadata.symbol, likeness(metadata.name), likeness(metadata.symbol),
+        search_key(metadata.name), search_key(metadata.symbol), metadata.decimals, metadata.total_supply,
+        query.height, query.asks_at, query.attempts,
     )  # fmt: skip
     with db.atomic():
         hold(db, before)
         kind_row = db.row(_KIND, [address])
         db.update(models.Token, ("address",), _FACTS, [(*row, address)])
-        if kind_row is not None and kind_row[0] != facts.kind:
+        if kind_row is not None and kind_row[0] != metadata.kind:
             # Balances could not be queried before the contract became a token of this kind.
-            db.execute(_ASK_HOLDERS, [True, address, facts.kind, MAX_ASKED_AGAIN])
+            db.execute(_ASK_HOLDERS, [True, address, metadata.kind, MAX_ASKED_AGAIN])
 
 
 def put_off(
@@ -227,7 +228,7 @@ def put_off(
     attempts: int,
     before: TransferIndexProgress,
 ) -> None:
-    """Postpone the query of a contract, and keep its known data. Arguments and errors as for `write_facts`."""
+    """Postpone the query of a contract, and keep its known data. Arguments and errors as for `write_metadata`."""
     with db.atomic():
         hold(db, before)
         db.update(

@@ -196,7 +196,7 @@ def sparkline(values: Sequence[float], label: str) -> SafeString:
     top = max(values) or 1
     step = 100 / (len(values) - 1)
     points = " ".join(
-        f"{place * step:.1f},{27 - 26 * value / top:.1f}" for place, value in enumerate(values)
+        f"{index * step:.1f},{27 - 26 * value / top:.1f}" for index, value in enumerate(values)
     )
     return format_html(
         '<svg class="spark" viewBox="0 0 100 28" preserveAspectRatio="none" role="img" aria-label="{}">'

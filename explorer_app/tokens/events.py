@@ -217,9 +217,9 @@ _READERS: Final[dict[tuple[bytes, int], Callable[[Sequence[bytes], bytes], list[
 }
 
 
-def _array(data: bytes, place: int) -> list[int] | None:
-    """Return the numbers of the array that a word of the data points to; None if it is no array or too long."""
-    start = _number(data[place * _WORD : (place + 1) * _WORD])
+def _array(data: bytes, word_index: int) -> list[int] | None:
+    """Return the numbers of the array that a word of the data points to; None if it is not an array or is too long."""
+    start = _number(data[word_index * _WORD : (word_index + 1) * _WORD])
     if start + _WORD > len(data):
         return None
     count = _number(data[start : start + _WORD])

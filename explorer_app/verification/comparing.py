@@ -49,7 +49,7 @@ def constructor_types(abi: Sequence[Mapping[str, Any]]) -> list[str]:
 
 _PUSH20: Final = 0x73
 _PROTECTION: Final = bytes([_PUSH20]) + bytes(20)
-"""The start of a library's compiled code; the deployed code has the library's own address in place of the zeros."""
+"""The start of a library's compiled code; the deployed code has the library's own address in range_ of the zeros."""
 _INVALID: Final = 0xFE
 """The instruction between code and metadata."""
 
@@ -168,10 +168,10 @@ def _runtime(
     ours = filled.code
     if ours == theirs:
         return _how_exact(ours), filled
-    places = _hash_places(compiled.runtime, None if twin is None else twin.runtime)
-    if _with_their_hashes(ours, theirs, places) == theirs:
+    ranges = _hash_ranges(compiled.runtime, None if twin is None else twin.runtime)
+    if _with_their_hashes(ours, theirs, ranges) == theirs:
         return Match.PARTIAL, filled
-    inner = [place for place in places if place.start + place.length < len(ours) - _tail(ours)]
+    inner = [range_ for range_ in ranges if range_.start + range_.length < len(ours) - _tail(ours)]
     mine, other = _without_tail(ours), _without_tail(theirs)
     if mine != ours and _with_their_hashes(mine, other, inner) == other:
         return Match.PARTIAL, filled
@@ -191,8 +191,8 @@ def _creation(
     if theirs.startswith(ours):
         match = _how_exact(ours)
     else:
-        places = _hash_places(compiled.creation, None if twin is None else twin.creation)
-        if _with_their_hashes(ours, theirs, places) != theirs[: len(ours)]:
+        ranges = _hash_ranges(compiled.creation, None if twin is None else twin.creation)
+        if _with_their_hashes(ours, theirs, ranges) != theirs[: len(ours)]:
             return None
         match = Match.PARTIAL
     if not are_arguments(compiled.abi, arguments):
@@ -215,26 +215,26 @@ def _fill(code: CompiledCode, theirs: bytes) -> _FilledRange:
     if filled.startswith(_PROTECTION) and theirs[:1] == _PROTECTION[:1]:
         filled[1:21] = theirs[1:21]
     immutables = {
-        key: _fill_places(filled, theirs, places) for key, places in code.immutables.items()
+        key: _fill_ranges(filled, theirs, ranges) for key, ranges in code.immutables.items()
     }
-    libraries = {name: _fill_places(filled, theirs, places) for name, places in code.links.items()}
+    libraries = {name: _fill_ranges(filled, theirs, ranges) for name, ranges in code.links.items()}
     return _FilledRange(bytes(filled), libraries, immutables)
 
 
-def _fill_places(filled: bytearray, theirs: bytes, places: Sequence[CodeRange]) -> bytes:
-    values = {theirs[start : start + length] for start, length in places}
+def _fill_ranges(filled: bytearray, theirs: bytes, ranges: Sequence[CodeRange]) -> bytes:
+    values = {theirs[start : start + length] for start, length in ranges}
     if len(values) != 1:
         raise _Differs
     (value,) = values
-    for start, length in places:
+    for start, length in ranges:
         if len(value) != length:
             raise _Differs
         filled[start : start + length] = value
     return value
 
 
-def _hash_places(code: CompiledCode, twin: CompiledCode | None) -> list[CodeRange]:
-    """Return the places of metadata hashes: at the end, and inside the code if the twin differs there."""
+def _hash_ranges(code: CompiledCode, twin: CompiledCode | None) -> list[CodeRange]:
+    """Return the ranges of metadata hashes: at the end, and inside the code if the twin differs there."""
     ours = code.code
     differences = []
     end = len(ours) - _tail(ours)
@@ -250,10 +250,10 @@ def _hash_places(code: CompiledCode, twin: CompiledCode | None) -> list[CodeRang
     return differences
 
 
-def _with_their_hashes(ours: bytes, theirs: bytes, places: Sequence[CodeRange]) -> bytes:
-    """Return a code with the chain's bytes at some places: step 5."""
+def _with_their_hashes(ours: bytes, theirs: bytes, ranges: Sequence[CodeRange]) -> bytes:
+    """Return a code with the chain's bytes at some ranges: step 5."""
     changed = bytearray(ours)
-    for start, length in places:
+    for start, length in ranges:
         part = theirs[start : start + length]
         if len(part) == length:
             changed[start : start + length] = part

@@ -59,22 +59,28 @@ class SubmissionReason(_CodedReason):
         "invalid_parameter",
     )
     TOO_MANY_WAITING = (
-        "{maximum} verifications are waiting already: try again later",
+        "{maximum} verifications are pending already: try again later",
         "too_many_requests",
     )
     TOO_MANY_OF_CLIENT = (
-        "{maximum} of your verifications are waiting already: try again later",
+        "{maximum} of your verifications are pending already: try again later",
         "too_many_requests",
     )
     SUBMITTED_ALREADY = (
-        "The same verification is being worked on",
+        "An identical verification is pending",
         "duplicate_verification_request",
     )
     NO_ABI = "The ABI cannot be read: {cause}", "invalid_parameter"
     # The contract is verified, so its own ABI is known.
     HAS_SOURCES = "The contract is verified: its ABI is known", "invalid_parameter"
-    HAS_ABI = "There is an ABI for the contract: verify it to have another", "invalid_parameter"
-    TOO_MANY_ABIS = "{maximum} ABIs were given already: verify the contract", "invalid_parameter"
+    HAS_ABI = (
+        "The contract already has an ABI: verify the contract to replace it",
+        "invalid_parameter",
+    )
+    TOO_MANY_ABIS = (
+        "the limit of {maximum} ABIs is reached: verify the contract instead",
+        "invalid_parameter",
+    )
 
 
 class VerificationReason(_CodedReason):
@@ -82,22 +88,22 @@ class VerificationReason(_CodedReason):
 
     NOT_DEPLOYED = "There is no contract at the address", "contract_not_deployed"
     ALREADY_VERIFIED = (
-        "The contract is verified already, and this is no better match",
+        "The contract is verified already, and this match is not better",
         "already_verified",
     )
     # The processes that tried the verification ended before it was finished, or failed.
     GIVEN_UP = "The node could not finish the verification", "internal_error"
     # The chain is a fork, and its remote node did not return the code at the address.
     STATE_UNKNOWN = (
-        "The remote node of the fork does not tell the contract's state: {cause}",
+        "The remote node of the fork does not return the contract's state: {cause}",
         "internal_error",
     )
     # The installed compiler is another build of the version.
     WRONG_COMMIT = (
-        "The compiler {requested} is asked for, and {installed} is installed",
+        "The compiler {requested} was requested, but {installed} is installed",
         "invalid_compiler_version",
     )
-    COMPILER_ERRORS = "The compiler says: {messages}", "compiler_error"
+    COMPILER_ERRORS = "The compiler reports: {messages}", "compiler_error"
     COMPILER_STOPPED = "{message}", "compiler_error"
     # The compiler's output is not standard JSON output.
     NO_COMPILER_OUTPUT = "The compiler's output cannot be read", "no_compiler_output"

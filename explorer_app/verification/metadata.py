@@ -67,39 +67,39 @@ def hashes_in(code: bytes) -> list[tuple[int, int]]:
 
 
 def _read_map(data: bytes) -> dict[str, Value]:
-    kind, count, place = _head(data, 0)
+    kind, count, offset = _head(data, 0)
     if kind != _MAP:
         raise _NoSection
     values: dict[str, Value] = {}
     for _ in range(count):
-        name, place = _value(data, place)
-        value, place = _value(data, place)
+        name, offset = _value(data, offset)
+        value, offset = _value(data, offset)
         if not isinstance(name, str):
             raise _NoSection
         values[name] = value
-    if place != len(data):
+    if offset != len(data):
         raise _NoSection
     return values
 
 
-def _value(data: bytes, place: int) -> tuple[Value, int]:
-    kind, size, place = _head(data, place)
+def _value(data: bytes, offset: int) -> tuple[Value, int]:
+    kind, size, offset = _head(data, offset)
     if kind == _SIMPLE and size in {_FALSE, _TRUE}:
-        return size == _TRUE, place
-    part = data[place : place + size]
+        return size == _TRUE, offset
+    part = data[offset : offset + size]
     if kind not in {_BYTES, _TEXT} or len(part) < size:
         raise _NoSection
-    return part if kind == _BYTES else part.decode("utf-8", "replace"), place + size
+    return part if kind == _BYTES else part.decode("utf-8", "replace"), offset + size
 
 
-def _head(data: bytes, place: int) -> tuple[int, int, int]:
+def _head(data: bytes, offset: int) -> tuple[int, int, int]:
     """Return kind and size of the item at an offset, and the offset of its content."""
-    if place >= len(data):
+    if offset >= len(data):
         raise _NoSection
-    kind, size = data[place] >> 5, data[place] & 0x1F
+    kind, size = data[offset] >> 5, data[offset] & 0x1F
     if size < 24:
-        return kind, size, place + 1
+        return kind, size, offset + 1
     width = {24: 1, 25: 2}.get(size)
-    if width is None or place + 1 + width > len(data):
+    if width is None or offset + 1 + width > len(data):
         raise _NoSection
-    return kind, int.from_bytes(data[place + 1 : place + 1 + width], "big"), place + 1 + width
+    return kind, int.from_bytes(data[offset + 1 : offset + 1 + width], "big"), offset + 1 + width

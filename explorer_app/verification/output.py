@@ -21,7 +21,7 @@ class CodeRange(NamedTuple):
 
 @dataclass(frozen=True)
 class CompiledCode:
-    """A compiled code, with zeros at places that are filled in later."""
+    """A compiled code, with zeros at ranges that are filled in later."""
 
     code: bytes
     links: Mapping[str, Sequence[CodeRange]] = field(default_factory=dict)
@@ -98,15 +98,15 @@ def _compiled(path: str, name: str, contract: Mapping[str, Any]) -> CompilationR
 def _code(bytecode: Mapping[str, Any]) -> CompiledCode:
     digits = _LIBRARY.sub("0" * 40, bytecode["object"])
     links = {
-        f"{path}:{name}": _places(places)
+        f"{path}:{name}": _ranges(ranges)
         for path, libraries in bytecode.get("linkReferences", {}).items()
-        for name, places in libraries.items()
+        for name, ranges in libraries.items()
     }
     immutables = {
-        key: _places(places) for key, places in bytecode.get("immutableReferences", {}).items()
+        key: _ranges(ranges) for key, ranges in bytecode.get("immutableReferences", {}).items()
     }
     return CompiledCode(bytes.fromhex(digits), links, immutables)
 
 
-def _places(places: Sequence[Mapping[str, int]]) -> tuple[CodeRange, ...]:
-    return tuple(CodeRange(range_["start"], range_["length"]) for range_ in places)
+def _ranges(ranges: Sequence[Mapping[str, int]]) -> tuple[CodeRange, ...]:
+    return tuple(CodeRange(range_["start"], range_["length"]) for range_ in ranges)

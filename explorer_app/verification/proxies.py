@@ -109,12 +109,12 @@ def addresses_of(data: bytes) -> list[Address]:
 
 def delegates(code: bytes) -> bool:
     """Return whether a code contains DELEGATECALL; otherwise it cannot run the code of others."""
-    place = 0
-    while place < len(code):
-        instruction = code[place]
+    offset = 0
+    while offset < len(code):
+        instruction = code[offset]
         if instruction == _DELEGATECALL:
             return True
-        place += 1 + (instruction - _PUSH1 + 1 if _PUSH1 <= instruction <= _PUSH32 else 0)
+        offset += 1 + (instruction - _PUSH1 + 1 if _PUSH1 <= instruction <= _PUSH32 else 0)
     return False
 
 

@@ -230,7 +230,7 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
         sources[path] = {"content": source.content}
     settings = _read_bounded(submitted.settings, dict[str, Any], "the settings")
     if not isinstance(settings.get("libraries", {}), dict):
-        raise BadSubmission(SubmissionReason.NOT_AN_OBJECT, cause="the libraries are no object")
+        raise BadSubmission(SubmissionReason.NOT_AN_OBJECT, cause="the libraries are not an object")
     return {"language": submitted.language, "sources": sources, "settings": settings}
 
 

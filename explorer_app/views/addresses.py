@@ -14,7 +14,7 @@ from explorer_app.selectors.accounts import AccountInfo
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.verified import CodeInfo
 from explorer_app.site import Explorer
-from explorer_app.views.cchain import lines
+from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import (
     NO_PART,
     cchain_page,
@@ -117,13 +117,13 @@ def _transactions(site: Explorer, request: HttpRequest, account: AccountInfo) ->
         before=read_number(request.GET.get("before")),
         count=PAGE + 1,
     )
-    rows, goes_on = shown_of(transactions, PAGE)
+    rows, has_more = shown_of(transactions, PAGE)
     sent, received = cchain.counts(site.evm, account.address)
-    more = list_pages(request, rows, lambda row: row.id, goes_on=goes_on)
+    more = list_pages(request, rows, lambda row: row.id, has_more=has_more)
     return {
         "show": show,
         "shown": SHOWN.items(),
-        "rows": lines(site, rows, account.address),
+        "rows": transaction_rows(site, rows, account.address),
         "sent": sent,
         "received": received,
         **more,
@@ -135,7 +135,7 @@ def _tokens(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[
     transfers, next_key = tokens.transfers_of(
         site.evm, account.address, before=before, count=PAGE + 1
     )
-    rows, goes_on = shown_of(transfers, PAGE)
+    rows, has_more = shown_of(transfers, PAGE)
     balances = tokens.balances_of(
         site.evm, account.address, after=_read_key(request.GET.get("held"))
     )
@@ -146,7 +146,7 @@ def _tokens(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[
         **further_pages(
             request, "held", None if balances.next_key is None else balances.next_key.hex()
         ),
-        **list_pages(request, rows, lambda row: row.id, goes_on=goes_on, next_key=next_key),
+        **list_pages(request, rows, lambda row: row.id, has_more=has_more, next_key=next_key),
     }
 
 
@@ -161,15 +161,15 @@ def _read_key(text: str | None) -> bytes:
 def _inner(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
     calls = accounts.inner_calls(site.evm, account.address, before=before, count=PAGE + 1)
-    rows, goes_on = shown_of(calls, PAGE)
-    more = list_pages(request, rows, lambda row: row.pk, goes_on=goes_on)
+    rows, has_more = shown_of(calls, PAGE)
+    more = list_pages(request, rows, lambda row: row.pk, has_more=has_more)
     return {"inner": rows, "how_far": chain_calls.how_far(site.evm), **more}
 
 
 def _events(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
     logs = cchain.logs_by(site.evm, account.address, before=before, count=PAGE + 1)
-    rows, goes_on = shown_of(logs, PAGE)
+    rows, has_more = shown_of(logs, PAGE)
     abi = verified.abi_of(site.evm, account.address)
     events = []
     for row in rows:
@@ -178,7 +178,7 @@ def _events(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[
         data = bytes(row.data)
         named = site.names.event(topics, data, abi)
         events.append(LoggedEvent(row.transaction.hash, row.block_id, topics, data, named))
-    return {"events": events, **list_pages(request, rows, lambda row: row.pk, goes_on=goes_on)}
+    return {"events": events, **list_pages(request, rows, lambda row: row.pk, has_more=has_more)}
 
 
 def _contract(site: Explorer, _request: HttpRequest, account: AccountInfo) -> dict[str, Any]:

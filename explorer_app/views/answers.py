@@ -14,7 +14,7 @@ from explorer_app.names.book import NO_ABI, Abi
 from explorer_app.names.decoding import DecodedArgument, DecodedCall, arguments_of, count, first
 from explorer_app.selectors import verified
 from explorer_app.selectors.contracts import Contracts
-from explorer_app.selectors.traces import Busy, place
+from explorer_app.selectors.traces import Busy, execution_slot
 from explorer_app.site import Explorer
 from primitives.evm import Address
 
@@ -43,25 +43,25 @@ class ReadResult(NamedTuple):
 
     def cut(self, maximum: int) -> "ReadResult":
         """Return the same answer with at most `most` values, or arguments of the error."""
-        if self.lines <= maximum:
+        if self.value_count <= maximum:
             return self
-        shown = first(self._told, maximum)
-        remark = f"the first {count(shown):,} of {self.lines:,} values"
+        shown = first(self._parts, maximum)
+        remark = f"the first {count(shown):,} of {self.value_count:,} values"
         if self.error is None:
             return self._replace(values=shown, remark=remark)
         return self._replace(error=replace(self.error, arguments=shown), remark=remark)
 
     @property
-    def lines(self) -> int:
-        """The number of lines that the values need."""
-        return count(self._told)
+    def value_count(self) -> int:
+        """The number of values, including their parts."""
+        return count(self._parts)
 
     @property
-    def _told(self) -> tuple[DecodedArgument, ...]:
+    def _parts(self) -> tuple[DecodedArgument, ...]:
         return self.values if self.error is None else self.error.arguments
 
 
-class Asker:
+class ContractCaller:
     """Calls a contract at the head, within the time limit of a page.
 
     Args:
@@ -127,10 +127,10 @@ def failed(site: Explorer, address: Address, output: bytes) -> ReadResult:
 def ask(
     site: Explorer, address: Address, questions: list[tuple[Function, bytes]]
 ) -> list[ReadResult]:
-    """Call a contract several times while holding one place (`Asker.ask`); without a place all answers say so."""
+    """Call a contract several times in one execution slot (`ContractCaller.ask`); if none is free, all answers say so."""
     try:
-        with place(site.executing):
-            asker = Asker(site, address)
+        with execution_slot(site.executing):
+            asker = ContractCaller(site, address)
             return fitted([asker.ask(function, data) for function, data in questions])
     except Busy as error:
         return [ReadResult(trouble=str(error))] * len(questions)
@@ -139,10 +139,10 @@ def ask(
 def fitted(answers: Sequence[ReadResult]) -> list[ReadResult]:
     """Return answers with at most `MAX_VALUES` values in total; longer answers are truncated."""
     results = []
-    room = MAX_VALUES
+    left = MAX_VALUES
     for later, answer in zip(reversed(range(len(answers))), answers, strict=True):
-        cut = answer.cut(room - later * _KEPT_FREE)
-        room -= cut.lines
+        cut = answer.cut(left - later * _KEPT_FREE)
+        left -= cut.value_count
         results.append(cut)
     return results
 

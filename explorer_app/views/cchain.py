@@ -22,7 +22,7 @@ _NO_BLOCK: Final = (
 )
 
 
-class TransactionLine(NamedTuple):
+class TransactionListRow(NamedTuple):
     """A transaction in a list."""
 
     tx: TransactionRow
@@ -45,8 +45,8 @@ class PendingRow(NamedTuple):
 def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest blocks, or those below a height (`?before=`)."""
     before = read_number(request.GET.get("before"))
-    rows, goes_on = shown_of(cchain.blocks(site.evm, before=before, count=PAGE + 1), PAGE)
-    more = list_pages(request, rows, lambda row: row.number, goes_on=goes_on)
+    rows, has_more = shown_of(cchain.blocks(site.evm, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.number, has_more=has_more)
     return rendered(site, request, "blocks.html", {"section": "blocks", "rows": rows, **more})
 
 
@@ -54,9 +54,9 @@ def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
 def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest transactions, or those before one (`?before=`, its key)."""
     before = read_number(request.GET.get("before"))
-    rows, goes_on = shown_of(cchain.transactions(site.evm, before=before, count=PAGE + 1), PAGE)
-    more = list_pages(request, rows, lambda row: row.id, goes_on=goes_on)
-    context = {"section": "txs", "rows": lines(site, rows), **more}
+    rows, has_more = shown_of(cchain.transactions(site.evm, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.id, has_more=has_more)
+    context = {"section": "txs", "rows": transaction_rows(site, rows), **more}
     return rendered(site, request, "txs.html", context)
 
 
@@ -68,10 +68,10 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
     if block is None:
         raise Http404(_NO_BLOCK)
     first = read_number(request.GET.get("before")) or 0
-    rows, goes_on = shown_of(
+    rows, has_more = shown_of(
         cchain.transactions_of_block(site.evm, block.number, first=first, count=PAGE + 1), PAGE
     )
-    more = list_pages(request, rows, lambda row: row.position + 1, goes_on=goes_on)
+    more = list_pages(request, rows, lambda row: row.position + 1, has_more=has_more)
     context = {
         "section": "blocks",
         "found": block,
@@ -81,7 +81,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
         "burned": None if block.base_fee is None else block.base_fee * block.gas_used,
         "proposer": block_proposer(site.evm.db, "C", block.number),
         "header": _header(site, bytes(block.header)),
-        "rows": lines(site, rows),
+        "rows": transaction_rows(site, rows),
         "nothing": "The block has no transactions.",
         **more,
     }
@@ -115,9 +115,9 @@ def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
     return rendered(site, request, "pool.html", context)
 
 
-def lines(
+def transaction_rows(
     site: Explorer, rows: Iterable[TransactionRow], of: Address | None = None
-) -> list[TransactionLine]:
+) -> list[TransactionListRow]:
     """Return transactions with the columns of lists.
 
     Args:
@@ -125,7 +125,7 @@ def lines(
         rows: The transactions.
         of: The address whose page shows the list, if any.
     """
-    return [TransactionLine(row, method(site, row), _direction(row, of)) for row in rows]
+    return [TransactionListRow(row, method(site, row), _direction(row, of)) for row in rows]
 
 
 def method(site: Explorer, row: TransactionRow) -> str:
@@ -176,10 +176,10 @@ def _waiting(site: Explorer, tx: Transaction, reason: str) -> PendingRow:
 def _pending_reason(tx: Transaction, base_fee: int) -> str:
     if tx.max_fee_per_gas < base_fee:
         return "the fee cap is below the base fee of the next block"
-    return "goes into the next block with enough gas left"
+    return "will be in the next block that has enough gas left"
 
 
 def _queued_reason(tx: Transaction, pending: Sequence[Transaction]) -> str:
     if pending and tx.nonce == pending[-1].nonce + 1:
         return "the sender's balance does not cover this transaction and those before it"
-    return f"waits for a transaction of the sender with a nonce below {tx.nonce:,}"
+    return f"is queued behind a missing transaction of the sender with a nonce below {tx.nonce:,}"

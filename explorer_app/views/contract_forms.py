@@ -196,7 +196,7 @@ def _filled(
     try:
         data = encode_call(form.function.declaration, texts[: len(form.function.parameters)])
     except BadFields as error:
-        reasons = {fields[place].name: reason for place, reason in error.reasons.items()}
+        reasons = {fields[index].name: reason for index, reason in error.reasons.items()}
     if form.function.is_payable:
         try:
             read_coins(texts[-1])
@@ -242,12 +242,12 @@ def _groups(
 ) -> list[Group]:
     """Return empty forms for some functions, up to the limit of inputs; ABIs without such functions are omitted."""
     groups: list[Group] = []
-    room = MAX_INPUTS
+    left = MAX_INPUTS
     for part in parts:
         forms: list[FunctionForm] = []
         for function in _functions([part], is_meant):
-            room -= len(function.parameters) + 1
-            if room >= 0:
+            left -= len(function.parameters) + 1
+            if left >= 0:
                 forms.append(_form(function))
         if forms:
             groups.append(Group(part, forms))
@@ -257,9 +257,9 @@ def _groups(
 def _form(function: Function) -> FunctionForm:
     fields = [
         FormField(
-            f"a{place}", parameter.name or f"input {place}", parameter.type, example(parameter)
+            f"a{index}", parameter.name or f"input {index}", parameter.type, example(parameter)
         )
-        for place, parameter in enumerate(function.parameters)
+        for index, parameter in enumerate(function.parameters)
     ]
     if function.is_payable:
         fields.append(FormField(_COINS, "Value to send", "", "0"))

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.selectors import interfaces
-from explorer_app.selectors.traces import Busy, place
+from explorer_app.selectors.traces import Busy, execution_slot
 from explorer_app.site import Explorer
 from explorer_app.storage.layout import MAX_KEYS, StorageEncoding, VariableLayout, abi_type
 from explorer_app.storage.reading import Fetch, StoredVariable, look_up, read_all
@@ -45,7 +45,7 @@ def storage(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     if layout is None:
         return _shown(site, request, context)
     try:
-        with place(site.executing):
+        with execution_slot(site.executing):
             fetch = interfaces.slots_reader(site.evm, account.address)
             if "mapping" in request.GET:
                 context["looked_up"] = _looked_up(request, layout.layout, fetch)
@@ -79,7 +79,7 @@ def _looked_up(request: HttpRequest, layout: VariableLayout, fetch: Fetch) -> Lo
     types = layout.key_types(key)
     if len(types) > MAX_KEYS:
         raise Http404(_NO_MAPPING)
-    texts = [request.GET.get(f"k{place}", "") for place in range(len(types))]
+    texts = [request.GET.get(f"k{index}", "") for index in range(len(types))]
     result = LookedUp(type_.short, texts)
     keys = []
     for key_type, key_text in zip(types, texts, strict=True):

@@ -12,7 +12,7 @@ from cchain_app.selectors import figures
 from explorer_app.selectors import cchain, known_accounts, platform, staking
 from explorer_app.selectors.cchain import CHARTED, BlockRow
 from explorer_app.site import Explorer
-from explorer_app.views.cchain import lines
+from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import page, rendered
 from health_app.result import CheckResult
 from primitives.networks import LOCAL
@@ -71,7 +71,7 @@ def _cchain(site: Explorer) -> dict[str, Any]:
     return {
         "head": head,
         "blocks": rows[:_LISTED],
-        "txs": lines(site, cchain.transactions(site.evm, count=_LISTED)),
+        "txs": transaction_rows(site, cchain.transactions(site.evm, count=_LISTED)),
         "cchain_charts": _block_charts(rows),
     }
 

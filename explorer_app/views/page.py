@@ -98,7 +98,7 @@ def form_page(show: Shown[P]) -> View:
 
 
 def cchain_page(show: Shown[P]) -> View:
-    """Make a page of the C-Chain, which does not exist on a node that takes no part in it."""
+    """Make a page of the C-Chain, which does not exist on a node that does not run it."""
     return page(_of_cchain(show))
 
 
@@ -164,7 +164,7 @@ def list_pages(
     rows: Sequence[R],
     key: Callable[[R], int],
     *,
-    goes_on: bool,
+    has_more: bool,
     next_key: int | None = None,
 ) -> dict[str, str]:
     """Return the query strings of the links to older and newest rows, for the template `_pages.html`.
@@ -173,11 +173,11 @@ def list_pages(
         request: The request; its other parameters are kept.
         rows: The rows on the page.
         key: Returns the key of a row; the next page starts before the last row's key.
-        goes_on: Whether there are more rows.
+        has_more: Whether there are more rows.
         next_key: The key before which the list continues although no further rows were found; None at the end.
     """
     others = {name: value for name, value in request.GET.items() if name != "before"}
-    last = key(rows[-1]) if goes_on else next_key
+    last = key(rows[-1]) if has_more else next_key
     older = "" if last is None else urlencode({**others, "before": last})
     newest = urlencode(others) or "before=" if "before" in request.GET else ""
     return {"older": older, "newest": newest}

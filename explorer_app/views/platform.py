@@ -31,8 +31,8 @@ _NO_ADDRESS: Final = "Not a P-Chain address. An address is P- followed by a Bech
 def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest blocks, or those below a height (`?before=`)."""
     before = read_number(request.GET.get("before"))
-    rows, goes_on = shown_of(platform.blocks(site.platform, before=before, count=PAGE + 1), PAGE)
-    more = list_pages(request, rows, lambda row: row.height, goes_on=goes_on)
+    rows, has_more = shown_of(platform.blocks(site.platform, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.height, has_more=has_more)
     return rendered(site, request, "p_blocks.html", {"section": "p-txs", "rows": rows, **more})
 
 
@@ -40,8 +40,8 @@ def blocks(site: Explorer, request: HttpRequest) -> HttpResponse:
 def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the latest transactions, or those before one (`?before=`, its key)."""
     before = read_number(request.GET.get("before"))
-    rows, goes_on = shown_of(platform.txs(site.platform, before=before, count=PAGE + 1), PAGE)
-    more = list_pages(request, rows, lambda row: row.id, goes_on=goes_on)
+    rows, has_more = shown_of(platform.txs(site.platform, before=before, count=PAGE + 1), PAGE)
+    more = list_pages(request, rows, lambda row: row.id, has_more=has_more)
     return rendered(
         site, request, "p_txs.html", _with_unit(site, section="p-txs", rows=rows, **more)
     )
@@ -56,10 +56,10 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     if block is None:
         raise Http404(_NO_BLOCK)
     first = read_number(request.GET.get("before")) or 0
-    rows, goes_on = shown_of(
+    rows, has_more = shown_of(
         platform.txs_of_block(site.platform, block.height, first=first, count=PAGE + 1), PAGE
     )
-    more = list_pages(request, rows, lambda row: row.position + 1, goes_on=goes_on)
+    more = list_pages(request, rows, lambda row: row.position + 1, has_more=has_more)
     tip = site.platform.tip()
     context = _with_unit(
         site,
@@ -109,14 +109,14 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         raise Http404(_NO_ADDRESS)
     after = read_term(request.GET.get("after", "")).id
     outputs = platform.utxos(site.platform, address, after=after, count=PAGE + 1)
-    utxos, goes_on = shown_of(outputs, PAGE)
+    utxos, has_more = shown_of(outputs, PAGE)
     context = _with_unit(
         site,
         portfolio=platform.forms_of(site.platform, address),
         evm_form="0x" + bytes(address).hex(),
         utxos=utxos,
         periods=platform.stakes_of(site.platform, address),
-        older=f"after={utxos[-1].pk}" if goes_on else "",
+        older=f"after={utxos[-1].pk}" if has_more else "",
         newest="after=" if after else "",
     )
     return rendered(site, request, "p_address.html", context)
@@ -187,11 +187,11 @@ def calendar(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the stakers whose periods end next, with their rewards, starting at an offset (`?after=`)."""
     after = read_number(request.GET.get("after")) or 0
     stakers_by_end = staking.ending(site.platform, after=after, count=staking.PAGE + 1)
-    rows, goes_on = shown_of(stakers_by_end, staking.PAGE)
+    rows, has_more = shown_of(stakers_by_end, staking.PAGE)
     context = {
         "section": "validators",
         "rows": rows,
-        "older": f"after={after + len(rows)}" if goes_on else "",
+        "older": f"after={after + len(rows)}" if has_more else "",
         "newest": "after=0" if after else "",
         "unit": site.platform.network().unit,
     }

@@ -68,14 +68,14 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
         before=read_number(request.GET.get("before")),
         count=PAGE + 1,
     )
-    page_rows, goes_on = shown_of(listed_tokens, PAGE)
+    page_rows, has_more = shown_of(listed_tokens, PAGE)
     context = {
         "section": "tokens",
         "kind": kind,
         "kinds": KINDS.items(),
         "rows": page_rows,
         "how_far": token_rows.how_far(site.evm),
-        **list_pages(request, page_rows, lambda row: row.first_log, goes_on=goes_on),
+        **list_pages(request, page_rows, lambda row: row.first_log, has_more=has_more),
     }
     return rendered(site, request, "tokens.html", context)
 
@@ -111,7 +111,7 @@ def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> Http
     listed_transfers = token_rows.transfers_of_token(
         site.evm, row, token_id=number, before=before, count=PAGE + 1
     )
-    transfers, goes_on = shown_of(listed_transfers, PAGE)
+    transfers, has_more = shown_of(listed_transfers, PAGE)
     if not transfers and before is None:
         raise Http404(_NO_ITEM)
     is_collection = row.kind == TokenStandard.ERC721
@@ -128,7 +128,7 @@ def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> Http
         "holders": [] if is_collection else token_rows.holders(site.evm, row, token_id=number),
         "described": None if uri is None else described(uri),
         "transfers": transfer_rows(transfers),
-        **list_pages(request, transfers, lambda row: row.id, goes_on=goes_on),
+        **list_pages(request, transfers, lambda row: row.id, has_more=has_more),
     }
     return rendered(site, request, "token_item.html", context)
 
@@ -174,17 +174,17 @@ def _tabs(site: Explorer, token: TokenRow) -> dict[str, tuple[str, int | None]]:
 def _transfers(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
     listed_transfers = token_rows.transfers_of_token(site.evm, token, before=before, count=PAGE + 1)
-    transfers, goes_on = shown_of(listed_transfers, PAGE)
-    more = list_pages(request, transfers, lambda row: row.id, goes_on=goes_on)
+    transfers, has_more = shown_of(listed_transfers, PAGE)
+    more = list_pages(request, transfers, lambda row: row.id, has_more=has_more)
     return {"transfers": transfer_rows(transfers), **more}
 
 
 def _holders(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     first = read_number(request.GET.get("from")) or 0
-    holders, goes_on = shown_of(
+    holders, has_more = shown_of(
         token_rows.holders(site.evm, token, first=first, count=PAGE + 1), PAGE
     )
-    more = further_pages(request, "from", first + len(holders) if goes_on else None)
+    more = further_pages(request, "from", first + len(holders) if has_more else None)
     return {"holders": holders, "first_rank": first, **more}
 
 
@@ -196,8 +196,8 @@ def _inventory(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[st
     else:
         ids = token_rows.ids(site.evm, token, after=after, count=PAGE + 1)
         ids_and_owners = [(token_id, None) for token_id in ids]
-    page_items, goes_on = shown_of(ids_and_owners, PAGE)
+    page_items, has_more = shown_of(ids_and_owners, PAGE)
     return {
         "items": page_items,
-        **further_pages(request, "after", page_items[-1][0] if goes_on else None),
+        **further_pages(request, "after", page_items[-1][0] if has_more else None),
     }

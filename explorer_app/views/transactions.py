@@ -252,10 +252,10 @@ def _is_transfer(event: Event) -> bool:
 
 def _call_rows(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallRow]:
     abis = Abis(site)
-    for place, frame in enumerate(frames):
+    for index, frame in enumerate(frames):
         creates = frame.type.startswith("CREATE")
         abi = NO_ABI if creates else abis.of(frame.to)
-        failed = failure_of(_alone(frames, place), site.known) if frame.error else None
+        failed = failure_of(_alone(frames, index), site.known) if frame.error else None
         yield CallRow(
             frame,
             min(frame.depth, _DEEPEST),
@@ -275,11 +275,11 @@ def _value_transfers(frames: Iterable[Frame]) -> Iterator[Frame]:
                 yield frame
 
 
-def _alone(frames: Sequence[Frame], place: int) -> list[Frame]:
+def _alone(frames: Sequence[Frame], index: int) -> list[Frame]:
     """Return a frame and its inner frames, as if it were the outermost frame of a transaction."""
-    depth = frames[place].depth
-    inside = [frames[place]._replace(depth=0)]
-    for frame in frames[place + 1 :]:
+    depth = frames[index].depth
+    inside = [frames[index]._replace(depth=0)]
+    for frame in frames[index + 1 :]:
         if frame.depth <= depth:
             break
         inside.append(frame._replace(depth=frame.depth - depth))

@@ -75,7 +75,10 @@ def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
         assert "40 LRC" in seen[f"tx-{screen}"]
         assert "DELEGATECALL" in seen[f"tx-calls-{screen}"]
         assert "reverted with NotForSale hut 1" in seen[f"tx-failed-{screen}"]
-        assert "waits for a transaction of the sender with a nonce below" in seen[f"pool-{screen}"]
+        assert (
+            "is queued behind a missing transaction of the sender with a nonce below"
+            in seen[f"pool-{screen}"]
+        )
         assert sent in seen[f"address-{screen}"]
         assert "Older" in seen[f"address-{screen}"]
         assert "Alpine Huts" in seen[f"tokens-{screen}"]

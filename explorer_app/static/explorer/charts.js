@@ -10,24 +10,24 @@ function wide(chart, values, axis) {
 
 document.addEventListener("DOMContentLoaded", async () => {
   const fetched = new Map();
-  for (const place of document.querySelectorAll("[data-chart]")) {
-    const url = place.dataset.chart;
+  for (const figure of document.querySelectorAll("[data-chart]")) {
+    const url = figure.dataset.chart;
     if (!fetched.has(url)) fetched.set(url, fetch(url).then((answer) => answer.json()));
-    const data = (await fetched.get(url))[place.dataset.series];
+    const data = (await fetched.get(url))[figure.dataset.series];
     if (data[0].length < 2) continue;
     const style = getComputedStyle(document.documentElement);
     const accent = style.getPropertyValue("--accent"), faint = style.getPropertyValue("--faint");
     const axis = { stroke: faint, grid: { stroke: style.getPropertyValue("--line"), width: 1 } };
-    place.replaceChildren();
+    figure.replaceChildren();
     const chart = new uPlot(
       {
-        width: place.clientWidth, height: 240, legend: { show: false }, cursor: { y: false },
+        width: figure.clientWidth, height: 240, legend: { show: false }, cursor: { y: false },
         series: [{}, { stroke: accent, fill: `${accent}22`, width: 2, paths: uPlot.paths.stepped({ align: 1 }) }],
         axes: [axis, { ...axis, size: wide, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) }],
       },
       data,
-      place,
+      figure,
     );
-    new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: 240 })).observe(place);
+    new ResizeObserver(() => chart.setSize({ width: figure.clientWidth, height: 240 })).observe(figure);
   }
 });

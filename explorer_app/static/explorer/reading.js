@@ -1,39 +1,39 @@
 "use strict";
-// What a reader has opened, scrolled and focused in a part of a page stays so when the part is drawn anew.
+// Keeps what a reader has opened, scrolled and focused in a part of a page when that part is replaced.
 
-/** How parts of a kind are found: by their tag and first class. */
-function kindOf(part) {
+/** Returns a selector for elements like this one: by their tag and first class. */
+function selectorOf(part) {
   return part.classList.length ? `${part.localName}.${CSS.escape(part.classList[0])}` : part.localName;
 }
 
-/** Where a part is: of a kind, the so manieth. */
-function placeIn(root, part, kind = kindOf(part)) {
-  return { kind, index: [...root.querySelectorAll(kind)].indexOf(part) };
+/** Returns the position of an element: a selector, and the index among the elements that match it. */
+function positionIn(root, part, selector = selectorOf(part)) {
+  return { selector, index: [...root.querySelectorAll(selector)].indexOf(part) };
 }
 
-/** Where the focus may go: to what leads to the same page, else to what scrolls around it, else to the same place. */
-function placesOfFocus(root) {
+/** Returns the elements that may get the focus: a link to the same page, the scrolled element around it, or its successor. */
+function focusCandidates(root) {
   const part = document.activeElement;
   if (part === root || !root.contains(part)) return [];
-  const places = [];
-  if (part.matches("a[href]")) places.push(placeIn(root, part, `a[href="${CSS.escape(part.getAttribute("href"))}"]`));
+  const candidates = [];
+  if (part.matches("a[href]")) candidates.push(positionIn(root, part, `a[href="${CSS.escape(part.getAttribute("href"))}"]`));
   const around = part.parentElement.closest("[tabindex]");
-  if (around && root.contains(around)) places.push(placeIn(root, around));
-  return [...places, placeIn(root, part)];
+  if (around && root.contains(around)) candidates.push(positionIn(root, around));
+  return [...candidates, positionIn(root, part)];
 }
 
-/** Notes what the reader has done to a part of the page; returns what does the same to the one that takes its place. */
+/** Notes the open, scrolled and focused elements; returns a function that restores them in the replacement. */
 function keepReading(root) {
-  const opened = [...root.querySelectorAll("details[open]")].map((part) => placeIn(root, part));
+  const opened = [...root.querySelectorAll("details[open]")].map((part) => positionIn(root, part));
   const scrolled = [...root.querySelectorAll("*")]
     .filter((part) => part.scrollLeft || part.scrollTop)
-    .map((part) => ({ ...placeIn(root, part), left: part.scrollLeft, top: part.scrollTop }));
-  const focused = placesOfFocus(root);
+    .map((part) => ({ ...positionIn(root, part), left: part.scrollLeft, top: part.scrollTop }));
+  const focused = focusCandidates(root);
 
   return (fresh) => {
-    const find = ({ kind, index }) => fresh.querySelectorAll(kind)[index];
-    for (const place of opened) find(place)?.setAttribute("open", "");
-    for (const place of scrolled) find(place)?.scrollTo(place.left, place.top);
+    const find = ({ selector, index }) => fresh.querySelectorAll(selector)[index];
+    for (const position of opened) find(position)?.setAttribute("open", "");
+    for (const position of scrolled) find(position)?.scrollTo(position.left, position.top);
     focused.map(find).find(Boolean)?.focus({ preventScroll: true });
   };
 }

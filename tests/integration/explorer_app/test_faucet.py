@@ -94,7 +94,7 @@ def test_what_is_no_address_gets_nothing(client: Client, address: object) -> Non
     answer = ask(client, address)
 
     assert answer.status_code == HTTPStatus.BAD_REQUEST
-    assert answer.json() == {"error": "this is no address of the C-Chain or the P-Chain"}
+    assert answer.json() == {"error": "this is not an address of the C-Chain or the P-Chain"}
     assert client.post("/faucet", b"{", content_type="application/json").status_code == 400
 
 
@@ -104,13 +104,13 @@ def test_an_address_gets_some_once_a_minute(client: Client) -> None:
 
     assert again.status_code == HTTPStatus.TOO_MANY_REQUESTS
     assert 0 < int(again["Retry-After"]) <= PAUSE.total_seconds()
-    assert "ask again in" in again.json()["error"]
+    assert "try again in" in again.json()["error"]
 
 
 def test_limits_are_of_addresses_and_clients(tap: Faucet) -> None:
     for number in range(OF_CLIENT):
         tap.count(b"C%d" % number, "client", BEGIN + number * SECOND)
-    with pytest.raises(TooOften, match="this client has asked 10 times") as failure:
+    with pytest.raises(TooOften, match="this client has made 10 requests") as failure:
         tap.count(b"another", "client", BEGIN + 20 * SECOND)
     assert failure.value.seconds == 3580
     tap.count(b"another", "else", BEGIN + 20 * SECOND)
@@ -237,5 +237,5 @@ def test_elsewhere_it_needs_a_key(
     bad.write_text("s3cr3tk3y")
     assert Node(updated(elsewhere, faucet_key_file=str(good))).explorer.faucet is not None
     assert Node(updated(elsewhere, faucet_key_file=str(bad))).explorer.faucet is None
-    assert "holds no private key" in caplog.text
+    assert "does not contain a private key" in caplog.text
     assert "s3cr3t" not in caplog.text

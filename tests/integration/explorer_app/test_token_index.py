@@ -168,7 +168,7 @@ def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
     assert everything() == written
 
 
-@pytest.mark.parametrize("writes", ["write_transfers", "write_facts", "write_balances"])
+@pytest.mark.parametrize("writes", ["write_transfers", "write_metadata", "write_balances"])
 def test_of_two_writers_one_gives_up(tokens: TokenChain, monkeypatch: Any, writes: str) -> None:
     coin, *_ = used(tokens)
     write = getattr(token_rows, writes)

@@ -185,7 +185,7 @@ def test_anvil_rollback_and_a_chain_that_begins_anew_take_it_back(
     assert tokens.index() == 0
 
 
-@pytest.mark.parametrize("writes", ["write_transfers", "write_facts", "write_balances"])
+@pytest.mark.parametrize("writes", ["write_transfers", "write_metadata", "write_balances"])
 def test_what_was_read_before_is_not_written(
     tokens: TokenChain, rpc: Rpc, monkeypatch: Any, writes: str
 ) -> None:

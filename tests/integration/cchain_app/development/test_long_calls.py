@@ -184,7 +184,7 @@ def test_a_busy_database_is_told_to_each_caller(rpc, shared_chain, impatient, cl
             assert refused.value.code == -32000, call
         page = client.post("/api", form)
     assert (page.status_code, page["Retry-After"]) == (503, "1")
-    assert page.json()["result"] == "The chain cannot be read now: the database is busy"
+    assert page.json()["result"] == "The chain cannot be read at the moment: the database is busy"
     assert rpc("anvil_setBalance", SOMEBODY, "0x1") is None
     assert client.post("/api", form).status_code == 200
 

@@ -263,7 +263,7 @@ def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
     assert "not verified" in given
     assert "&lt;i&gt;Mine" in given
     assert odd.status_code == HTTPStatus.BAD_REQUEST
-    assert "x has a type that cannot be given here: fixed8x1" in odd.content.decode()
+    assert "x has a type that cannot be entered here: fixed8x1" in odd.content.decode()
 
 
 ODD = (

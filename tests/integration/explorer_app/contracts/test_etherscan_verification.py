@@ -456,6 +456,6 @@ def test_while_there_is_no_chain_every_question_is_refused(
     monkeypatch.setattr("cchain_app.selectors.blocks.head", Mock(side_effect=NoGenesis))
 
     answered = explored.get(module="contract", action="getabi", address=ADDRESS)
-    assert answered["result"].startswith("The chain cannot be read now")
+    assert answered["result"].startswith("The chain cannot be read at the moment")
     sourcify = explored.client.get(f"/v2/contract/43112/{ADDRESS}")
     assert (sourcify.status_code, sourcify.json()["customCode"]) == (503, "internal_error")

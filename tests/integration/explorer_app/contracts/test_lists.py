@@ -146,7 +146,7 @@ def test_a_balance_whose_height_is_not_kept_is_refused(explored: Explored) -> No
 
     for action in ("balance", "balancemulti"):
         answered = account(explored, action, address=ME, tag="0x1")
-        assert answered == refused(ActionReason.STATE_GIVEN_UP)
+        assert answered == refused(ActionReason.STATE_PRUNED)
         assert account(explored, action, address=ME, tag="0x3")["status"] == "1"
 
 

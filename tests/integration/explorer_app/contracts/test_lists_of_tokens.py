@@ -26,7 +26,7 @@ def test_tokens_say_what_they_have_themselves(explored: Explored) -> None:
     told = explored.get(module="stats", action="tokensupply", contractaddress=token)["result"]
     assert told == str(supply)
     no_token = account(explored, "tokenbalance", contractaddress=TO, address=ME)["result"]
-    assert no_token == "Error! The contract is no token"
+    assert no_token == "Error! The contract is not a token"
     unlisted = account(explored, "tokentx", address=ME)["result"]
     assert unlisted == "Error! This node has no index of tokens"
 
@@ -64,7 +64,7 @@ def test_tokens_are_listed_from_rows(explored: Explored, monkeypatch: pytest.Mon
     assert count["result"] == "2"
     assert account(explored, "tokentx")["result"] == "Error! Invalid address format"
     nobody = explored.get(module="token", action="tokeninfo", contractaddress=TO)["result"]
-    assert nobody == "Error! The contract is no token"
+    assert nobody == "Error! The contract is not a token"
     monkeypatch.setattr("explorer_app.selectors.token_logs.MAX_LOOKED_AT", 0)
     monkeypatch.setattr(
         "explorer_app.selectors.tokens.balances_of", lambda *_, **__: BalancePage([], b"more")

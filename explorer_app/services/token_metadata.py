@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from explorer_app.selectors.contracts import Contracts, DetailsUnavailable
-from explorer_app.selectors.token_logs import BalanceQuery, ToAsk
+from explorer_app.selectors.token_logs import BalanceQuery, DueToken
 from explorer_app.store.tokens import MetadataQuery, TokenMetadata
 from explorer_app.tokens import questions, strings
 from explorer_app.tokens.events import TokenStandard
@@ -19,10 +19,10 @@ MAX_ATTEMPTS: Final = 12
 T = TypeVar("T")
 
 
-def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> MetadataQuery:
+def ask_contract(contracts: Contracts, token: DueToken, now: int) -> MetadataQuery:
     """Query a contract's token data.
 
-    Unspecified: an attempt counts as failed if the contract is no token, or lacks a name, a symbol or, for ERC-20,
+    Unspecified: an attempt counts as failed if the contract is not a token, or lacks a name, a symbol or, for ERC-20,
     decimals. ERC-1155 does not define them, so such a contract is not queried again.
 
     Args:
@@ -33,13 +33,13 @@ def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> MetadataQuery:
     Raises:
         DetailsUnavailable: The answers could not be determined.
     """
-    facts = _facts(contracts, token)
-    if _says_all(facts):
-        return MetadataQuery(facts, contracts.height, None, 0)
-    return MetadataQuery(facts, contracts.height, *next_attempt(token, now))
+    metadata = _metadata(contracts, token)
+    if _is_complete(metadata):
+        return MetadataQuery(metadata, contracts.height, None, 0)
+    return MetadataQuery(metadata, contracts.height, *next_attempt(token, now))
 
 
-def next_attempt(token: ToAsk, now: int) -> tuple[int | None, int]:
+def next_attempt(token: DueToken, now: int) -> tuple[int | None, int]:
     """Return when a contract with incomplete answers is queried again (None: never), and its failed attempts."""
     attempts = token.attempts + 1
     pause = FIRST_PAUSE * 2**token.attempts
@@ -63,7 +63,7 @@ def read_balance(contracts: Contracts, query: BalanceQuery) -> int | None:
     return _read(contracts, query.contract, question, strings.read_number)
 
 
-def _facts(contracts: Contracts, token: ToAsk) -> TokenMetadata:
+def _metadata(contracts: Contracts, token: DueToken) -> TokenMetadata:
     address = token.address
     supply = _read(contracts, address, questions.TOTAL_SUPPLY, strings.read_number)
     kind = _standard(contracts, address)
@@ -86,11 +86,11 @@ def _facts(contracts: Contracts, token: ToAsk) -> TokenMetadata:
     return TokenMetadata(kind, name, symbol, decimals, supply)
 
 
-def _says_all(facts: TokenMetadata) -> bool:
-    if facts.kind is None or facts.kind is TokenStandard.ERC1155:
-        return facts.kind is not None
-    named = facts.name is not None and facts.symbol is not None
-    return named and (facts.kind is TokenStandard.ERC721 or facts.decimals is not None)
+def _is_complete(metadata: TokenMetadata) -> bool:
+    if metadata.kind is None or metadata.kind is TokenStandard.ERC1155:
+        return metadata.kind is not None
+    named = metadata.name is not None and metadata.symbol is not None
+    return named and (metadata.kind is TokenStandard.ERC721 or metadata.decimals is not None)
 
 
 def _standard(contracts: Contracts, address: Address) -> TokenStandard | None:

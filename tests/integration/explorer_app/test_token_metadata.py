@@ -12,7 +12,7 @@ from cchain_app.selectors.blocks import head
 from explorer_app import models
 from explorer_app.selectors import contracts
 from explorer_app.selectors import tokens as found
-from explorer_app.services import token_facts
+from explorer_app.services import token_metadata
 from explorer_app.services import tokens as service
 from explorer_app.tokens import events, questions
 from primitives.evm import Address
@@ -61,7 +61,7 @@ def test_what_is_no_text_is_no_name(tokens: TokenChain) -> None:
     for lie, token in zip(LIES, made, strict=True):
         shown = (token.kind, token.name, token.symbol, token.decimals)
         assert shown == (20, None, "CN", 6), lie
-        assert (token.attempts, token.asks_at) == (1, NOW + token_facts.FIRST_PAUSE), lie
+        assert (token.attempts, token.asks_at) == (1, NOW + token_metadata.FIRST_PAUSE), lie
 
 
 def test_a_contract_that_never_ends_is_given_up(tokens: TokenChain) -> None:
@@ -117,7 +117,7 @@ def test_an_answer_that_is_neither_yes_nor_no_is_none(tokens: TokenChain) -> Non
 def test_what_does_not_answer_is_asked_again_later_each_time(tokens: TokenChain) -> None:
     token = token_with(tokens, puppet.of_erc20(SYMBOL=puppet.REVERTS))
     times = []
-    for _ in range(token_facts.MAX_ATTEMPTS):
+    for _ in range(token_metadata.MAX_ATTEMPTS):
         token.refresh_from_db()
         times.append(token.asks_at)
         if token.asks_at is not None:
@@ -127,7 +127,7 @@ def test_what_does_not_answer_is_asked_again_later_each_time(tokens: TokenChain)
             tokens.index(now=token.asks_at)
 
     pauses = [later - earlier for earlier, later in zip([NOW, *times], times[:-1], strict=False)]
-    assert pauses == [token_facts.FIRST_PAUSE * 2**place for place in range(11)]
+    assert pauses == [token_metadata.FIRST_PAUSE * 2**place for place in range(11)]
     assert times[-1] is None
     tokens.move(token.address, RECIPIENT, SENDER, 1)
     tokens.index()
@@ -214,7 +214,7 @@ def test_news_of_a_token_keep_no_other_from_being_asked(
     noisy, other = sorted(tokens.deploy(puppet.of_erc20(SYMBOL=puppet.REVERTS)) for _ in range(2))
     tokens.call_each((token, erc20(NOBODY, RECIPIENT, 1)) for token in (noisy, other))
     tokens.index()
-    later = NOW + token_facts.FIRST_PAUSE
+    later = NOW + token_metadata.FIRST_PAUSE
     tokens.move(noisy, NOBODY, RECIPIENT, 1)
     new = tokens.deploy(puppet.of_erc20())
     tokens.move(new, NOBODY, RECIPIENT, 1)
@@ -260,9 +260,9 @@ def test_a_token_about_which_nobody_knows_is_asked_later_and_holds_up_nothing(
     with fails(tokens, error, away, questions.SYMBOL):
         assert tokens.index() == 2
 
-    assert f"token 0x{away.hex()} is asked later: {error}" in caplog.text
+    assert f"token 0x{away.hex()} will be queried later: {error}" in caplog.text
     first, second = (models.Token.objects.get(address=token) for token in (away, there))
-    later = NOW + token_facts.FIRST_PAUSE
+    later = NOW + token_metadata.FIRST_PAUSE
     # The earlier value stays.
     assert (first.symbol, first.asked_height, first.asks_at, first.attempts) == ("CN", 4, later, 1)
     assert (second.asked_height, second.asks_at) == (6, None)
