@@ -67,32 +67,32 @@ class Application:
     """The whole service of a node; it follows the chain from its start or its first request."""
 
     def __init__(self, node: Node) -> None:
-        doors, metrics = node.doors, node.observation.metrics
-        endpoint, workers, memory = doors.cchain, doors.workers, doors.memory
+        endpoints, metrics = node.endpoints, node.observation.metrics
+        endpoint, workers, memory = endpoints.cchain, endpoints.workers, endpoints.memory
 
         def consumer(rpc: EvmRpc) -> Any:
             return EthConsumer.as_asgi(
                 rpc=rpc,
-                endpoint=doors.evm[rpc.chain.name],
+                endpoint=endpoints.evm[rpc.chain.name],
                 workers=workers,
-                gatherers=doors.gatherers,
+                gatherers=endpoints.gatherers,
                 memory=memory,
             )
 
-        nowhere: Any = _Nowhere(doors.absent())
+        nowhere: Any = _NoWebSocket(endpoints.absent())
         consumers = {name: consumer(rpc) for name, rpc in node.evm_rpcs.items()}
         sockets: list[Any] = [
             path(one.removeprefix("/"), consumers[rpc.chain.name])
-            for one, rpc in doors.sockets().items()
+            for one, rpc in endpoints.sockets().items()
         ]
         sockets.append(re_path("", nowhere))
         behind: Any = ProtocolTypeRouter(
             {
                 "http": ConcurrencyLimit(
-                    BelowBasePath(django_application, doors.base_paths),
+                    BelowBasePath(django_application, endpoints.base_paths),
                     at_once=process.DJANGO_THREADS,
                     waiting=WAITING_PAGES,
-                    gate=Gate(doors.gate_config, endpoint.dispatcher.dialect),
+                    gate=Gate(endpoints.gate_config, endpoint.dispatcher.dialect),
                     replies=metrics.replies_of(OTHER),
                     memory=memory,
                 ),
@@ -115,11 +115,11 @@ class Application:
             for runtime in node.evm_runtimes.values():
                 runtime.mine_on_arrival()
         raw = AsgiRpc(
-            by_path(doors.endpoints()),
+            by_path(endpoints.all()),
             behind,
             workers,
-            gatherers=doors.gatherers,
-            gate=Gate(doors.gate_config, endpoint.dispatcher.dialect),
+            gatherers=endpoints.gatherers,
+            gate=Gate(endpoints.gate_config, endpoint.dispatcher.dialect),
             replies=metrics.replies_of(OTHER),
             memory=memory,
             takes_body=takes_body,
@@ -127,8 +127,10 @@ class Application:
             pages=[ROOT],
             load_others=DjangoPages().load,
         )
-        self._base_paths = doors.base_paths
-        self._door = GetPagesMiddleware(node.plain.front, raw, node.plain.workers, doors.base_paths)
+        self._base_paths = endpoints.base_paths
+        self._application = GetPagesMiddleware(
+            node.plain.front, raw, node.plain.workers, endpoints.base_paths
+        )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -139,7 +141,7 @@ class Application:
         if scope["type"] == "http":
             self._node.observation.reporter.start()
         scope = self._base_paths.stripped(scope)
-        await self._door(await self._paths.by_letter(scope), receive, send)
+        await self._application(await self._paths.by_letter(scope), receive, send)
 
     def _follow(self) -> None:
         self._listener.start()
@@ -153,10 +155,10 @@ class Application:
         """
         for chain in self._node.evm_chains.values():
             try:
-                await self._node.doors.workers.run(_SECONDS, chain.read_genesis)
+                await self._node.endpoints.workers.run(_SECONDS, chain.read_genesis)
             except (DatabaseError, Overloaded, TimeoutError) as error:
                 name = title(chain.name)
-                _log.warning("the %s's genesis could not be looked up yet: %s", name, error)
+                _log.warning("the genesis of the %s could not be read yet: %s", name, error)
 
     async def _live(self, receive: Any, send: Any) -> None:
         """Follow the chain and check the node's health from the startup to the shutdown of the server."""
@@ -172,7 +174,7 @@ class Application:
                 self._listener.stop()
                 for follower in self._followers:
                     await follower.stop()
-                await self._node.doors.close()
+                await self._node.endpoints.close()
                 self._node.end_transaction_logs()
                 self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -186,7 +188,7 @@ def may_make_blocks(node: Node) -> bool:
     try:
         node.network.identity  # noqa: B018  # read once and cached
     except (OSError, IdentityError, CertificateError) as error:
-        _log.warning("all blocks are left to the producer: %s", error)
+        _log.warning("only the producer builds blocks: %s", error)
         return False
     return True
 
@@ -238,7 +240,7 @@ def load_pages() -> None:
     get_resolver().url_patterns  # noqa: B018  # imports the modules
 
 
-class _Nowhere:
+class _NoWebSocket:
     """Refuses WebSocket handshakes at paths without a WebSocket.
 
     Args:

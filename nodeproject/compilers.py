@@ -23,7 +23,7 @@ def main() -> None:
     """
     if not NODE.explorer.solc_socket:
         raise SystemExit(
-            "NODE_SOLC_SOCKET is empty: it names the socket on which the compilers answer"
+            "NODE_SOLC_SOCKET is empty: it must name the socket on which the compilers answer"
         )
     _log_to_stderr()
     os.umask(0o077)

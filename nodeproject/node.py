@@ -31,7 +31,7 @@ from nodeproject.heads.shared_head import share_head
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import files_of
 from nodeproject.web.endpoints import Endpoints
-from nodeproject.web.get_pages import Plain
+from nodeproject.web.get_pages import PlainPages
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
 from nodeproject.web.paths import base_url
@@ -175,7 +175,7 @@ class Node:
         )
 
     @cached_property
-    def doors(self) -> Endpoints:
+    def endpoints(self) -> Endpoints:
         """The RPC interfaces, their limits and their threads."""
         return Endpoints(
             settings=self.settings,
@@ -187,12 +187,12 @@ class Node:
         )
 
     @cached_property
-    def plain(self) -> Plain:
+    def plain(self) -> PlainPages:
         """The pages for GET that are answered before the interfaces."""
-        return Plain(
-            self.doors,
+        return PlainPages(
+            self.endpoints,
             self.observation,
-            Reference(base_url(self.settings), self.doors.described),
+            Reference(base_url(self.settings), self.endpoints.described),
         )
 
     @cached_property
@@ -206,7 +206,7 @@ class Node:
             health=self._health,
             node_id=lambda: str(own_node_id(self.platform_chain) or ""),
             base_url=base_url(self.settings),
-            rpc=lambda: self.doors.cchain,
+            rpc=lambda: self.endpoints.cchain,
         )
         return compose_explorer(made, self.evm_runtime)
 

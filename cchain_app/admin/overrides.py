@@ -71,7 +71,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
             "All following blocks",
             {"fields": ("mining_text", "every", "time_step", "full_miner", "gas_limit_text")},
         ),
-        ("So far", {"fields": ("rewinds", "lowered", "full_instance")}),
+        ("So far", {"fields": ("rewind_count", "lowered", "full_instance")}),
         ("Fork", {"fields": ("fork", "upstream")}),
     )
 
@@ -143,7 +143,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         return _not_set() if row.gas_limit is None else f"{row.gas_limit:,}"
 
     @admin.display(description="Rewinds")
-    def rewinds(self, row: DevelopmentSettings) -> str:
+    def rewind_count(self, row: DevelopmentSettings) -> str:
         """Return the number of rewinds over RPC."""
         return "once" if row.rewinds == 1 else f"{row.rewinds:,} times"
 

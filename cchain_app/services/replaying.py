@@ -58,7 +58,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
         wanted.transactions,
         BlockContext(wanted.block.header.timestamp),
         override=wanted.override,
-        by_hand=effect_of(chain, changes) if changes else None,
+        edits=effect_of(chain, changes) if changes else None,
     )
     for skipped in built.skipped:
         refused = encode_data(wanted.transactions[skipped.index].hash)

@@ -41,8 +41,8 @@ def run_check(request: HttpRequest, name: str) -> HttpResponse:
 
 
 NOTES: Final = {
-    "chain": "blocks, staking, and what of the chains is kept",
-    "default": "everything else: the network's figures, tokens, verification",
+    "chain": "blocks, staking, and pruning of the history",
+    "default": "everything else: network statistics, tokens, contract verification",
 }
 """The purpose of each queue."""
 
@@ -113,7 +113,7 @@ def _queue_cards(found: TaskQueues) -> tuple[Card, ...]:
 def _worker_cards(found: TaskQueues) -> tuple[Card, ...]:
     if found.running is None or found.done is None:
         words = "only the workers know the running tasks: see their metrics"
-        return (Card("Workers", display.faint("elsewhere"), words),)
+        return (Card("Workers", display.faint("other process"), words),)
     return (Card("Worker", f"{found.running:,} running", f"{found.done:,} done since the start"),)
 
 

@@ -135,7 +135,7 @@ class ArchiveReader:
         """
         row: Any = tuple[tuple(kind | None for kind in table.types)]  # type: ignore[misc]  # as many as columns
         decoder = msgspec.msgpack.Decoder(list[row])
-        with _damage_told(self._path), self._file.open(f"rows/{table.name}") as member:
+        with _damage_reported(self._path), self._file.open(f"rows/{table.name}") as member:
             while head := member.read(_LENGTH.size):
                 (size,) = _LENGTH.unpack(head)
                 if size > _MAX_BYTES:
@@ -159,7 +159,7 @@ class ArchiveReader:
         Raises:
             BackupRefused: The file is damaged.
         """
-        with _damage_told(self._path):
+        with _damage_reported(self._path):
             found = {
                 name: self._read(f"files/{name}", _MAX_FILE)
                 for name in self.manifest.files
@@ -168,13 +168,13 @@ class ArchiveReader:
         return MappingProxyType(found)
 
     def _manifest(self) -> BackupManifest:
-        with _damage_told(self._path):
+        with _damage_reported(self._path):
             text = self._read("manifest.json", _MAX_MANIFEST)
             json_limits.verify(text)
             form = msgspec.json.decode(text, type=_Form)
         if form.format > FORMAT:
             raise BackupRefused(BackupReason.LATER_FORMAT, path=self._path, version=form.version)
-        with _damage_told(self._path):
+        with _damage_reported(self._path):
             return msgspec.json.decode(text, type=BackupManifest)
 
     def _read(self, name: str, most: int) -> bytes:
@@ -230,7 +230,7 @@ def reading(path: Path) -> Iterator[ArchiveReader]:
         BackupRefused: The file cannot be opened, is not a backup, or this program is too old for its format.
     """
     try:
-        with _damage_told(path):
+        with _damage_reported(path):
             with path.open("rb") as file:
                 _verify_directory(file)
             opened = zipfile.ZipFile(path)
@@ -243,7 +243,7 @@ def reading(path: Path) -> Iterator[ArchiveReader]:
 
 
 @contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
+def _damage_reported(path: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:

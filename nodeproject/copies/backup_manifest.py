@@ -17,8 +17,8 @@ from primitives.reasons import ErrorWithReason
 class BackupReason(StrEnum):
     """Why a backup is refused."""
 
-    FILE_EXISTS = "there is a file {path} already: a backup does not overwrite files"
-    FILE_IN_USE = "another process writes {path}"
+    FILE_EXISTS = "the file {path} exists already: a backup does not overwrite files"
+    FILE_IN_USE = "another process is writing {path}"
     UNREADABLE = "the file {path} cannot be read as a backup: {cause}"
     LATER_FORMAT = (
         "the backup {path} was written by version {version}, in a later format than this one reads"
@@ -32,20 +32,20 @@ class BackupReason(StrEnum):
         "the tables in {path} are another version's, they differ by the migration {migration}: run init_node "
         "of this version in the embedded profile first"
     )
-    OTHER_NETWORK = "the node of {where} is on network {saved}, and NODE_NETWORK_ID is {here}"
+    OTHER_NETWORK = "the node of {where} is on network {saved}, but NODE_NETWORK_ID is {here}"
     NOT_EMPTY = (
         "the database here is not empty: its table {table} has rows. Name another NODE_DATA_DIR or "
         "NODE_DATABASE_URL"
     )
-    OTHER_FILE = "the file {path} is there already and is not the backup's: name another directory"
-    NOT_THE_SAME = "{what} should be {saved}, and is {here}: nothing was restored"
+    OTHER_FILE = "the file {path} exists already with other content: name another directory"
+    NOT_THE_SAME = "{what} should be {saved}, but is {here}: nothing was restored"
     NOT_VERIFIED = (
-        "the state that was written cannot be verified, and nothing was kept: {cause}; make room there for a "
-        "second state trie, and begin again"
+        "the written state cannot be verified, and nothing was kept: {cause}; free space there for a second state "
+        "trie, and start again"
     )
-    NO_SOURCE = "there is no {path}: NODE_DATA_DIR names the node that is to be moved"
+    NO_SOURCE = "there is no {path}: NODE_DATA_DIR must name the node to move"
     NEEDS_POSTGRESQL = (
-        "the rows go where NODE_DATABASE_URL says, and that is no PostgreSQL database: set it, and "
+        "the rows are written to the database of NODE_DATABASE_URL, which is not a PostgreSQL database: set it, and "
         "NODE_PROFILE=production"
     )
 
@@ -65,7 +65,7 @@ class TableRecord(NamedTuple):
     rows: int
 
 
-class Standing(msgspec.Struct, frozen=True):
+class ChainsState(msgspec.Struct, frozen=True):
     """The state of a database's chains."""
 
     network_id: int
@@ -84,7 +84,7 @@ class BackupManifest(msgspec.Struct, frozen=True):
     """Version of the program that has written the backup."""
     saved_at: int
     """Wall time, Unix seconds."""
-    standing: Standing
+    standing: ChainsState
     has_keys: bool
     """Whether the backup has the node's keys, encrypted keys of the keystore's users, and the admin's users."""
     migrations: tuple[str, ...]
@@ -94,7 +94,7 @@ class BackupManifest(msgspec.Struct, frozen=True):
     format: int = FORMAT
 
 
-def standing_of(db: Database) -> Standing:
+def chains_state_of(db: Database) -> ChainsState:
     """Return the state of the chains, as seen by this thread's transaction.
 
     Raises:
@@ -106,12 +106,12 @@ def standing_of(db: Database) -> Standing:
     root = None
     if found.cchain is not None:
         root = f"0x{cchain_rows.state_root_of(db, found.cchain.height).hex()}"
-    return Standing(found.network_id, found.chain_id, found.pchain, found.cchain, root)
+    return ChainsState(found.network_id, found.chain_id, found.pchain, found.cchain, root)
 
 
 def manifest_of(
     db: Database,
-    standing: Standing,
+    standing: ChainsState,
     counted: dict[str, TableRecord],
     files: tuple[str, ...],
     *,

@@ -27,10 +27,10 @@ from nodeproject.copies.backup_manifest import (
     BackupManifest,
     BackupReason,
     BackupRefused,
-    Standing,
+    ChainsState,
     TableRecord,
+    chains_state_of,
     manifest_of,
-    standing_of,
 )
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database import make_tables, opened_file
@@ -85,7 +85,7 @@ def _write(files: Mapping[Path, bytes]) -> None:
 
 
 def verify(
-    db: Database, standing: Standing, counts: Mapping[str, int], settings: NodeSettings
+    db: Database, standing: ChainsState, counts: Mapping[str, int], settings: NodeSettings
 ) -> None:
     """Compare a database with the counts and heads recorded for the rows written to it, within the transaction.
 
@@ -110,15 +110,15 @@ def verify(
                 saved=wanted,
                 here=found,
             )
-    here = standing_of(db)
+    here = chains_state_of(db)
     if here != standing:
         raise BackupRefused(
-            BackupReason.NOT_THE_SAME, what="where the chains stand", saved=standing, here=here
+            BackupReason.NOT_THE_SAME, what="the heads of the chains", saved=standing, here=here
         )
     verify_root(db, standing, settings)
 
 
-def verify_root(db: Database, standing: Standing, settings: NodeSettings) -> None:
+def verify_root(db: Database, standing: ChainsState, settings: NodeSettings) -> None:
     """Verify that accounts and storage have the head's state root.
 
     Raises:
@@ -177,7 +177,7 @@ def backup(
     began = time.monotonic()
     counted: dict[str, TableRecord] = {}
     with writing(path) as archive, db.as_of_one_moment():
-        standing = standing_of(db)
+        standing = chains_state_of(db)
         for table in (tables.EVERYTHING if keys else tables.WITHOUT_PEOPLE).tables():
             on_step(f"Saving {table.name}")
             counted[table.name] = TableRecord(

@@ -21,11 +21,11 @@ class NodeSnapshotReason(StrEnum):
     NO_CHAIN = "this node has no chain yet: start it once"
     # The snapshot is of a chain with another beginning.
     OTHER_CHAIN = (
-        "the snapshot {name} is of another chain: its {what} is {saved}, here it is {here}"
+        "the snapshot {name} belongs to another chain: its {what} is {saved}, here it is {here}"
     )
     OTHER_MIGRATIONS = (
-        "the snapshot {name} was made by another version of the node, whose tables are others: "
-        "they differ by the migration {migration}"
+        "the snapshot {name} was made by another version of the node, whose tables "
+        "differ by the migration {migration}"
     )
 
 

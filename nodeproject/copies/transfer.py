@@ -5,7 +5,12 @@ from typing import Final
 
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.backup_manifest import BackupReason, BackupRefused, Standing, standing_of
+from nodeproject.copies.backup_manifest import (
+    BackupReason,
+    BackupRefused,
+    ChainsState,
+    chains_state_of,
+)
 from nodeproject.copies.backups import Told, fill, verify
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database import make_tables, opened_file
@@ -15,7 +20,7 @@ _SOURCE: Final = "transferred"
 """Django's alias of the SQLite database during the transfer."""
 
 
-def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -> Standing:
+def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -> ChainsState:
     """Copy all rows part by part, in one transaction of the target, and verify that they are the same there.
 
     The SQLite database is not changed. The verification compares the rows of every table, both heads, and the state
@@ -39,7 +44,7 @@ def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -
     with claim_directory(settings.common.directory), opened_file(path, _SOURCE, settings) as source:
         make_tables()
         with source.as_of_one_moment():
-            standing = standing_of(source)
+            standing = chains_state_of(source)
             _verify_fits(source, target, path, standing, settings)
             counts = tables.EVERYTHING.counts(source)
             with target.atomic(durable=True):
@@ -50,7 +55,7 @@ def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -
 
 
 def _verify_fits(
-    source: Database, target: Database, path: Path, standing: Standing, settings: NodeSettings
+    source: Database, target: Database, path: Path, standing: ChainsState, settings: NodeSettings
 ) -> None:
     migrations = tables.EVERYTHING.migrations
     differing = tables.first_difference(migrations(source), migrations(target))

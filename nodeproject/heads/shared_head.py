@@ -27,7 +27,7 @@ _VERSION, _HEIGHT, _BEGUN = range(3)
 """Indexes of 64-bit words, each written and read atomically."""
 
 
-class Published(NamedTuple):
+class Publication(NamedTuple):
     """The page's counters after a publication."""
 
     version: int
@@ -82,12 +82,12 @@ class HeadPage:
         """The number of resets to a head; another number than before means that the rows may have been rewound."""
         return self._words[_BEGUN]
 
-    def tell_head(
+    def publish_head(
         self,
         height: int,
         begins: bool = False,  # noqa: FBT001  # a hook of `BlockMemory`
         knows: int | None = None,
-    ) -> Published | None:
+    ) -> Publication | None:
         """Publish a committed head before any request is answered from it; return None if it was published already.
 
         Args:
@@ -106,7 +106,7 @@ class HeadPage:
             words[_HEIGHT] = height
             # Last: a process that sees the new version also sees all other values.
             words[_VERSION] += 1
-            return Published(words[_VERSION], words[_BEGUN])
+            return Publication(words[_VERSION], words[_BEGUN])
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -156,7 +156,7 @@ class SharedHead:
         self._page = page
         self._version = -1
         """The page's version that this process has reached last."""
-        self._begun = self._told_begun = page.begun
+        self._begun = self._published_begun = page.begun
         """The page's `begun` before the last read of the rows, and after this process's last publication."""
         self._own = -1
         """The version under which this process, being current, has published the head that it is about to move to."""
@@ -164,16 +164,16 @@ class SharedHead:
         self._moved = chain.memory.blocks.on_head
         self._waiting: list[Then] = []
         self._reaching: asyncio.Task[None] | None = None
-        self._looking: asyncio.Future[None] | None = None
+        self._reading: asyncio.Future[None] | None = None
         """The most recent read of the rows."""
-        chain.memory.on_rewind = self._tell_rewind
-        chain.on_accepted.append(lambda accepted: self._tell_head(accepted[-1].number, False))
+        chain.memory.on_rewind = self._publish_rewind
+        chain.on_accepted.append(lambda accepted: self._publish_head(accepted[-1].number, False))
 
     def begin(self) -> None:
         """Begin to answer requests: this process has RPC interfaces and publishes each head that it reaches."""
         self._has_begun = True
         memory = self._chain.memory.blocks
-        memory.before_move = self._tell_head
+        memory.before_move = self._publish_head
         memory.on_head = self._have_moved
 
     def is_current(self) -> bool:
@@ -201,7 +201,7 @@ class SharedHead:
                 waiting, self._waiting = self._waiting, []
                 await self._reach_version(self._page.version)
                 for then in waiting:
-                    _go_on(then)
+                    _resume(then)
         finally:
             self._reaching = None
 
@@ -212,7 +212,7 @@ class SharedHead:
         """
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                await self._look()
+                await self._read_rows()
         except (*STOP, asyncio.CancelledError):
             raise
         except BaseException as error:
@@ -220,40 +220,40 @@ class SharedHead:
             _log.warning("the head published by another process could not be read: %s", error)
         self._version = version
 
-    async def _look(self) -> None:
-        if self._looking is not None and not self._looking.done():
+    async def _read_rows(self) -> None:
+        if self._reading is not None and not self._reading.done():
             # The previous read takes too long: wait for it rather than block a second thread.
-            await asyncio.wait([self._looking])
-        self._looking = asyncio.ensure_future(in_thread(self._catch_up))
-        self._looking.add_done_callback(_seen)
-        await asyncio.shield(self._looking)
+            await asyncio.wait([self._reading])
+        self._reading = asyncio.ensure_future(in_thread(self._catch_up))
+        self._reading.add_done_callback(_retrieve_exception)
+        await asyncio.shield(self._reading)
 
     def _catch_up(self) -> None:
         """Update the memory from the rows."""
         begun = self._page.begun
         blocks.catch_up(self._chain)
         # Everything published until then: all that this process publishes from now on it has read since.
-        self._begun = self._told_begun = begun
+        self._begun = self._published_begun = begun
 
-    def _tell_head(self, height: int, begins: bool) -> None:  # noqa: FBT001  # a hook of `BlockMemory`
+    def _publish_head(self, height: int, begins: bool) -> None:  # noqa: FBT001  # a hook of `BlockMemory`
         page = self._page
-        if begins and self._is_told(height):
-            self._told_begun = page.begun
+        if begins and self._is_published(height):
+            self._published_begun = page.begun
             return
-        publication = page.tell_head(height, begins, self._told_begun)
+        publication = page.publish_head(height, begins, self._published_begun)
         if publication is None:
             return
-        knew, self._told_begun = self._told_begun, publication.begun
+        knew, self._published_begun = self._published_begun, publication.begun
         if publication.begun == knew and publication.version == self._version + 1:
             self._own = publication.version
 
-    def _is_told(self, height: int) -> bool:
+    def _is_published(self, height: int) -> bool:
         """Return whether the other processes already know about a reset of this process to a height.
 
         Either this process follows another one that has published the rewind, or it has just started at the published head.
         """
         page = self._page
-        follows = page.begun != self._told_begun
+        follows = page.begun != self._published_begun
         return page.height == height and (follows or self._chain.memory.blocks.head is None)
 
     def _have_moved(self, height: int, begins: bool) -> None:  # noqa: FBT001  # likewise
@@ -261,27 +261,27 @@ class SharedHead:
         if self._own >= 0:
             self._version, self._own = self._own, -1
 
-    def _tell_rewind(self) -> None:
+    def _publish_rewind(self) -> None:
         """Publish a rewind by this process; one with RPC interfaces has published it when its memory moved."""
         head = self._chain.memory.blocks.head
         if head is not None and not self._has_begun:
-            self._tell_head(head.number, True)
+            self._publish_head(head.number, True)
 
 
-def _go_on(then: Then) -> None:
+def _resume(then: Then) -> None:
     """Let one request continue; its errors must not affect others that waited for the same read."""
     try:
         then()
     except STOP:
         raise
     except BaseException:  # any exception: a native extension that panics raises no `Exception`
-        _log.exception("a request that has waited for the head was not gone on with")
+        _log.exception("a request that waited for the head could not be continued")
 
 
-def _seen(look: asyncio.Future[None]) -> None:
+def _retrieve_exception(read: asyncio.Future[None]) -> None:
     """Retrieve the exception of a read that may have no caller left waiting for it."""
-    if not look.cancelled():
-        look.exception()
+    if not read.cancelled():
+        read.exception()
 
 
 def share_head(chain: EvmChain, data: Path) -> SharedHead | None:
@@ -296,6 +296,8 @@ def share_head(chain: EvmChain, data: Path) -> SharedHead | None:
     try:
         page = HeadPage.at(directory_of(data) / "head")
     except OSError as error:
-        _log.warning("other processes of this machine are followed by pointers alone: %s", error)
+        _log.warning(
+            "the heads of other processes on this machine are only known from events: %s", error
+        )
         return None
     return SharedHead(chain, page)

@@ -108,13 +108,13 @@ def _keep_private(directory: Path, database: Mapping[str, Any]) -> None:
 
     New files are private by the settings' umask.
     """
-    _close(directory)
+    _make_private(directory)
     if connection.vendor == "sqlite":
         for ending in ("", "-wal", "-shm"):
-            _close(Path(f"{database['NAME']}{ending}"))
+            _make_private(Path(f"{database['NAME']}{ending}"))
 
 
-def _close(path: Path) -> None:
+def _make_private(path: Path) -> None:
     """Remove access for group and others from a path, if it exists and belongs to the node."""
     with contextlib.suppress(FileNotFoundError):
         found = path.stat()

@@ -62,7 +62,7 @@ class SeededHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class BlockRange:
     """Similar blocks of one chain: those above `low`, up to `high`."""
 
     chain: str
@@ -76,40 +76,40 @@ class Stretch:
     """Seconds of CPU time that it took."""
 
 
-class Past(NamedTuple):
+class HistoryTimings(NamedTuple):
     """The blocks of a history with their production times."""
 
-    empty: Stretch
-    light: Stretch
-    platform: Stretch
+    empty: BlockRange
+    light: BlockRange
+    platform: BlockRange
 
 
-class NotMade(Exception):
+class UnexpectedBlock(Exception):
     """A block of the history has unexpected content."""
 
 
-def seed(history: SeededHistory) -> Past:
+def seed(history: SeededHistory) -> HistoryTimings:
     """Produce the history in the data directory of the settings.
 
     Raises:
-        NotMade: Another process produces blocks too.
+        UnexpectedBlock: Another process produces blocks too.
     """
     initialise(this_node())
-    return Past(
+    return HistoryTimings(
         empty=_empty(history.empty),
         light=_transfers(history.light, history.transfers),
         platform=_platform(history.platform, history.payments),
     )
 
 
-def _empty(count: int) -> Stretch:
+def _empty(count: int) -> BlockRange:
     with _timed() as clocks:
         for _ in range(count):
             _produce(0)
-    return _stretch(count, 0, clocks)
+    return _block_range(count, 0, clocks)
 
 
-def _transfers(count: int, each: int) -> Stretch:
+def _transfers(count: int, each: int) -> BlockRange:
     """Produce blocks of transfers, one from each sender."""
     senders = [owner("history", number) for number in range(each)]
     recipients = [owner("recipient", number).address for number in range(RECIPIENTS)]
@@ -126,13 +126,13 @@ def _transfers(count: int, each: int) -> Stretch:
         for raws in batches:
             _submit(raws)
             _produce(each)
-    return _stretch(count, count * each, clocks)
+    return _block_range(count, count * each, clocks)
 
 
-def _stretch(blocks: int, transactions: int, clocks: list[float]) -> Stretch:
+def _block_range(blocks: int, transactions: int, clocks: list[float]) -> BlockRange:
     """Return the most recent blocks of the C-Chain as a stretch."""
     high = cchain_blocks.catch_up(evm_chain()).number
-    return Stretch("C", high - blocks, high, transactions, *clocks)
+    return BlockRange("C", high - blocks, high, transactions, *clocks)
 
 
 def _pay(sender: SeededOwner, nonce: int, to: Address, value: int) -> bytes:
@@ -160,10 +160,10 @@ def _produce(wanted: int) -> None:
     made = evm_runtime().consensus.produce(now=clock.cchain_now(), allow_empty=True)
     block = None if made is None else cchain_blocks.by_number(evm_chain(), made.height)
     if block is None or len(block.transactions) != wanted:
-        raise NotMade(f"{block} has not {wanted} transactions")
+        raise UnexpectedBlock(f"{block} has not {wanted} transactions")
 
 
-def _platform(count: int, each: int) -> Stretch:
+def _platform(count: int, each: int) -> BlockRange:
     """Produce blocks of payments that only spend outputs the sender had before."""
     sender, taker = owner("history"), owner("history", 1)
     txs = [
@@ -174,7 +174,7 @@ def _platform(count: int, each: int) -> Stretch:
     with _timed() as clocks:
         for start in range(0, len(txs), each):
             _build(txs[start : start + each])
-    return Stretch("P", low, platform_chain().tip().height, len(txs), *clocks)
+    return BlockRange("P", low, platform_chain().tip().height, len(txs), *clocks)
 
 
 def _coins(taker: SeededOwner, amount: int, count: int) -> list[UTXO]:
@@ -194,7 +194,7 @@ def _build(txs: Sequence[Tx]) -> None:
     platform_runtime().consensus.produce(now=clock.now())
     waiting = [tx for tx in txs if accepted.tx(platform_chain(), tx.tx_id) is None]
     if waiting:
-        raise NotMade(f"{len(waiting)} of {len(txs)} transactions still wait")
+        raise UnexpectedBlock(f"{len(waiting)} of {len(txs)} transactions still wait")
 
 
 @contextmanager

@@ -87,11 +87,13 @@ class Shape:
     """Delegators that were rewarded and have left, one after the other."""
 
 
-class NowhereToWrite(Exception):
+class NoGenesisPath(Exception):
     """A new chain is requested, but no setting names the path of its genesis file."""
 
     def __init__(self) -> None:
-        super().__init__("NODE_PLATFORM_GENESIS has to say where the genesis file is written.")
+        super().__init__(
+            "NODE_PLATFORM_GENESIS must name the path to which the genesis file is written."
+        )
 
 
 def seed(shape: Shape) -> None:
@@ -100,7 +102,7 @@ def seed(shape: Shape) -> None:
     The genesis file is written to the path in NODE_PLATFORM_GENESIS.
 
     Raises:
-        NowhereToWrite: The setting is empty, and there is no chain yet.
+        NoGenesisPath: The setting is empty, and there is no chain yet.
     """
     call_command("migrate", interactive=False, verbosity=0)
     if chain_rows.read(platform_chain().db) is None:
@@ -116,7 +118,7 @@ def seed(shape: Shape) -> None:
 def _begin(shape: Shape) -> None:
     """Write the genesis: that of the local network, with further validators of equal stakes."""
     if not settings.NODE.common.platform_genesis:
-        raise NowhereToWrite
+        raise NoGenesisPath
     now = clock.now()
     make_identity(settings.NODE, now)
     staked, rewarded = _address(owner("staked")), _address(owner("rewarded"))

@@ -12,7 +12,7 @@ from cchain_app.selectors import blocks, development
 from chaindb.chains import C_CHAIN, absence, is_left_out
 from explorer_app.selectors import known_accounts
 from jsonrpc.dispatch.caller import naming
-from nodeproject.copies.backup_manifest import BackupRefused, Standing
+from nodeproject.copies.backup_manifest import BackupRefused, ChainsState
 from nodeproject.node import Node
 from nodeproject.startup.database import explained
 from nodeproject.startup.process import CannotStart
@@ -21,14 +21,14 @@ from primitives.networks import LOCAL
 from primitives.product import NAME, VERSION
 
 
-def print_facts(title: str, facts: Mapping[str, str]) -> None:
-    """Print a title and one aligned line per fact, nothing without facts; values may contain rich's markup."""
-    if not facts:
+def print_values(title: str, values: Mapping[str, str]) -> None:
+    """Print a title and one aligned line per value, nothing without values; values may contain rich's markup."""
+    if not values:
         return
     console = Console(soft_wrap=True, highlight=False)
     console.rule(f"[bold]{title}[/bold]", align="left")
-    width = max(map(len, facts))
-    for name, value in facts.items():
+    width = max(map(len, values))
+    for name, value in values.items():
         console.print(f"  [bold]{name:<{width}}[/bold]  {value}")
 
 
@@ -37,7 +37,7 @@ def print_banner(node: Node) -> None:
     settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
     base = base_url(settings)
     mining = development.mining(evm) if blocks.are_made(evm) else "off: the C-Chain was imported"
-    facts = {
+    values = {
         "P-Chain RPC": f"{base}/ext/bc/P",
         "C-Chain RPC": f"{base}/ext/bc/C/rpc, and {base}",
         "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws, and ws{base[4:]}",
@@ -50,21 +50,21 @@ def print_banner(node: Node) -> None:
         "Data": f"{settings.common.directory} ({settings.common.profile} profile, mining {mining})",
     }
     if (fork := evm.fork) is not None:
-        facts["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
+        values["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
     if keys := _private_keys(node):
         named = ", ".join(naming(settings.common.allowed_origins)) or "none"
-        facts["Web pages"] = (
+        values["Web pages"] = (
             f"may not use the keys of {keys}; origins named in NODE_ALLOWED_ORIGINS may: {named}"
         )
     if is_left_out(C_CHAIN):
-        facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + absence(C_CHAIN))
-    print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
+        values |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + absence(C_CHAIN))
+    print_values(f"{NAME} {VERSION}", {name: escape(value) for name, value in values.items()})
     if settings.common.network_id == LOCAL:
-        print_facts(
+        print_values(
             "Accounts and their private keys (public: for this local network only)",
             dict(known_accounts.of_cchain(evm)),
         )
-        print_facts(
+        print_values(
             "Funded on the P-Chain, with their private keys (likewise)",
             dict(known_accounts.of_platform(platform)),
         )
@@ -86,7 +86,7 @@ def print_listening(host: str, port: int) -> None:
     print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs
 
 
-def describe_heads(standing: Standing) -> str:
+def describe_heads(standing: ChainsState) -> str:
     """Return the heads of both chains."""
     cchain = f"C-Chain at {standing.cchain.height:,}, " if standing.cchain else ""
     return f"{cchain}P-Chain at {standing.pchain.height:,}"

@@ -11,7 +11,7 @@ from celery import beat
 from django_celery_beat import schedulers
 from typing_extensions import override
 
-LOOK: Final = 1.0
+POLL_SECONDS: Final = 1.0
 """Seconds between checks whether the schedule in the database has changed."""
 
 
@@ -31,9 +31,9 @@ class DatabaseScheduler(Scheduler, schedulers.DatabaseScheduler):  # type: ignor
 
     @override
     def schedule_changed(self) -> bool:
-        """Return whether the schedule has changed; always False within `LOOK` seconds of the last check."""
+        """Return whether the schedule has changed; always False within `POLL_SECONDS` seconds of the last check."""
         now = time.monotonic()
-        if now - self._looked_at < LOOK:
+        if now - self._looked_at < POLL_SECONDS:
             return False
         self._looked_at = now
         return bool(super().schedule_changed())

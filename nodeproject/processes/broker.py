@@ -45,14 +45,14 @@ class Transport(memory.Transport):
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
         seen = Transport.arrivals
         try:
-            self._look(connection)
+            self._take_available(connection)
         except TimeoutError:
             with Transport.arrived:
                 if not Transport.arrived.wait_for(lambda: Transport.arrivals != seen, timeout):
                     raise
-            self._look(connection)
+            self._take_available(connection)
 
-    def _look(self, connection: Any) -> None:
+    def _take_available(self, connection: Any) -> None:
         """Take the available messages without waiting. Raises TimeoutError if there are none."""
         super().drain_events(connection, timeout=1e-9)
 

@@ -25,7 +25,7 @@ from platform_app import tasks as platform
 
 TICK: Final = 1.0
 """Seconds after which a chain is checked without a notification: staking periods begin and end by the clock."""
-LOOK: Final = 1.0
+POLL_SECONDS: Final = 1.0
 """Maximum seconds until a thread notices that the process is to end."""
 RETRY: Final = 0.5
 """Seconds after which a lost session is opened again."""
@@ -76,7 +76,7 @@ class ProducerLoop(threading.Thread):
                 _log.warning("the %s-Chain's producer lost PostgreSQL: %s", self._chain, error)
                 self._stopping.wait(RETRY)
             except Exception:  # whatever it is, the thread must keep running
-                _log.exception("the %s-Chain's producer restarts", self._chain)
+                _log.exception("the %s-Chain's producer failed and restarts", self._chain)
                 self._stopping.wait(RETRY)
 
     def _open(self) -> psycopg.Connection[Any]:
@@ -111,15 +111,17 @@ class ProducerLoop(threading.Thread):
         while not self._stopping.is_set():
             left = self._due - time.monotonic()
             # All notifications received so far: one run serves all of them.
-            asked = list(session.notifies(timeout=min(max(left, 0.0), LOOK), stop_after=1))
-            if asked or left <= LOOK:
+            notified = list(
+                session.notifies(timeout=min(max(left, 0.0), POLL_SECONDS), stop_after=1)
+            )
+            if notified or left <= POLL_SECONDS:
                 return
 
     def _claim(self, session: psycopg.Connection[Any]) -> bool:
         row = session.execute("SELECT pg_try_advisory_lock(%s)", [self._wakeup.lock_key]).fetchone()
         held = row is not None and bool(row[0])
         if held:
-            _log.info("this process makes the %s-Chain's blocks", self._chain)
+            _log.info("this process produces the %s-Chain's blocks", self._chain)
         return held
 
     def _make(self) -> None:
@@ -130,7 +132,7 @@ class ProducerLoop(threading.Thread):
         try:
             self._work()
         except Exception:
-            _log.exception("the %s-Chain's blocks could not be made", self._chain)
+            _log.exception("the %s-Chain's blocks could not be produced", self._chain)
         finally:
             release()
 

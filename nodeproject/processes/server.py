@@ -34,7 +34,7 @@ def serve(listening: Listening = lambda _host, _port: None) -> None:
     {"uvicorn": _uvicorn, "daphne": _daphne}[settings.NODE.server](listening)
 
 
-class _TellingServer(Server):
+class _ReportingServer(Server):
     """A server in this process that reports when it listens."""
 
     def __init__(self, config: uvicorn.Config, listening: Listening) -> None:
@@ -49,7 +49,7 @@ class _TellingServer(Server):
             self._listening(host, port)
 
 
-class _TellingProcesses(Multiprocess):
+class _ReportingProcesses(Multiprocess):
     """Several processes on one port; reports when the first of them listens."""
 
     def __init__(
@@ -77,10 +77,10 @@ def _uvicorn(listening: Listening) -> None:
     )
     if node.common.web_workers > 1 and node.common.profile == "production":
         config.workers = node.common.web_workers
-        _TellingProcesses(config, _inherited_sockets(), listening).run()
+        _ReportingProcesses(config, _inherited_sockets(), listening).run()
         return
     config.load_app()  # before an event loop exists, because creating models may read rows
-    _run(_TellingServer(config, listening), _sockets())
+    _run(_ReportingServer(config, listening), _sockets())
 
 
 def _sockets() -> list[socket.socket]:
@@ -96,7 +96,7 @@ def _inherited_sockets() -> list[socket.socket]:
     return bound
 
 
-def _run(server: _TellingServer, sockets: list[socket.socket]) -> None:
+def _run(server: _ReportingServer, sockets: list[socket.socket]) -> None:
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets)
     if not server.started:
@@ -144,11 +144,11 @@ def _daphne(listening: Listening) -> None:
 
     load_pages()  # daphne needs to know immediately which paths accept a body
     node = settings.NODE
-    doors = this_node().doors
-    interfaces = by_path(doors.endpoints())
+    endpoints = this_node().endpoints
+    interfaces = by_path(endpoints.all())
 
     def most_of(asked: str) -> int:
-        path = doors.base_paths.without(asked)
+        path = endpoints.base_paths.without(asked)
         if path in interfaces:
             return node.body_limit
         return node.page_body_limit if takes_body(path) else 0
@@ -166,14 +166,14 @@ def _daphne(listening: Listening) -> None:
 
     server.serverFromString = adopted  # daphne's own endpoints have one address each
 
-    class TellingServer(server.Server):  # type: ignore[misc]  # daphne has no types
+    class ReportingServer(server.Server):  # type: ignore[misc]  # daphne has no types
         @override
         def listen_success(self, port: Any) -> None:
             super().listen_success(port)
             if len(self.listening_addresses) == len(bound):
                 listening(*self.listening_addresses[0])
 
-    TellingServer(
+    ReportingServer(
         application=application,
         endpoints=list(bound),
         ping_interval=30,

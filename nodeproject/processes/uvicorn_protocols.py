@@ -10,38 +10,38 @@ from nodeproject.apps import this_node
 from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 from nodeproject.web.paths import SocketPaths
 
-_DOORS = this_node().doors
+_ENDPOINTS = this_node().endpoints
 
 
 class NodeProtocol(fast_path.DirectProtocol):
     """The direct fast path to this node's endpoints."""
 
-    heads = RequestHeads(by_path(_DOORS.endpoints()))
-    whole = _DOORS.cchain.whole
+    heads = RequestHeads(by_path(_ENDPOINTS.all()))
+    whole = _ENDPOINTS.cchain.whole
     pooled = PooledRequests(whole) if whole else None
-    answering = _DOORS.answering
+    answering = _ENDPOINTS.answering
     pages = this_node().plain.at_once
-    held = _DOORS.connections
-    memory = _DOORS.memory
+    held = _ENDPOINTS.connections
+    memory = _ENDPOINTS.memory
     turn = this_node().turn
-    interpreter = _DOORS.interpreter
+    interpreter = _ENDPOINTS.interpreter
     current = this_node().head
     untold_paths = frozenset(
         path.encode()
-        for endpoint in _DOORS.endpoints()
-        if endpoint is not _DOORS.cchain
+        for endpoint in _ENDPOINTS.all()
+        if endpoint is not _ENDPOINTS.cchain
         for path in endpoint.paths
     )
     websocket_paths = SocketPaths(
-        {*CCHAIN_WEBSOCKETS, *_DOORS.sockets()}, _DOORS.base_paths.without
+        {*CCHAIN_WEBSOCKETS, *_ENDPOINTS.sockets()}, _ENDPOINTS.base_paths.without
     )
 
 
 class WebSocket(GuardedWebSocket):
     """The WebSockets of this node, counted with its other connections."""
 
-    held = _DOORS.connections
-    memory = _DOORS.memory
-    interpreter = _DOORS.interpreter
+    held = _ENDPOINTS.connections
+    memory = _ENDPOINTS.memory
+    interpreter = _ENDPOINTS.interpreter
     current = this_node().head
-    client_of = staticmethod(_DOORS.cchain.gate.client)
+    client_of = staticmethod(_ENDPOINTS.cchain.gate.client)

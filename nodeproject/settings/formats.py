@@ -82,7 +82,7 @@ def broker_of(url: str) -> Broker:
     except ValueError:
         raise FormError("its host or port cannot be read") from None
     if parts.scheme not in _PARAMETERS or not url.startswith(f"{parts.scheme}://"):
-        raise FormError("it begins with none of redis://, rediss:// and unix://")
+        raise FormError("it must begin with redis://, rediss:// or unix://")
     if parts.fragment or port == 0:
         raise FormError("its host or port cannot be read")
     given = _parameters(parts)
@@ -92,7 +92,7 @@ def broker_of(url: str) -> Broker:
         raise FormError("the host is missing")
     in_path = unquote(parts.path).strip("/")
     if in_path and "db" in given:
-        raise FormError("it has two numbers of a database")
+        raise FormError("it has two database numbers")
     number = _number(in_path or given.pop("db", "0"))
     given.pop("db", None)
     user, at, host = parts.netloc.rpartition("@")

@@ -137,11 +137,7 @@ def _text(declared: Setting, text: str) -> str:
     try:
         value_of(text, declared)
     except ValueError as error:
-        given = (
-            "what was given cannot be read"
-            if declared.metadata["secret"]
-            else f"{text!r} was given"
-        )
+        given = "the value cannot be read" if declared.metadata["secret"] else f"{text!r} was given"
         raise ArgumentTypeError(f"{given}; {error}") from None
     return text
 

@@ -246,7 +246,7 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
     rest = (
         ""
         if settings.NODE.common.bootstrap
-        else " No other node is named, so it has no bootstrappers."
+        else " No other node is named, so it has no bootstrap nodes."
     )
     return [
         Warning(

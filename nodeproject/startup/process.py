@@ -73,7 +73,7 @@ class StartReason(StrEnum):
     STATE_NEEDS_EMBEDDED_PROFILE = "NODE_STATE needs the embedded profile (NODE_PROFILE=embedded)"
     STATE_UNUSABLE = "NODE_STATE cannot be loaded: {path}: {cause}"
     CONFIG_OUT_HAS_KEYS = (
-        "NODE_CONFIG_OUT is for the local network alone: it has private keys in it"
+        "NODE_CONFIG_OUT is only for the local network, because the file contains private keys"
     )
     CONFIG_OUT_UNWRITABLE = "NODE_CONFIG_OUT cannot be written: {path}: {cause}"
 

@@ -22,7 +22,7 @@ from primitives.product import NAME
 
 
 class OwnSwagger(Swagger):
-    """The OpenAPI page with scripts served by this node; ninja would load them from a CDN, as it is no installed app."""
+    """The OpenAPI page with scripts served by this node; ninja, which is not an installed app, would use a CDN."""
 
     template_cdn = str(ABS_TPL_PATH / "swagger.html")
 
@@ -65,7 +65,7 @@ def serve(
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
-        return respond(request, endpoint(this_node().doors))
+        return respond(request, endpoint(this_node().endpoints))
 
     for place, path in enumerate(paths):
         documented = api.post(
@@ -105,7 +105,7 @@ if not is_left_out(C_CHAIN):
         (endpoints.ROOT,),
         lambda endpoints: endpoints.cchain,
         summary="C-Chain: the same",
-        description="As /ext/bc/C/rpc, where tools look that know one chain only.",
+        description="As /ext/bc/C/rpc, for tools that expect a node with a single chain.",
         example=json_rpc("eth_blockNumber", [], batches=True),
         operation_id="root",
         others=("OPTIONS", "PUT", "PATCH", "DELETE"),
@@ -137,7 +137,7 @@ serve(
 serve(
     endpoints.XCHAIN_PATHS,
     lambda endpoints: endpoints.xchain,
-    summary="X-Chain: what clients ask before they build transactions",
+    summary="X-Chain: methods that clients call before they build transactions",
     description="One JSON-RPC 2.0 request with params by name: two methods `avm.…`.",
     example=json_rpc("avm.getAssetDescription", {"assetID": "AVAX"}),
 )
@@ -156,7 +156,7 @@ serve(
     example=json_rpc("health.health", {"tags": []}),
     others=("OPTIONS", "PUT", "PATCH", "DELETE"),
 )
-show("/ext/health", "Health: all checks. 503 when one of them fails; `?tag=…` chooses")
+show("/ext/health", "Health: all checks; 503 if one of them fails; `?tag=…` selects checks")
 show("/ext/health/health", "Health: the same", shown=False, others=_NOT_GET)
 show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped", others=_NOT_GET)
 show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)

@@ -41,7 +41,7 @@ PATIENCE_SECONDS: Final = 10.0
 HELD: Final = 1024 * 1024
 """Bytes of a page that are produced before it is read: enough for every page but downloads of tables, which need staff."""
 
-_BUSY: Final = "too many requests at once: try again in a moment"
+_BUSY: Final = "too many concurrent requests: try again in a moment"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class ConcurrencyLimit:
         if self._inside >= self._most:  # refused without reading the body
             return await self._refuse(scope, send)
         share = MemoryShare(self._memory, lambda: self._gate.client(read_head(scope)))
-        visit = _Visit(
+        visit = _LimitedRequest(
             receive,
             self._enter,
             partial(is_gone, send),
@@ -177,7 +177,7 @@ class _Thread(Executor):
         return self.pool.submit(work, *args, **kwargs)
 
 
-class _Visit:
+class _LimitedRequest:
     """One request on its way through the application."""
 
     def __init__(

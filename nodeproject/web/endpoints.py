@@ -56,9 +56,7 @@ XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
 INFO_PATHS = ("/ext/info",)
 HEALTH_PATHS = ("/ext/health",)
 
-HOST_HINT = (
-    "NODE_ALLOWED_HOSTS lists the names by which this node may be asked; IP addresses always may"
-)
+HOST_HINT = "NODE_ALLOWED_HOSTS lists the host names that clients may use for this node; IP addresses are always allowed"
 
 WAITING_CALLS = 4096
 """Calls that may wait for a thread; further calls are refused as overload."""
@@ -201,7 +199,7 @@ class Endpoints:
         """Return the interfaces that this process serves."""
         return [one for name, one in self.interfaces.items() if not is_left_out(name)]
 
-    def endpoints(self) -> list[Endpoint]:
+    def all(self) -> list[Endpoint]:
         """Return all JSON-RPC interfaces of this process."""
         return [
             *self.evm_endpoints(),

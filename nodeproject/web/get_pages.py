@@ -257,27 +257,29 @@ class GetPagesMiddleware:
         return self._front.reply(head, content)
 
 
-class Plain:
+class PlainPages:
     """The plain pages of a node, and the threads that render those that have to wait.
 
     Args:
-        doors: The RPC interfaces.
+        endpoints: The RPC interfaces.
         observation: Provides health and metrics.
         reference: Describes the methods of the interfaces.
     """
 
-    def __init__(self, doors: Endpoints, observation: Observation, reference: Reference) -> None:
-        self._doors = doors
+    def __init__(
+        self, endpoints: Endpoints, observation: Observation, reference: Reference
+    ) -> None:
+        self._endpoints = endpoints
         self._observation = observation
         self._reference = reference
 
     @cached_property
     def front(self) -> Front:
         """Routes the requests below /ext."""
-        others = {*by_path(self._doors.endpoints()), *DOCUMENTS}
-        gate = Gate(self._doors.gate_config, GORILLA)
+        others = {*by_path(self._endpoints.all()), *DOCUMENTS}
+        gate = Gate(self._endpoints.gate_config, GORILLA)
         counted = self._observation.metrics.replies_of
-        return Front(self._pages(), gate, others, counted, self._doors.absent())
+        return Front(self._pages(), gate, others, counted, self._endpoints.absent())
 
     @cached_property
     def at_once(self) -> PagesAtOnce:

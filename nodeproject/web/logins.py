@@ -81,7 +81,7 @@ class LimitedBackend(ModelBackend):
         Raises:
             LoginRefused: There were too many wrong passwords recently, or too many passwords are being hashed.
         """
-        guess = _Guess(request, username or "")
+        guess = _LoginAttempt(request, username or "")
         guess.verify_unlocked()  # a locked client takes no slot
         try:
             with HASHING.slot():
@@ -96,7 +96,7 @@ class LimitedBackend(ModelBackend):
         return user
 
 
-class _Guess:
+class _LoginAttempt:
     """An attempt, with the address and name that it is counted against."""
 
     def __init__(self, request: HttpRequest | None, name: str) -> None:
@@ -126,7 +126,7 @@ class _Guess:
 
 def _client(request: HttpRequest) -> str:
     forwarded_for = request.headers.get("x-forwarded-for", "").encode("latin-1", "replace")
-    proxies = this_node().doors.gate_config.proxies
+    proxies = this_node().endpoints.gate_config.proxies
     return client_key(request.META.get("REMOTE_ADDR", ""), forwarded_for, proxies)
 
 

@@ -38,7 +38,7 @@ LONG = 20.0
 8 s after four attempts."""
 ATTEMPTS = 12
 """Least number of connection attempts of Celery's worker to its broker within `LONG`, even on a busy machine."""
-TAKES_OVER = "this process makes the C-Chain's blocks"
+TAKES_OVER = "this process produces the C-Chain's blocks"
 AGAIN = re.compile(
     r" (Redis|PostgreSQL) at \S+ answers again after [\d.]+ s; \d+ operations failed"
 )

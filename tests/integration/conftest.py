@@ -204,7 +204,7 @@ def rpc(node_settings: Any) -> Rpc:
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = this_node().doors.cchain.dispatcher.answer(json.dumps(body).encode())
+        answer = this_node().endpoints.cchain.dispatcher.answer(json.dumps(body).encode())
         assert answer is not None
         shown = json.loads(answer)
         if "error" in shown:

@@ -25,8 +25,8 @@ class Command(BaseCommand):
     """Saves rows, identity and genesis of a node as of a single moment."""
 
     help = (
-        "Save the whole node in one file while it runs: both chains, pools, keystore, who may open the admin, and "
-        "the files of its identity. Whoever has the file has the node's keys: keep it as you keep them."
+        "Save the whole node in one file while it runs: both chains, pools, keystore, the admin's users, and "
+        "the files of its identity. The file contains the node's keys: keep it as safe as the keys."
     )
 
     @override
@@ -47,8 +47,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-keys",
             action="store_true",
-            help="leave out the node's identity, the keystore, who may open the admin and what was done there: "
-            "a node that is restored from it is another one on the same chains",
+            help="leave out the node's identity, the keystore, the admin's users and their log: "
+            "a node that is restored from it has another identity on the same chains",
         )
 
     @override
@@ -75,4 +75,4 @@ class Command(BaseCommand):
         if old:
             self.stdout.write(f"Deleted {', '.join(found.name for found in old)}.")
         if not keys:
-            self.stdout.write("It has no keys: the node's identity and the keystore are not in it.")
+            self.stdout.write("It contains no keys: neither the node's identity nor the keystore.")

@@ -94,7 +94,7 @@ class Command(BaseCommand):
         for name in files:
             began = time.perf_counter()
             with _opened(name) as source, Bar(name, source.size, source.position) as bar:
-                done = import_blocks(chain, read_blocks(source.stream), on_progress=bar.tell)
+                done = import_blocks(chain, read_blocks(source.stream), on_progress=bar.show)
             self.stdout.write(
                 f"{name}: {done.blocks} blocks with {done.transactions} transactions and "
                 f"{done.gas / 1e6:.1f} Mgas imported in {time.perf_counter() - began:.2f} s, "
@@ -106,7 +106,7 @@ class Command(BaseCommand):
         self.stdout.write(f"The chain is at block {head.number}, 0x{head.hash.hex()}.")
 
 
-def _nowhere() -> int:
+def _no_position() -> int:
     return 0
 
 
@@ -117,7 +117,7 @@ class _BlockFile(NamedTuple):
     """The blocks, decompressed."""
     size: int | None = None
     """Bytes of the file; None if unknown, as for standard input."""
-    position: Callable[[], int] = _nowhere
+    position: Callable[[], int] = _no_position
     """Returns the number of bytes read so far."""
 
 
@@ -129,7 +129,9 @@ def _opened(name: str) -> Iterator[_BlockFile]:
     path = Path(name)
     with path.open("rb") as file:
         # A pipe has neither a size nor a position.
-        size, position = (path.stat().st_size, file.tell) if file.seekable() else (None, _nowhere)
+        size, position = (
+            (path.stat().st_size, file.tell) if file.seekable() else (None, _no_position)
+        )
         if path.suffix == ".gz":
             with gzip.open(file) as packed:
                 yield _BlockFile(packed, size, position)  # type: ignore[arg-type]
@@ -174,7 +176,7 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def tell(self, done: ImportResult) -> None:
+    def show(self, done: ImportResult) -> None:
         """Show the progress. Rates begin with the first new block, because skipping known blocks takes no time."""
         now = self._now()
         if not done.blocks:

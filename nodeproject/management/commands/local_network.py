@@ -17,7 +17,7 @@ from rich.markup import escape
 from typing_extensions import override
 
 from network_app.snowman.parameters import InvalidParameters, default_alpha, parameters_of
-from nodeproject.processes.local_network import standing
+from nodeproject.processes.local_network import status
 from nodeproject.processes.local_network.control import Control, ask
 from nodeproject.processes.local_network.directories import (
     FIRST_HTTP_PORT,
@@ -42,10 +42,10 @@ from nodeproject.processes.local_network.running import (
     PATIENCE,
     LocalNetworkRun,
     NetworkFailed,
-    place_table,
-    standing_table,
+    address_table,
+    status_table,
 )
-from nodeproject.processes.local_network.standing import NodeStatus, Quorum
+from nodeproject.processes.local_network.status import NodeStatus, Quorum
 from nodeproject.startup.process import CannotStart, check_port, claim_directory
 from primitives.product import as_process, as_typed, data_home
 
@@ -59,7 +59,7 @@ def _count(text: str) -> int:
     try:
         count = int(text)
     except ValueError as error:
-        raise ArgumentTypeError(f"{text!r} is no whole number") from error
+        raise ArgumentTypeError(f"{text!r} is not a whole number") from error
     if count < 1:
         raise ArgumentTypeError("must be at least 1")
     return count
@@ -86,8 +86,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--consensus",
             choices=CONSENSUS,
-            help="whether the validators vote on blocks, or the first node makes them all "
-            "(default: NODE_CONSENSUS, else snowman)",
+            help="whether the validators vote on blocks, or the first node produces "
+            "them all (default: NODE_CONSENSUS, else snowman)",
         )
         actions = parser.add_subparsers(
             dest="action", metavar="status | stop N | start N | pause N"
@@ -178,11 +178,11 @@ class Command(BaseCommand):
         known = stakes or {node["node_id"]: 1 for node in nodes}
         console = Console()
         wide = Console(width=max(console.width, WIDTH))
-        wide.print(standing_table(nodes, answers, known))
+        wide.print(status_table(nodes, answers, known))
         ready = {
             node["node_id"] for node, one in zip(nodes, answers, strict=True) if one and one.ready
         }
-        wide.print(escape(standing.in_words(quorum, known, ready)), soft_wrap=True)
+        wide.print(escape(status.in_words(quorum, known, ready)), soft_wrap=True)
 
     def _change(self, directory: Path, action: str, number: int) -> None:
         """Stop, start or pause a node, and wait until that is done."""
@@ -193,7 +193,9 @@ class Command(BaseCommand):
                 why = node["ending"] or "it was stopped meanwhile"
                 raise CommandError(f"node {number} has ended: {why}")
             if time.monotonic() > until:
-                raise CommandError(f"node {number} is not done with it: it is {node['state']}")
+                raise CommandError(
+                    f"node {number} did not reach the requested state in time: it is {node['state']}"
+                )
             time.sleep(0.2)
             node = ask(directory, "status")["nodes"][number - 1]
         words = {"stop": "is stopped", "start": "runs and is ready", "pause": "is paused"}[action]
@@ -216,14 +218,14 @@ def _answers(node: Mapping[str, str]) -> NodeStatus | None:
 
 def _is_done(action: str, node: Mapping[str, str]) -> bool:
     if action == "start":
-        return node["state"] == State.RUNNING and standing.is_ready(node["url"], node["node_id"])
+        return node["state"] == State.RUNNING and status.is_ready(node["url"], node["node_id"])
     return node["state"] == {"stop": State.STOPPED, "pause": State.PAUSED}[action]
 
 
 def _show(nodes: Sequence[LocalNode], width: int) -> None:
     """Show the addresses of the nodes."""
     wide = Console(width=width)
-    wide.print(place_table(nodes))
+    wide.print(address_table(nodes))
     wide.print(escape(_login()))
     wide.print(
         f"Data is below {nodes[0].directory.parent}, with the log of this run ({LOG}) and the one "
@@ -235,7 +237,7 @@ def _show(nodes: Sequence[LocalNode], width: int) -> None:
     wide.print(
         escape(
             f"In a second terminal `{where}{as_typed('local_network status')}` shows them, "
-            "and `stop N`, `start N` or `pause N` in its place lets you watch failover."
+            "and `stop N`, `start N` or `pause N` instead of `status` let you watch failover."
         )
     )
 
@@ -243,6 +245,6 @@ def _show(nodes: Sequence[LocalNode], width: int) -> None:
 def _login() -> str:
     """Return how to log in to the nodes: all have the caller's user name, each its own password."""
     return (
-        f"Each node's admin knows the user {settings.NODE.admin_user}, whose password is in "
+        f"Each node's admin knows the user {settings.NODE.admin_user}; its password is in "
         f"nodeN/{settings.NODE.password_path.name}; funded accounts and their keys are in nodeN/{LOG}."
     )

@@ -110,7 +110,7 @@ class Command(BaseCommand):
             metavar="CERT:SIGNER",
             help="a validator: its certificate's file or node ID, and its BLS key's file or a JSON "
             "file with publicKey and proofOfPossession; may be repeated, and the first one makes "
-            "the blocks where no votes are taken, unless NODE_PRODUCER says otherwise",
+            "the blocks if the validators do not vote, unless NODE_PRODUCER names another",
         )
         parser.add_argument(
             "--start", type=int, help="when the network begins, Unix seconds (default: now)"

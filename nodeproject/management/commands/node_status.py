@@ -21,7 +21,7 @@ from chaindb.chains import C_CHAIN, absence, is_left_out, title
 from explorer_app.selectors import tokens
 from network_app import selectors
 from nodeproject.apps import this_node
-from nodeproject.management.terminal import print_facts
+from nodeproject.management.terminal import print_values
 from nodeproject.startup.profile import CHECKS
 from nodeproject.web.paths import base_url
 from platform_app.apps import platform_chain
@@ -71,7 +71,7 @@ class Command(BaseCommand):
             "Database": f"{connection.vendor}, {settings.NODE.common.profile} profile",
             "RPC": _rpc_state(head.number),
         }
-        print_facts("Node", facts)
+        print_values("Node", facts)
 
 
 def _further_chains() -> dict[str, str]:

@@ -22,8 +22,8 @@ class Command(BaseCommand):
 
     help = (
         "Restore a node from the file of a backup, into an empty data directory and an empty database: SQLite or "
-        "PostgreSQL, whichever the settings name. Nothing is kept unless heads, rows and the state root are those "
-        "that were saved."
+        "PostgreSQL, whichever the settings name. Nothing is kept unless heads, rows and the state root equal the "
+        "saved ones."
     )
 
     @override
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         if options["verify_only"]:
             with explaining_refusals(), Console(stderr=True).status("Verifying") as status:
                 saved = verify_file(node.settings, path, on_step=status.update)
-            self._tell("Verified", path, saved, began)
+            self._report("Verified", path, saved, began)
             return
         alone = node.settings.common.profile == "embedded"
         with (
@@ -50,11 +50,11 @@ class Command(BaseCommand):
             Console(stderr=True).status("Restoring") as status,
         ):
             saved = restore(node.settings, node.platform_chain.db, path, on_step=status.update)
-        self._tell("Restored", path, saved, began)
+        self._report("Restored", path, saved, began)
         if not saved.has_keys:
-            self.stdout.write("It has no keys: the first start makes the identity of another node.")
+            self.stdout.write("It contains no keys: the first start creates a new node identity.")
 
-    def _tell(self, done: str, path: Path, saved: BackupManifest, began: float) -> None:
+    def _report(self, done: str, path: Path, saved: BackupManifest, began: float) -> None:
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject.management.seeding_history import NotMade, SeededHistory, seed
+from nodeproject.management.seeding_history import SeededHistory, UnexpectedBlock, seed
 from primitives.networks import LOCAL
 
 _NUMBERS = {
@@ -26,8 +26,8 @@ class Command(BaseCommand):
     """Fills the data directory of NODE_DATA_DIR and prints the blocks and their production rates as JSON."""
 
     help = (
-        "Fill a data directory with a history of both chains, for measurements, and print as JSON "
-        "which blocks were made and how long it took. NODE_MINING has to be manual."
+        "Fill a data directory with a history of both chains, for measurements, and print the "
+        "blocks and their production times as JSON. NODE_MINING must be manual."
     )
 
     @override
@@ -40,10 +40,12 @@ class Command(BaseCommand):
         if settings.NODE.common.network_id != LOCAL:
             raise CommandError(f"Only a local network is seeded: NODE_NETWORK_ID is not {LOCAL}.")
         if settings.NODE.cchain.mining != "manual":
-            raise CommandError("Nothing else may make blocks meanwhile: NODE_MINING is not manual.")
+            raise CommandError(
+                "Nothing else may produce blocks meanwhile: set NODE_MINING to manual."
+            )
         try:
             past = seed(SeededHistory(**{name: options[name] for name in _NUMBERS}))
-        except NotMade as error:
+        except UnexpectedBlock as error:
             raise CommandError(str(error)) from error
         connections.close_all()
         self.stdout.write(json.dumps([asdict(item) for item in past]))

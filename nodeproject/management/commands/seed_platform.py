@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject.management.seeding_platform import NowhereToWrite, Shape, seed
+from nodeproject.management.seeding_platform import NoGenesisPath, Shape, seed
 from platform_app.apps import platform_chain
 from primitives.addresses import AddressError, parse_address
 from primitives.ids import ShortID
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--holder", type=_address, help="a P-Chain address")
         parser.add_argument(
-            "--past", type=int, default=0, help="delegators that were rewarded and are gone"
+            "--past", type=int, default=0, help="past delegators that were rewarded"
         )
 
     @override
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         names = ("validators", "delegators", "apart", "coins", "holder", "past")
         try:
             seed(Shape(**{name: options[name] for name in names}))
-        except NowhereToWrite as error:
+        except NoGenesisPath as error:
             raise CommandError(str(error)) from error
         tip = platform_chain().tip()
         connections.close_all()

@@ -19,7 +19,7 @@ class Command(shell.Command):
 
     help = (
         "Open a Python shell with all models, and with `node`, `chain`, `platform_chain` and `w3` "
-        "(web3.py on the node that runs)."
+        "(web3.py on the running node)."
     )
 
     @override

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     """Copies all rows of a data directory's SQLite database into PostgreSQL, and verifies them."""
 
     help = (
-        "Move a node that has stopped from the SQLite database in NODE_DATA_DIR into the empty PostgreSQL database "
+        "Move a stopped node from the SQLite database in NODE_DATA_DIR into the empty PostgreSQL database "
         "of NODE_DATABASE_URL. Heads, rows of every table and the state root are verified before anything is kept. "
         "The SQLite database stays as it is."
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from cchain_app.local_genesis import local_text
-from nodeproject.processes.local_network.standing import Quorum, in_words
+from nodeproject.processes.local_network.status import Quorum, in_words
 from nodeproject.startup.identity import make_files
 from platform_app.config import specification_config
 from platform_app.genesis.building import Founder, own_network
@@ -156,7 +156,7 @@ def remarks(nodes: Sequence[LocalNode], founders: frozenset[NodeID], quorum: Quo
     began = f"This network began with {len(founders)} validator{'s' if len(founders) > 1 else ''}"
     said = []
     if running < len(founders):
-        missing = "their stake is missing, which the health check P tells below 80 %"
+        missing = "their stake is missing, and the health check P fails below 80 %"
         said.append(f"{began}, of which {running} {'runs' if running == 1 else 'run'}: {missing}.")
     if others:
         names = f"node{'s' if len(others) > 1 else ''} {', '.join(others)}"

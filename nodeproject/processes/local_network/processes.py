@@ -105,7 +105,7 @@ class NetworkNodeProcess:
         self.state, self.ending = State.RUNNING, ""
 
     def stop(self) -> None:
-        """Ask the node to end; `look` kills it if that takes longer than `GRACE`.
+        """Ask the node to end; `check` kills it if that takes longer than `GRACE`.
 
         Raises:
             RequestRefused: The node does not run.
@@ -130,7 +130,7 @@ class NetworkNodeProcess:
         self._signal(signal.SIGSTOP)
         self.state = State.PAUSED
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """Update the state from the process; return whether the process has just ended unexpectedly."""
         if self._process is None:
             return False
@@ -173,7 +173,7 @@ def stop_all(processes: Sequence[NetworkNodeProcess]) -> None:
             process.stop()
     while any(process.pid is not None for process in processes):
         for process in processes:
-            process.look()
+            process.check()
         time.sleep(0.05)
 
 

@@ -13,15 +13,15 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from nodeproject.processes.local_network import standing
+from nodeproject.processes.local_network import status
 from nodeproject.processes.local_network.control import Control
 from nodeproject.processes.local_network.directories import LocalNode
 from nodeproject.processes.local_network.processes import NetworkNodeProcess, RequestRefused, State
-from nodeproject.processes.local_network.standing import NodeStatus, Quorum
+from nodeproject.processes.local_network.status import NodeStatus, Quorum
 from primitives.product import as_typed
 
 
-def place_table(nodes: Sequence[LocalNode]) -> Table:
+def address_table(nodes: Sequence[LocalNode]) -> Table:
     """Return the table of the nodes' addresses; each node has the paths that the README lists."""
     table = Table(title="Local network", box=box.SIMPLE)
     for column in ("Node", "C-Chain RPC", "P-Chain RPC", "Admin", "Peers", "Node ID"):
@@ -38,7 +38,7 @@ def place_table(nodes: Sequence[LocalNode]) -> Table:
     return table
 
 
-def standing_table(
+def status_table(
     nodes: Sequence[Mapping[str, str]],
     answers: Sequence[NodeStatus | None],
     stakes: Mapping[str, int],
@@ -132,9 +132,7 @@ class LocalNetworkRun:
                 raise NetworkFailed(f"not all nodes were ready within {PATIENCE:.0f} s")
             place = waiting.pop(0)
             node, process = self._nodes[place], self._processes[place]
-            if process.state is State.RUNNING and not standing.is_ready(
-                node.url, str(node.node_id)
-            ):
+            if process.state is State.RUNNING and not status.is_ready(node.url, str(node.node_id)):
                 waiting.append(place)
         self._is_up = True
 
@@ -152,7 +150,7 @@ class LocalNetworkRun:
     def _turn(self, control: Control) -> None:
         control.serve(_TURN, self._answer)
         for place, process in enumerate(self._processes, 1):
-            if process.look():
+            if process.check():
                 self._tell_end(place, process)
 
     def _tell_end(self, place: int, process: NetworkNodeProcess) -> None:
@@ -163,12 +161,12 @@ class LocalNetworkRun:
             raise NetworkFailed(f"{why} (see {process.log})")
         self._say(why)
         self._say(f"The whole log is {process.log}.")
-        self._say(self._standing())
+        self._say(self._status())
         self._say(
             f"`{as_typed(f'local_network start {place}')}` in a second terminal starts it again."
         )
 
-    def _standing(self) -> str:
+    def _status(self) -> str:
         """Describe whether the running nodes can decide; asks one of them for the current validators."""
         present = {
             str(node.node_id): node
@@ -177,10 +175,10 @@ class LocalNetworkRun:
         }
         for node in list(present.values())[:1]:
             try:
-                self._stakes = standing.stakes_of(node.url)
+                self._stakes = status.stakes_of(node.url)
             except (OSError, HTTPException, ValueError, LookupError, TypeError):
                 continue  # keep the known stakes
-        return standing.in_words(self._quorum, self._stakes, present)
+        return status.in_words(self._quorum, self._stakes, present)
 
     def _answer(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Fulfil a request and return the state of all nodes.
@@ -216,11 +214,11 @@ class LocalNetworkRun:
         if not isinstance(number, int) or not 1 <= number <= count:
             raise RequestRefused(f"there is no node {number}: this network has nodes 1 to {count}")
         process = self._processes[number - 1]
-        if process.look():  # a process may have ended since the last check
+        if process.check():  # a process may have ended since the last check
             self._tell_end(number, process)
         paused = process.state is State.PAUSED
         getattr(process, action)()
         done = {"stop": "is being stopped", "pause": "is paused"}.get(
             action, "is resumed" if paused else "is started"
         )
-        self._say(f"{process.name} {done}, as a second terminal asks. {self._standing()}")
+        self._say(f"{process.name} {done}, as requested in a second terminal. {self._status()}")

@@ -15,7 +15,7 @@ from cchain_app.api.devnet import chain as development_chain
 from cchain_app.api.eth import forked
 from cchain_app.api.params import accounts as params_accounts
 from cchain_app.api.params import call as params_call
-from cchain_app.api.params import development as by_hand
+from cchain_app.api.params import development as development_params
 from cchain_app.api.params import logs as params_logs
 from cchain_app.api.params import tracing as params_tracing
 from cchain_app.api.params import values as params
@@ -56,11 +56,11 @@ _SECONDS: Final = described(_AMOUNT, "seconds, as a quantity or a plain number")
 _SMALL: Final = described(one_of(COUNT, QUANTITY), "a plain number or a quantity")
 
 _TRACER_CONFIG: Final[Mapping[str, Schema]] = {
-    "onlyTopCall": described(BOOLEAN, "callTracer: the top call without its inner calls"),
+    "onlyTopCall": described(BOOLEAN, "callTracer: only the top call, without inner calls"),
     "withLog": described(BOOLEAN, "callTracer, erc7562Tracer: with logs"),
-    "convertParityErrors": described(BOOLEAN, "flatCallTracer: errors in the words of Parity"),
+    "convertParityErrors": described(BOOLEAN, "flatCallTracer: error messages as in Parity"),
     "includePrecompiles": described(BOOLEAN, "flatCallTracer: with calls of precompiles"),
-    "diffMode": described(BOOLEAN, "prestateTracer: state before and after, only what changed"),
+    "diffMode": described(BOOLEAN, "prestateTracer: only changed state, before and after"),
     "disableCode": described(BOOLEAN, "prestateTracer: without code"),
     "disableStorage": described(BOOLEAN, "prestateTracer: without storage"),
     "includeEmpty": described(BOOLEAN, "prestateTracer: with accounts that do not exist"),
@@ -75,7 +75,7 @@ _TRACER: Final[Mapping[str, Schema]] = {
     "tracer": words(*TRACERS),
     "tracerConfig": described(
         {"type": "object", "properties": _TRACER_CONFIG},
-        "options of the tracer; of muxTracer, the options of each tracer by its name",
+        "the tracer's options; for muxTracer the options of each tracer by name",
     ),
     "timeout": described(TEXT, "such as `5s`"),
     "enableMemory": BOOLEAN, "disableStack": BOOLEAN, "disableStorage": BOOLEAN,
@@ -86,7 +86,7 @@ _ACCOUNTS: Final = ref("StateOverrides")
 _TRACE_TYPES: Final = array(words("trace", "stateDiff", "vmTrace"))
 _TOPICS: Final = described(
     array(nullable(one_of(WORD, array(WORD))), maxItems=4),
-    "what each topic is, or is one of; null: anything",
+    "for each position a topic or alternatives; null matches any topic",
 )
 
 BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
@@ -111,7 +111,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params_logs.log_criteria: options(
         fromBlock=_BLOCK_NUMBER,
         toBlock=_BLOCK_NUMBER,
-        blockHash=described(HASH, "in the place of fromBlock and toBlock"),
+        blockHash=described(HASH, "replaces fromBlock and toBlock"),
         address=one_of(ADDRESS, array(ADDRESS)),
         topics=_TOPICS,
     ),
@@ -122,7 +122,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params_tracing.trace_types: _TRACE_TYPES,
     params_tracing.traced_calls: described(
         array({"type": "array", "items": [_CALL, _TRACE_TYPES], "minItems": 2, "maxItems": 2}),
-        "calls, each with its details",
+        "calls, each with the requested trace types",
     ),
     params_tracing.height: one_of(_BLOCK_NUMBER, COUNT),
     params_tracing.trace_search: options(
@@ -146,30 +146,30 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params_accounts.storage_requests: described(mapping(array(HASH)), "slots by account"),
     params_accounts.transaction: _CALL,
     params_accounts.transaction_with_sender: _CALL,
-    params_accounts.typed_data: described({"type": ["object", "string"]}, "EIP-712's document"),
+    params_accounts.typed_data: described({"type": ["object", "string"]}, "an EIP-712 document"),
     params_accounts.signed_by: described(
         one_of(DATA, {"type": "array", "items": [DATA, ADDRESS], "minItems": 2, "maxItems": 2}),
-        "a signature of 65 bytes; or such a one and an address",
+        "a signature of 65 bytes, or an array of a signature and an address",
     ),
-    by_hand.amount: _AMOUNT,
-    by_hand.amount64: _AMOUNT,
-    by_hand.gas: _AMOUNT,
-    by_hand.seconds: _SECONDS,
-    by_hand.chain_id: _AMOUNT,
-    by_hand.moment: described(_AMOUNT, "Unix seconds, above 10^12 milliseconds"),
-    by_hand.timestamp: _TIME,
-    by_hand.flag: BOOLEAN,
-    by_hand.slot: one_of(QUANTITY, COUNT, WORD),
-    by_hand.word: WORD,
-    by_hand.code: DATA,
-    by_hand.addresses: one_of(ADDRESS, array(ADDRESS)),
-    by_hand.mining: one_of(_TIME, options(timestamp=_TIME, blocks=_AMOUNT)),
-    by_hand.interval: _SECONDS,
+    development_params.amount: _AMOUNT,
+    development_params.amount64: _AMOUNT,
+    development_params.gas: _AMOUNT,
+    development_params.seconds: _SECONDS,
+    development_params.chain_id: _AMOUNT,
+    development_params.moment: described(_AMOUNT, "Unix seconds; a number above 10^12 is in milliseconds"),
+    development_params.timestamp: _TIME,
+    development_params.flag: BOOLEAN,
+    development_params.slot: one_of(QUANTITY, COUNT, WORD),
+    development_params.word: WORD,
+    development_params.code: DATA,
+    development_params.addresses: one_of(ADDRESS, array(ADDRESS)),
+    development_params.mining: one_of(_TIME, options(timestamp=_TIME, blocks=_AMOUNT)),
+    development_params.interval: _SECONDS,
     development_chain.pairs: described(
         array(
             {"type": "array", "items": [one_of(DATA, _CALL), COUNT], "minItems": 2, "maxItems": 2}
         ),
-        "signed transactions or what they are to be made of, each with the new block it is in, from 0",
+        "signed transactions or their fields, each with the index of its new block, from 0",
     ),
     forked.url: TEXT,
 }  # fmt: skip
@@ -179,7 +179,7 @@ BY_NAME: Final[Mapping[str, Schema]] = {
     "keys": array(BY_READER[params.storage_key]),
     "indexes": described(array(_SMALL), "one index"),
     "options": {"type": "object"},
-    "subnetID": described(_ID, "without: the Primary Network"),
+    "subnetID": described(_ID, "default: the Primary Network"),
     "nodeIDs": array(_NODE_ID, maxItems=1024),
     "nodeID": _NODE_ID,
     "address": _PLATFORM_ADDRESS,
@@ -187,7 +187,10 @@ BY_NAME: Final[Mapping[str, Schema]] = {
     "encoding": words("hex", "hexc", "hexnc", "json"),
     "txID": _ID,
     "blockID": _ID,
-    "height": described(one_of(COUNT, words("proposed")), "a height, or what proposers count on"),
+    "height": described(
+        one_of(COUNT, words("proposed")),
+        "a height, or `proposed` for the height that proposers use",
+    ),
     "sourceChain": described(TEXT, "a chain's alias or ID"),
     "limit": COUNT,
     "startIndex": options(address=_PLATFORM_ADDRESS, utxo=_ID),
@@ -201,29 +204,32 @@ BY_NAME: Final[Mapping[str, Schema]] = {
     "blockchainID": described(TEXT, "a blockchain's ID or alias"),
     "username": TEXT,
     "password": TEXT,
-    "user": described(DATA, "what keystore.exportUser gave"),
-    "privateKey": pattern("^PrivateKey-", "a key in cb58"),
+    "user": described(DATA, "the result of keystore.exportUser"),
+    "privateKey": pattern("^PrivateKey-", "a private key in CB58"),
     "from": described(
-        array(_PLATFORM_ADDRESS), "whose coins are spent; without: all of the user's"
+        array(_PLATFORM_ADDRESS),
+        "owners of the coins that are spent; default: all of the user's addresses",
     ),
-    "changeAddr": described(_PLATFORM_ADDRESS, "where the change goes; without: to one of these"),
+    "changeAddr": described(
+        _PLATFORM_ADDRESS, "the address that receives the change; default: one of `from`"
+    ),
     "stakeAmount": described(COUNT, "in the smallest unit"),
-    "weight": described(COUNT, "the same as stakeAmount, as subnets call it"),
+    "weight": described(COUNT, "the stake amount, under the name that subnets use"),
     "rewardAddress": _PLATFORM_ADDRESS,
     "delegationFeeRate": {"type": "number", "minimum": 0, "maximum": 100, "description": "percent"},
     "controlKeys": array(_PLATFORM_ADDRESS),
-    "threshold": described(COUNT, "how many of these must sign"),
+    "threshold": described(COUNT, "the number of controlKeys that must sign"),
     "vmID": described(TEXT, "a virtual machine's name or ID"),
     "fxIDs": array(TEXT),
     "name": TEXT,
-    "genesisData": described(DATA, "with a checksum, as the encoding says"),
+    "genesisData": described(DATA, "with a checksum, in the given encoding"),
     "amount": described(COUNT, "in the smallest unit"),
     "to": described(TEXT, "an address"),
     "targetChain": described(TEXT, "a chain's alias or ID"),
     "assetID": described(TEXT, "the asset's ID or symbol"),
     "alias": described(TEXT, "a chain's alias: P, X or C"),
     "chain": described(TEXT, "a chain's alias or ID"),
-    "tags": described(array(TEXT), "of checks; without: all checks"),
+    "tags": described(array(TEXT), "tags of checks; default: all checks"),
 }
 """The schemas of arguments by name, where the parser does not determine them."""
 

@@ -57,7 +57,7 @@ def read(handler: Callable[..., Any]) -> ParsedDocstring:
     return ParsedDocstring(
         _sentence(first["summary"]) if first else "",
         "\n\n".join(_sentence(item) for item in map(_plain, paragraphs[1:]) if item),
-        (*_failures(sections.get("Raises", "")), *_elsewhere(function, text)),
+        (*_failures(sections.get("Raises", "")), *_errors_of(function, text)),
     )
 
 
@@ -83,7 +83,7 @@ def _failures(section: str) -> Iterator[DocumentedError]:
             yield DocumentedError(entry["name"], int(found["code"]), _sentence(found["text"]))
 
 
-def _elsewhere(function: Callable[..., Any], text: str) -> tuple[DocumentedError, ...]:
+def _errors_of(function: Callable[..., Any], text: str) -> tuple[DocumentedError, ...]:
     """Return the errors of the handler that a docstring refers to, in the same module."""
     named = _AS.search(" ".join(text.split()))
     if named is None:
@@ -207,16 +207,16 @@ def _faults(method: Method, parsed: ParsedDocstring, *, by_name: bool) -> Iterat
         )
     elif method.params:
         yield MethodError(
-            INVALID_PARAMS, "An argument is missing or cannot be read, or is one too many"
+            INVALID_PARAMS,
+            "An argument is missing or cannot be read, or there are too many arguments",
         )
     if method.guard is not None:
         yield MethodError(
-            SERVER_ERROR, "The caller is a web page or another machine that may not call this"
+            SERVER_ERROR,
+            "The caller is a web page or another machine that may not call this method",
         )
     if method.connection:
-        yield MethodError(
-            METHOD_NOT_FOUND, "Asked over HTTP: there are notifications over WebSocket alone"
-        )
+        yield MethodError(METHOD_NOT_FOUND, "Called over HTTP: notifications need a WebSocket")
 
 
 def _code_of(failure: DocumentedError, *, by_name: bool) -> int:

@@ -233,14 +233,14 @@ class Reference:
     @cached_property
     def _html(self) -> bytes:
         with script_prefix(f"{BASE}/"):
-            return render_to_string(TEMPLATE, self.facts()).encode()
+            return render_to_string(TEMPLATE, self.context()).encode()
 
     @cached_property
     def _document(self) -> bytes:
         return whole(self._interfaces(), BASE)
 
-    def facts(self) -> dict[str, Any]:
-        """Return the content of the page, by the names in its template."""
+    def context(self) -> dict[str, Any]:
+        """Return the context of the page's template."""
         shown = [_interface(interface) for interface in self._interfaces()]
         return {
             "name": NAME,

@@ -48,7 +48,7 @@ _PAGE: Final = record({
 
 _OPERATION: Final[Mapping[str, Any]] = {
     "type": "integer", "enum": [0, 1, 2, 3],
-    "description": "0: value moved, 1: SELFDESTRUCT, 2: CREATE, 3: CREATE2",
+    "description": "0: value transfer, 1: SELFDESTRUCT, 2: CREATE, 3: CREATE2",
 }  # fmt: skip
 
 TRACES: Final[Mapping[str, Schema]] = {
@@ -182,7 +182,7 @@ DEVELOPMENT: Final[Mapping[str, Schema]] = {
     "anvil_nodeInfo": _NODE_INFO,
     "anvil_metadata": record({
         **_METADATA, "forkedNetwork": nullable(_FORKED_NETWORK),
-        "snapshots": described(mapping(array({})), "height and block hash, by number"),
+        "snapshots": described(mapping(array({})), "height and block hash, by snapshot number"),
     }),
     "hardhat_metadata": record(_METADATA, {"forkedNetwork": _FORKED_NETWORK}),
     "eth_requestAccounts": array(ADDRESS),

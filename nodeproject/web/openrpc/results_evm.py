@@ -90,7 +90,7 @@ _SIMULATED: Final = described(
 
 _DUMP: Final = record(
     {
-        "root": pattern("^[0-9a-f]{64}$", "of the state, without 0x"),
+        "root": pattern("^[0-9a-f]{64}$", "the state root, without 0x"),
         "accounts": mapping(
             record(
                 {
@@ -101,7 +101,7 @@ _DUMP: Final = record(
             )
         ),
     },
-    {"next": described(ANYTHING, "where the next page begins")},
+    {"next": described(ANYTHING, "the start of the next page")},
 )  # fmt: skip
 
 COMPONENTS: Final[Mapping[str, Schema]] = {
@@ -191,7 +191,7 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "eth_newPendingTransactionFilter": _FILTER_ID,
     "eth_getFilterChanges": described(
         one_of(array(LOG), array(HASH), array(TRANSACTION)),
-        "logs; hashes of blocks; hashes of transactions, or these whole",
+        "logs, block hashes, transaction hashes, or whole transactions",
     ),
     "eth_getFilterLogs": array(LOG),
     "eth_uninstallFilter": BOOLEAN,

@@ -41,11 +41,11 @@ _STAKER: Final[Mapping[str, Schema]] = {
 _SIGNER: Final = record({"publicKey": _HEX, "proofOfPossession": _HEX})
 
 COMPONENTS: Final[Mapping[str, Schema]] = {
-    "ID": pattern("^[1-9A-HJ-NP-Za-km-z]+$", "32 bytes in cb58"),
-    "NodeID": pattern("^NodeID-[1-9A-HJ-NP-Za-km-z]+$", "20 bytes in cb58 behind `NodeID-`"),
+    "ID": pattern("^[1-9A-HJ-NP-Za-km-z]+$", "32 bytes in CB58"),
+    "NodeID": pattern("^NodeID-[1-9A-HJ-NP-Za-km-z]+$", "`NodeID-` and 20 bytes in CB58"),
     "Decimal": pattern("^[0-9]+$", "a whole number, decimal; amounts are in the smallest unit"),
-    "Percent": pattern("^[0-9]+\\.[0-9]{4}$", "a number with four digits of its fraction"),
-    "PlatformAddress": pattern("^[PXC]-[a-z]+1[0-9a-z]+$", "a chain, a network and an address"),
+    "Percent": pattern("^[0-9]+\\.[0-9]{4}$", "a number with four decimals"),
+    "PlatformAddress": pattern("^[PXC]-[a-z]+1[0-9a-z]+$", "the chain's letter, and an address in Bech32"),
     "Time": {"type": "string", "format": "date-time"},
     "Owner": record({
         "locktime": DECIMAL, "threshold": DECIMAL, "addresses": array(PLATFORM_ADDRESS),
@@ -54,7 +54,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     "Validator": record(
         {
             **_STAKER, "delegationFee": _PERCENT, "connected": BOOLEAN,
-            "uptime": described(_PERCENT, "the fraction of time that it was seen"),
+            "uptime": described(_PERCENT, "the percentage of time in which it was connected"),
         },
         {
             "rewardOwner": _OWNER, "validationRewardOwner": _OWNER,
@@ -78,7 +78,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
                     },
                 )
             ),
-            "what each check found, by its name",
+            "the result of each check, by its name",
         ),
         "healthy": BOOLEAN,
     }),
@@ -175,7 +175,7 @@ _PLATFORM: Final[Mapping[str, Schema]] = {
     }),
     "getValidatorFeeState": record({"excess": COUNT, "price": COUNT, "timestamp": _TIME}),
     "importKey": record({"address": PLATFORM_ADDRESS}),
-    "exportKey": record({"privateKey": pattern("^PrivateKey-", "the key in cb58")}),
+    "exportKey": record({"privateKey": pattern("^PrivateKey-", "the private key in CB58")}),
     "createAddress": record({"address": PLATFORM_ADDRESS}),
     "listAddresses": record({"addresses": array(PLATFORM_ADDRESS)}),
     **dict.fromkeys(
@@ -216,7 +216,7 @@ _INFO: Final[Mapping[str, Schema]] = {
     "getNodeIP": record({"ip": described(TEXT, "host:port")}),
     "getNetworkID": record({"networkID": DECIMAL}),
     "getNetworkName": record({"networkName": TEXT}),
-    "getTxFee": described(mapping(DECIMAL), "by kind of transaction"),
+    "getTxFee": described(mapping(DECIMAL), "by transaction type"),
     "getVMs": record({"vms": mapping(array(TEXT)), "fxs": mapping(TEXT)}),
     "getBlockchainID": record({"blockchainID": ID}),
     "isBootstrapped": record({"isBootstrapped": BOOLEAN}),
@@ -233,9 +233,9 @@ _INFO: Final[Mapping[str, Schema]] = {
             },
             "additionalProperties": _TIME,
         },
-        "the time of each upgrade, and what goes with three of them",
+        "the time of each upgrade, and parameters of three of them",
     ),
-    "acps": record({"acps": described(mapping(_OPINIONS), "by the number of the proposal")}),
+    "acps": record({"acps": described(mapping(_OPINIONS), "by the number of the ACP")}),
 }  # fmt: skip
 
 RESULTS: Final[Mapping[str, Schema]] = {

@@ -136,8 +136,8 @@ _RECEIPT: Final[Mapping[str, Schema]] = {
 }  # fmt: skip
 
 _RECEIPT_OPTIONS: Final[Mapping[str, Schema]] = {
-    "status": described(QUANTITY, "0x1: it worked, 0x0: it failed"),
-    "root": described(HASH, "of the state: before Byzantium, in the place of the status"),
+    "status": described(QUANTITY, "0x1: success, 0x0: failure"),
+    "root": described(HASH, "the state root; before Byzantium, instead of the status"),
     "blobGasUsed": QUANTITY, "blobGasPrice": QUANTITY,
 }  # fmt: skip
 
@@ -197,10 +197,10 @@ _REPLAY: Final[Mapping[str, Schema]] = {
 
 _CALL: Final = options(
     **{"from": ADDRESS},
-    to=described(one_of(ADDRESS, {"const": ""}), "without it a contract is created"),
+    to=described(one_of(ADDRESS, {"const": ""}), "if it is missing, a contract is created"),
     gas=QUANTITY, gasPrice=QUANTITY, maxFeePerGas=QUANTITY, maxPriorityFeePerGas=QUANTITY,
     value=QUANTITY, nonce=QUANTITY, input=described(DATA, "the call data"),
-    data=described(DATA, "the call data, where `input` is not given"),
+    data=described(DATA, "the call data, if `input` is missing"),
     accessList=ref("AccessList"), chainId=QUANTITY, maxFeePerBlobGas=QUANTITY,
     blobVersionedHashes=array(HASH), authorizationList=array(ref("Authorization")),
 )  # fmt: skip
@@ -214,12 +214,12 @@ BLOCK_OVERRIDES: Final[Mapping[str, Schema]] = {
 _SLOTS: Final = mapping(WORD)
 
 COMPONENTS: Final[Mapping[str, Schema]] = {
-    "Quantity": pattern("^0x(0|[1-9a-f][0-9a-f]*)$", "a number: hexadecimal, no zeros in front"),
-    "Data": pattern("^0x([0-9a-fA-F]{2})*$", "bytes: hexadecimal, two digits each"),
+    "Quantity": pattern("^0x(0|[1-9a-f][0-9a-f]*)$", "a number in hexadecimal, without leading zeros"),
+    "Data": pattern("^0x([0-9a-fA-F]{2})*$", "bytes in hexadecimal, two digits each"),
     "Address": pattern("^0x[0-9a-fA-F]{40}$", "20 bytes"),
     "Hash": pattern("^0x[0-9a-fA-F]{64}$", "32 bytes"),
     "BlockTag": words("earliest", "latest", "pending", "safe", "finalized", "accepted"),
-    "BlockNumber": described(one_of(QUANTITY, ref("BlockTag")), "a block by its height or role"),
+    "BlockNumber": described(one_of(QUANTITY, ref("BlockTag")), "a block by its height or tag"),
     "BlockParam": described(
         one_of(
             QUANTITY,
@@ -241,7 +241,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     ),
     "Uncle": record({**_HEADER, **_BODY}, _SINCE_FORKS),
     "Transaction": described(
-        record({**_PLACE, **_UNPLACED}, _OF_TYPES), "its place is null while it waits"
+        record({**_PLACE, **_UNPLACED}, _OF_TYPES), "block and index are null while it is pending"
     ),
     "UnsignedTransaction": record(_UNPLACED, _OF_TYPES),
     "Receipt": record({**_RECEIPT, "logs": array(LOG), "logsBloom": DATA}, _RECEIPT_OPTIONS),
@@ -257,12 +257,12 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
         mapping(
             options(
                 balance=QUANTITY, nonce=QUANTITY, code=DATA,
-                state=described(_SLOTS, "all slots that there are"),
-                stateDiff=described(_SLOTS, "slots that are other than on the chain"),
+                state=described(_SLOTS, "the whole storage; other slots are zero"),
+                stateDiff=described(_SLOTS, "slots with values that differ from the chain's"),
                 movePrecompileToAddress=ADDRESS,
             )
         ),
-        "accounts that are other than on the chain, by address",
+        "accounts with values that differ from the chain's, by address",
     ),
     "TraceEntry": record(_TRACE, {"error": TEXT}),
     "LocalizedTraceEntry": record({**_TRACE, **_TRACE_PLACE}, {"error": TEXT}),

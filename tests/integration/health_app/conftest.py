@@ -67,7 +67,7 @@ async def through_the_doors(
     """Send a request to the plain endpoint with the raw endpoint behind it."""
     workers = Workers(threads=1)
     try:
-        raw = AsgiRpc(by_path(this_node().doors.endpoints()), elsewhere, workers)
+        raw = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, workers)
         door = get_pages.GetPagesMiddleware(this_node().plain.front, raw, workers)
         return await ask(door, method, path, parts=(body,), query=query)
     finally:

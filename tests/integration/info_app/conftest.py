@@ -25,7 +25,7 @@ AskBare = Callable[[str], Any]
 @pytest.fixture
 def rpc(pchain: PChain) -> Rpc:
     """Call a method of `info.*`."""
-    return asking(this_node().doors.info.dispatcher)
+    return asking(this_node().endpoints.info.dispatcher)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def bare(pchain: PChain) -> AskBare:
     """Call a method of `info.*` without params; return the whole response."""
 
     def ask(method: str) -> Any:
-        answer = this_node().doors.info.dispatcher.answer(
+        answer = this_node().endpoints.info.dispatcher.answer(
             json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode()
         )
         assert answer is not None

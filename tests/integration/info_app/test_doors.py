@@ -28,7 +28,7 @@ def through_django(content: bytes, method: str = "POST") -> Any:
 async def through_the_raw_door(content: bytes, method: str = "POST") -> Answer:
     workers = Workers(threads=1)
     try:
-        door = AsgiRpc(by_path(this_node().doors.endpoints()), elsewhere, workers)
+        door = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, workers)
         return await ask(door, method, "/ext/info", parts=(content,))
     finally:
         workers.close()

@@ -29,7 +29,7 @@ def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> No
 @pytest.mark.parametrize("setting", ["staking_cert_file", "signer_key_file"])
 def test_a_node_without_its_files_says_so(pchain: PChain, settings: Any, setting: str) -> None:
     settings.NODE = updated(settings.NODE, **{setting: "/nowhere/key"})
-    rpc = asking(this_node().doors.info.dispatcher)
+    rpc = asking(this_node().endpoints.info.dispatcher)
 
     assert refusal(rpc, "info.getNodeID") == (
         "this node has no identity yet: init_node makes its keys"

@@ -31,7 +31,7 @@ def test_who_is_named_twice_counts_once_and_this_node_not_at_all(
 
 @pytest.mark.parametrize(
     ("others", "rest"),
-    [(("198.51.100.4:1",), ""), ((), " No other node is named, so it has no bootstrappers.")],
+    [(("198.51.100.4:1",), ""), ((), " No other node is named, so it has no bootstrap nodes.")],
 )
 def test_a_node_that_is_told_to_follow_itself_says_so(
     monkeypatch: pytest.MonkeyPatch, settings: Any, others: tuple[str, ...], rest: str

@@ -68,9 +68,9 @@ def _make_evm(chain: Chain) -> Names:
 
 def _make_platform(pchain: PChain) -> Names:
     """Let a user create a subnet with a blockchain, a validator with a delegator, and a pending validator."""
-    doors = this_node().doors
-    ask = asking(doors.platform.dispatcher)
-    keystore = asking(doors.keystore.dispatcher)
+    endpoints = this_node().endpoints
+    ask = asking(endpoints.platform.dispatcher)
+    keystore = asking(endpoints.keystore.dispatcher)
     keystore("keystore.createUser", **ALICE)
     ask("platform.importKey", **ALICE, privateKey=format_private_key(EWOQ_KEY))
 
@@ -116,7 +116,7 @@ def _payment(pchain: PChain) -> Tx:
 
 def by_place() -> Any:
     """Return a caller of the C-Chain's API that takes params by position."""
-    dispatcher = this_node().doors.cchain.dispatcher
+    dispatcher = this_node().endpoints.cchain.dispatcher
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

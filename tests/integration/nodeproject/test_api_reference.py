@@ -51,7 +51,7 @@ def page(client: Client) -> Page:
 def test_every_method_has_its_anchor(page: Page) -> None:
     names = [
         method.name
-        for endpoint in this_node().doors.endpoints()
+        for endpoint in this_node().endpoints.all()
         for method in endpoint.dispatcher.registry
     ]
 
@@ -100,7 +100,7 @@ def test_the_document_names_every_method_of_the_node(client: Client) -> None:
     assert document.headers["content-type"] == "application/json"
     assert names == {
         method.name
-        for endpoint in this_node().doors.endpoints()
+        for endpoint in this_node().endpoints.all()
         for method in endpoint.dispatcher.registry
         if method.name != "rpc.discover"
     }

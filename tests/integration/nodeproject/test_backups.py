@@ -391,7 +391,7 @@ def test_what_is_not_as_it_was_saved_is_not_kept(
     for words, difference in (
         ("the state should be .* accounts and storage make the state root", {"of_rows": _richer}),
         ("the number of rows of cchain_app_transaction should be 7", {"of_rows": _fewer}),
-        ("where the chains stand should be", {"of_manifest": _another_head}),
+        ("the heads of the chains should be", {"of_manifest": _another_head}),
     ):
         path = changed(**difference)
         with raises(BackupReason.NOT_THE_SAME, kind=BackupRefused, match=words):
@@ -435,7 +435,7 @@ def test_where_something_is_nothing_is_restored(
     with raises(
         BackupReason.OTHER_FILE,
         kind=BackupRefused,
-        match="is there already and is not the backup's",
+        match="exists already with other content",
     ):
         backups.restore(settings_of_second, SECOND, saved)
     assert other.read_bytes() == b"of another node"
@@ -453,7 +453,7 @@ def test_a_node_of_another_network_is_not_restored(
     with raises(
         BackupReason.OTHER_NETWORK,
         kind=BackupRefused,
-        match="is on network 12345, and NODE_NETWORK_ID is 77",
+        match="is on network 12345, but NODE_NETWORK_ID is 77",
     ):
         backups.restore(elsewhere, SECOND, saved)
 
@@ -548,7 +548,7 @@ def test_the_commands_say_what_they_did_and_why_not(saved: Path, tmp_path: Path)
     out = StringIO()
     call_command("backup", str(tmp_path / "again"), "--without-keys", stdout=out)
     assert f"Saved {tmp_path}/again: C-Chain at 5, P-Chain at 1, " in out.getvalue()
-    assert "It has no keys: the node's identity and the keystore are not in it." in out.getvalue()
+    assert "It contains no keys: neither the node's identity nor the keystore." in out.getvalue()
     with pytest.raises(CommandError, match=r"^There is a file .*/again already"):
         call_command("backup", str(tmp_path / "again"))
     with pytest.raises(CommandError, match=r"^The database here is not empty"):

@@ -72,7 +72,7 @@ UNUSUAL = {
 def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The served node, with each health check run once; no response expires."""
     monkeypatch.setattr(answers, "OLDEST", inf)
-    monkeypatch.setattr(answers, "LOOK", inf)
+    monkeypatch.setattr(answers, "POLL_SECONDS", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
     begin_anew()
     reporter = Reporter(
@@ -83,15 +83,15 @@ def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     node = this_node()
     monkeypatch.setattr(node.observation, "reporter", reporter)
     reporter.run_once()
-    endpoints = by_path(node.doors.endpoints())
+    endpoints = by_path(node.endpoints.all())
     door = GetPagesMiddleware(
         node.plain.front,
-        AsgiRpc(endpoints, elsewhere, node.doors.workers),
+        AsgiRpc(endpoints, elsewhere, node.endpoints.workers),
         node.plain.workers,
     )
     with two_doors(door, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
         yield made
-    node.doors.workers.close()
+    node.endpoints.workers.close()
     node.plain.workers.close()
 
 
@@ -224,12 +224,12 @@ async def test_the_loop_makes_pauses_while_either_chain_makes_a_block(
     node = this_node()
     chains = (node.evm_chain, node.platform_chain)
     pauses: list[float] = []
-    monkeypatch.setattr(node.doors.interpreter, "_sleep", pauses.append)
-    monkeypatch.setattr(node.doors.interpreter, "_clock", lambda: 1.0)
+    monkeypatch.setattr(node.endpoints.interpreter, "_sleep", pauses.append)
+    monkeypatch.setattr(node.endpoints.interpreter, "_clock", lambda: 1.0)
     for number, chain in enumerate(chains):
         for making, made in ((nullcontext(), number), (chain.building.count(1), number + 1)):
             with making:
-                monkeypatch.setattr(node.doors.interpreter, "_next_pause", 0.0)
-                node.doors.interpreter.give_way(asyncio.get_running_loop())
+                monkeypatch.setattr(node.endpoints.interpreter, "_next_pause", 0.0)
+                node.endpoints.interpreter.give_way(asyncio.get_running_loop())
                 await asyncio.sleep(0)
             assert len(pauses) == made

@@ -39,7 +39,7 @@ def test_a_process_without_keys_leaves_all_blocks_to_the_producer(
     directory: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert not asgi.may_make_blocks(this_node())
-    assert "all blocks are left to the producer" in caplog.text
+    assert "only the producer builds blocks" in caplog.text
     assert "staker.crt" in caplog.text
 
     make_identity(this_node().settings, now=NOW)

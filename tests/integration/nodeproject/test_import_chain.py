@@ -172,12 +172,12 @@ def test_the_bar_shows_rates_and_the_time_that_is_left() -> None:
     bar = Bar("some/blocks.rlp", 1_000, lambda: read[0], clock)
     with bar:
         clock.now, read[0] = 104.0, 200
-        bar.tell(ImportResult(blocks=400, gas=8_000_000))
+        bar.show(ImportResult(blocks=400, gas=8_000_000))
         (task,) = bar.progress.tasks
         assert (task.description, task.total, task.completed) == ("blocks.rlp", 1_000, 200)
         assert task.fields["rate"] == "100 blocks/s, 2.0 Mgas/s"
         clock.now, read[0] = 108.0, 400
-        bar.tell(ImportResult(blocks=600, gas=8_000_000))
+        bar.show(ImportResult(blocks=600, gas=8_000_000))
         assert task.fields["rate"] == "75 blocks/s, 1.0 Mgas/s"
         assert task.time_remaining == 12
 
@@ -186,9 +186,9 @@ def test_blocks_that_were_there_do_not_count_for_the_rate() -> None:
     clock = Clock()
     with Bar("-", None, lambda: 0, clock) as bar:
         clock.now = 150.0
-        bar.tell(ImportResult(skipped=50_000))
+        bar.show(ImportResult(skipped=50_000))
         clock.now = 152.0
-        bar.tell(ImportResult(blocks=100, skipped=50_000, gas=4_000_000))
+        bar.show(ImportResult(blocks=100, skipped=50_000, gas=4_000_000))
         (task,) = bar.progress.tasks
         assert task.fields["rate"] == "50 blocks/s, 2.0 Mgas/s"
         assert task.time_remaining is None

@@ -27,7 +27,7 @@ from nodeproject.processes.local_network.processes import (
     stop_all,
 )
 from nodeproject.processes.local_network.running import LocalNetworkRun, NetworkFailed
-from nodeproject.processes.local_network.standing import Quorum
+from nodeproject.processes.local_network.status import Quorum
 from primitives.ids import NodeID
 
 pytestmark = pytest.mark.sqlite_only
@@ -69,7 +69,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     for process in made:
         if process.pid is not None:
             os.killpg(process.pid, signal.SIGKILL)
-            wait_for(lambda process=process: process.look() or process.pid is None)
+            wait_for(lambda process=process: process.check() or process.pid is None)
 
 
 def started(process: NetworkNodeProcess) -> NetworkNodeProcess:
@@ -88,7 +88,7 @@ def test_a_node_is_stopped_and_started_again(make: Make) -> None:
         process.stop()
     with pytest.raises(RequestRefused, match="start it when that is done"):
         process.start()
-    wait_for(lambda: not process.look() and process.pid is None)
+    wait_for(lambda: not process.check() and process.pid is None)
 
     assert (process.state, process.ending) == (State.STOPPED, "")
     with pytest.raises(RequestRefused, match=r"^node 1 is stopped already$"):
@@ -116,7 +116,7 @@ def test_a_paused_node_can_be_stopped(make: Make) -> None:
     process = started(make(SLEEPS))
     process.pause()
     process.stop()
-    wait_for(lambda: not process.look() and process.pid is None)
+    wait_for(lambda: not process.check() and process.pid is None)
     assert process.state is State.STOPPED
 
 
@@ -138,8 +138,8 @@ def test_a_node_that_does_not_end_is_killed(make: Make, monkeypatch: pytest.Monk
 def test_an_end_that_nobody_asked_for_is_told_once(make: Make, program: str, words: str) -> None:
     process = make(program)
     process.start()
-    wait_for(process.look)
-    assert not process.look()
+    wait_for(process.check)
+    assert not process.check()
     assert (process.state, process.ending) == (State.ENDED, words)
     assert process.last_line() == "no database"
     with pytest.raises(RequestRefused, match=r"^node 1 has ended already: it "):
@@ -149,7 +149,7 @@ def test_an_end_that_nobody_asked_for_is_told_once(make: Make, program: str, wor
 def test_a_log_cannot_steer_the_terminal(make: Make) -> None:
     process = make("print('first'); print('\\x1b[2Jsecond\\x07')")
     process.start()
-    wait_for(process.look)
+    wait_for(process.check)
     assert process.last_line() == "[2Jsecond"
 
 
@@ -259,7 +259,7 @@ def test_a_network_that_is_not_ready_in_time_fails(
 def test_a_network_ends_only_when_all_its_nodes_have(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running_module.standing, "is_ready", lambda *_of_node: True)
+    monkeypatch.setattr(running_module.status, "is_ready", lambda *_of_node: True)
     made = [make(SLEEPS), make(SLEEPS), make(SLEEPS)]
     said: list[str] = []
     network = running(tmp_path, made, said)
@@ -284,7 +284,9 @@ def test_a_network_ends_only_when_all_its_nodes_have(
             os.kill(process.pid or 0, signal.SIGKILL)
         assert isinstance(ended.exception(SECONDS), NetworkFailed)
 
-    assert any(line.startswith("node 2 is paused, as a second terminal asks.") for line in said)
+    assert any(
+        line.startswith("node 2 is paused, as requested in a second terminal.") for line in said
+    )
     (told,) = [line for line in said if line.startswith("node 1 has ended")]
     assert told.startswith("node 1 has ended: it was ended by SIGKILL (signal 9).")
     assert any("1 of 3 validators run, with 33 % of the stake" in line for line in said)

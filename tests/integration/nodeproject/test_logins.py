@@ -129,8 +129,8 @@ def test_proxies_are_believed_where_the_operator_names_them(
 
     from jsonrpc.limits.client_address import TrustedProxies
 
-    behind = replace(this_node().doors.gate_config, proxies=TrustedProxies.of(OURS))
-    monkeypatch.setattr(this_node().doors, "gate_config", behind)
+    behind = replace(this_node().endpoints.gate_config, proxies=TrustedProxies.of(OURS))
+    monkeypatch.setattr(this_node().endpoints, "gate_config", behind)
     for _ in range(OF_NAME.free):
         log_in("wrong", **{"x-forwarded-for": THEIRS})
 

@@ -40,7 +40,7 @@ def ask_broker():
         connection.default_channel.client.ping()
 
 async def ask_limit():
-    throttle = this_node().doors.cchain.throttle
+    throttle = this_node().endpoints.cchain.throttle
     await throttle._redis.ping()
     await throttle.close()
 

@@ -49,7 +49,7 @@ def application(shared_chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.setattr(Application, "_follow", lambda _: None)
     monkeypatch.setattr(node.observation.reporter, "start", lambda: None)
     yield Application(node)
-    node.doors.workers.close()
+    node.endpoints.workers.close()
     node.plain.workers.close()
 
 
@@ -105,7 +105,7 @@ async def test_the_gate_is_the_same(
 async def test_the_limit_of_calls_is_one_for_all_paths(application: Any) -> None:
     first = await ask(application, "POST", PATH, JSON, parts=(CHAIN_ID,))
     second = await ask(application, "POST", "/", JSON, parts=(CHAIN_ID,))
-    await this_node().doors.close()
+    await this_node().endpoints.close()
 
     assert (first.status, second.status) == (200, HTTPStatus.TOO_MANY_REQUESTS)
 
@@ -123,7 +123,7 @@ async def test_a_preflight_is_answered_as_by_the_chains_path(application: Any) -
 
 @pytest.mark.usefixtures("chain")
 def test_the_direct_door_knows_it() -> None:
-    heads = RequestHeads(by_path(this_node().doors.evm_endpoints()))
+    heads = RequestHeads(by_path(this_node().endpoints.evm_endpoints()))
 
     def known(line: str) -> Any:
         text = f"{line}\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2"
@@ -136,10 +136,10 @@ def test_the_direct_door_knows_it() -> None:
 
 @pytest.mark.usefixtures("chain")
 def test_calls_are_counted_with_the_chains() -> None:
-    doors = this_node().doors
-    paths = by_path(doors.endpoints())
+    endpoints = this_node().endpoints
+    paths = by_path(endpoints.all())
 
-    assert paths["/"] is paths[PATH] is doors.cchain
+    assert paths["/"] is paths[PATH] is endpoints.cchain
     assert "" not in paths
 
 

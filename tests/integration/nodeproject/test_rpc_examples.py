@@ -84,7 +84,7 @@ def answered(
     """Yield the responses to read-only examples; they contain this node's names."""
     dispatchers = {
         method.name: endpoint.dispatcher
-        for endpoint in this_node().doors.endpoints()
+        for endpoint in this_node().endpoints.all()
         for method in endpoint.dispatcher.registry
     }
     for name, example in examples.items():

@@ -27,7 +27,7 @@ def fresh(transactional_db: None, node_settings: Any, settings: Any, tmp_path: P
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), platform_genesis=genesis)
 
     def ask(method: str, **params: Any) -> Any:
-        return asking(this_node().doors.platform.dispatcher)(method, **params)
+        return asking(this_node().endpoints.platform.dispatcher)(method, **params)
 
     return ask
 
@@ -110,7 +110,8 @@ def test_only_a_local_network_is_seeded(fresh: Rpc, subject: str) -> None:
 def test_a_history_is_not_made_beside_a_miner(fresh: Rpc) -> None:
     numbers = dict.fromkeys(("empty", "light", "transfers", "platform", "payments"), 1)
     with pytest.raises(
-        CommandError, match=r"^Nothing else may make blocks meanwhile: NODE_MINING is not manual\.$"
+        CommandError,
+        match=r"^Nothing else may produce blocks meanwhile: set NODE_MINING to manual\.$",
     ):
         seed("history", **numbers)
 
@@ -126,6 +127,6 @@ def test_stakers_need_a_place_for_their_genesis(fresh: Rpc, settings: Any) -> No
     settings.NODE = updated(settings.NODE, platform_genesis="")
     with pytest.raises(
         CommandError,
-        match=r"^NODE_PLATFORM_GENESIS has to say where the genesis file is written\.$",
+        match=r"^NODE_PLATFORM_GENESIS must name the path to which the genesis file is written\.$",
     ):
         seed("platform", validators=1)

@@ -138,7 +138,7 @@ def test_another_chain_is_not_restored(scene: Scene, statement: str, what: str) 
     with raises(
         NodeSnapshotReason.OTHER_CHAIN,
         kind=SnapshotRefused,
-        match="the snapshot a is of another chain",
+        match="the snapshot a belongs to another chain",
     ) as refused:
         scene.snapshots.restore("a")
     assert refused.value.values["what"] == what

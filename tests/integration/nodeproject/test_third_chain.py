@@ -60,7 +60,7 @@ def node(shared_pchain: PChain) -> Iterator[Node]:
     for chain in made.evm_chains.values():
         load_genesis(chain)
     yield made
-    made.doors.workers.close()
+    made.endpoints.workers.close()
     use(before)
 
 
@@ -111,7 +111,7 @@ async def over_http(application: Any, path: str, method: str, *params: Any) -> A
 
 def send(node: Node, path_name: str, raw: str) -> Any:
     """Send a transaction through a chain's interface, in this thread."""
-    answer = node.doors.evm[path_name].dispatcher.answer(
+    answer = node.endpoints.evm[path_name].dispatcher.answer(
         call("eth_sendRawTransaction", raw).encode()
     )
     assert answer is not None
@@ -121,7 +121,7 @@ def send(node: Node, path_name: str, raw: str) -> Any:
 def mine(node: Node, name: str) -> int:
     """Make a block of a chain, as its producer does."""
     head = json.loads(
-        node.doors.evm[name].dispatcher.answer(call("eth_blockNumber").encode()) or b""
+        node.endpoints.evm[name].dispatcher.answer(call("eth_blockNumber").encode()) or b""
     )
     time = node.platform_chain.tip().timestamp + 1 + int(head["result"], 16)
     block = node.evm_runtimes[name].consensus.produce(now=time, allow_empty=True)
@@ -275,7 +275,7 @@ def test_health_has_a_check_of_it(node: Node) -> None:
 
 def test_metrics_have_it_as_a_label(node: Node) -> None:
     made = f'svc_block_processing_duration_seconds_count{{chain="{NAME}"}}'
-    node.observation.observe_web(node.doors.workers)
+    node.observation.observe_web(node.endpoints.workers)
     calls = f'svc_api_calls_total{{api="{NAME}",method="eth_sendRawTransaction"}}'
     send(node, NAME, transfer())
     mine(node, NAME)
@@ -336,7 +336,7 @@ def test_a_node_of_two_chains_offers_no_choice(shared_pchain: PChain) -> None:
 def test_info_knows_it(node: Node) -> None:
     def ask_info(method: str, **params: str) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = node.doors.info.dispatcher.answer(json.dumps(body).encode())
+        answer = node.endpoints.info.dispatcher.answer(json.dumps(body).encode())
         return json.loads(answer or b"")
 
     for text in (NAME, "dex", str(BLOCKCHAIN_ID)):
@@ -355,5 +355,5 @@ def test_the_status_command_tells_of_it(node: Node, capsys: pytest.CaptureFixtur
 
 
 def test_openapi_and_the_reference_name_it(node: Node) -> None:
-    titles = {item.title for item in node.doors.described()}
+    titles = {item.title for item in node.endpoints.described()}
     assert {"C-Chain", "D-Chain", "P-Chain"} <= titles

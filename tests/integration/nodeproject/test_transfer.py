@@ -89,7 +89,7 @@ def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) 
     with raises(
         BackupReason.OTHER_NETWORK,
         kind=BackupRefused,
-        match="is on network 12345, and NODE_NETWORK_ID is 77",
+        match="is on network 12345, but NODE_NETWORK_ID is 77",
     ):
         transfer.transfer(updated(sqlite, network_id=77), SECOND)
     with raises(BackupReason.NOT_EMPTY, kind=BackupRefused, match="the database here is not empty"):

@@ -185,7 +185,7 @@ def reference_pchain(
 @pytest.fixture
 def rpc(pchain: PChain) -> Rpc:
     """Call a method of `platform.*`."""
-    return asking(this_node().doors.platform.dispatcher)
+    return asking(this_node().endpoints.platform.dispatcher)
 
 
 def asking(dispatcher: Dispatcher) -> Rpc:

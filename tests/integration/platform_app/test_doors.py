@@ -37,7 +37,7 @@ def knock(request: pytest.FixtureRequest, pchain: PChain) -> Knock:
 
     async def raw(path: str, body: bytes, method: str = "POST") -> Answer:
         workers = Workers(threads=1)
-        app = AsgiRpc(by_path(this_node().doors.endpoints()), elsewhere, workers)
+        app = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, workers)
         try:
             return await ask(app, method, path, parts=(body,))
         finally:
@@ -72,7 +72,7 @@ def test_each_path_leads_to_its_interface(pchain: PChain, path: str) -> None:
     assert json.loads(response.content) == {"jsonrpc": "2.0", "result": result, "id": 1}
     assert response.headers["node-id"] == str(pchain.node_id)
     assert response.headers["content-type"] == "application/json; charset=utf-8"
-    assert path in by_path(this_node().doors.endpoints())
+    assert path in by_path(this_node().endpoints.all())
 
 
 @pytest.mark.parametrize("path", CALLS)
@@ -120,9 +120,9 @@ def test_without_a_certificate_there_is_no_header(pchain: PChain, settings: Any)
 @pytest.mark.node_settings(rate_limit=1)
 def test_only_the_c_chain_is_limited(pchain: PChain) -> None:
     limited = [
-        endpoint for endpoint in this_node().doors.endpoints() if endpoint.throttle is not None
+        endpoint for endpoint in this_node().endpoints.all() if endpoint.throttle is not None
     ]
-    assert limited == [this_node().doors.cchain]
+    assert limited == [this_node().endpoints.cchain]
 
 
 def test_the_page_shows_calls_that_work(pchain: PChain) -> None:

@@ -17,7 +17,7 @@ from nodeproject.copies.backup_manifest import (
     BackupManifest,
     BackupReason,
     BackupRefused,
-    Standing,
+    ChainsState,
 )
 from nodeproject.copies.snapshot_manifest import Head
 from primitives import whole_files
@@ -45,12 +45,14 @@ def test_it_overwrites_nothing_and_one_writes_at_a_time(tmp_path: Path) -> None:
     path, free = tmp_path / "a", tmp_path / "b"
     path.write_bytes(b"something else")
     with raises(
-        BackupReason.FILE_EXISTS, kind=BackupRefused, match=r"there is a file .*/a already"
+        BackupReason.FILE_EXISTS, kind=BackupRefused, match=r"the file .*/a exists already"
     ):
         save(path, b"new")
     assert path.read_bytes() == b"something else"
     with backup_archive.writing(free) as made:
-        with raises(BackupReason.FILE_IN_USE, kind=BackupRefused, match="another process writes"):
+        with raises(
+            BackupReason.FILE_IN_USE, kind=BackupRefused, match="another process is writing"
+        ):
             save(free, b"another one")
         made.add_file("a", b"first")
     assert saved(free) == b"first"
@@ -104,7 +106,7 @@ class Columns:
 
 ROW = (b"\x01", 2, "3", datetime(2020, 1, 1, tzinfo=UTC))
 HEAD = Head(0, "0x", 0, "0x")
-MANIFEST = BackupManifest("1", 0, Standing(1, 1, HEAD, HEAD, None), True, (), {}, ("a", "b"))
+MANIFEST = BackupManifest("1", 0, ChainsState(1, 1, HEAD, HEAD, None), True, (), {}, ("a", "b"))
 
 
 def archived(path: Path, **members: bytes) -> Path:

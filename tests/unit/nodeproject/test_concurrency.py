@@ -92,7 +92,7 @@ async def test_who_comes_when_all_places_are_taken_is_told_to_come_again() -> No
         answer = await get(app)
 
     assert answer.status == 503
-    assert answer.body == b"too many requests at once: try again in a moment\n"
+    assert answer.body == b"too many concurrent requests: try again in a moment\n"
     assert answer.headers["retry-after"] == "1"
     assert answer.headers["node-id"] == "NodeID-x"
     assert replies.read() == {("GET", 503): 1}

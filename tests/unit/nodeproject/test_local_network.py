@@ -14,7 +14,7 @@ from nodeproject.processes.local_network.directories import (
     remarks,
     settings_of,
 )
-from nodeproject.processes.local_network.standing import Quorum
+from nodeproject.processes.local_network.status import Quorum
 from nodeproject.settings.flags import declared_in, variable
 from nodeproject.settings.node import NodeSettings
 from primitives.ids import NodeID
@@ -61,7 +61,7 @@ def test_what_is_not_shared_are_settings() -> None:
             2,
             [
                 "This network began with 2 validators, of which 1 runs: their stake is missing, which "
-                "the health check P tells below 80 %."
+                "the health check P fails below 80 %."
             ],
         ),
         (2, 1, ["This network began with 1 validator: node 2 is none, and follows."]),
@@ -128,7 +128,7 @@ def test_others_follow_a_sole_producer() -> None:
     [
         ("0", "must be at least 1"),
         ("-3", "must be at least 1"),
-        ("five", "'five' is no whole number"),
+        ("five", "'five' is not a whole number"),
     ],
 )
 def test_a_network_has_a_node_at_least(count: str, words: str) -> None:

@@ -12,7 +12,7 @@ from platform_app.apps import platform_chain
 from tests.builders.node_settings import updated
 
 PARTS = (
-    "evm_chain", "platform_chain", "turn", "evm_rpc", "platform_rpc", "observation", "doors", "plain",
+    "evm_chain", "platform_chain", "turn", "evm_rpc", "platform_rpc", "observation", "endpoints", "plain",
 )  # fmt: skip
 
 
@@ -22,7 +22,7 @@ def test_two_nodes_share_nothing() -> None:
     for name in ("processes", *PARTS):
         assert getattr(one, name) is not getattr(another, name)
     for name in ("gate_config", "workers", "interpreter", "memory", "connections", "cchain"):
-        assert getattr(one.doors, name) is not getattr(another.doors, name)
+        assert getattr(one.endpoints, name) is not getattr(another.endpoints, name)
     assert one.platform_chain.config.network_id == given.NODE.common.network_id
     assert another.platform_chain.config.network_id == 5
 

@@ -178,7 +178,7 @@ async def test_a_page_is_made_for_the_base_path_of_its_request(*, waits: bool) -
 
 def test_pages_do_not_wait_behind_calls() -> None:
     assert this_node().plain.workers is this_node().plain.workers
-    assert this_node().plain.workers is not this_node().doors.workers
+    assert this_node().plain.workers is not this_node().endpoints.workers
 
 
 async def test_a_page_that_waits_is_made_in_a_thread() -> None:

@@ -365,14 +365,14 @@ def test_processes_without_a_directory_share_nothing(
     assert share_head(chain, tmp_path / "nowhere") is None
     (tmp_path / "followers").write_text("a file")
     assert share_head(chain, tmp_path) is None
-    assert "followed by pointers alone" in caplog.text
+    assert "only known from events" in caplog.text
 
 
 def test_threads_that_tell_at_once_count_each_of_it(tmp_path: Path) -> None:
     page = HeadPage.at(tmp_path / "head")
 
     async def tell() -> None:
-        await asyncio.gather(*(asyncio.to_thread(page.tell_head, 0, True) for _ in range(1_000)))
+        await asyncio.gather(*(asyncio.to_thread(page.publish_head, 0, True) for _ in range(1_000)))
 
     asyncio.run(tell())
 
@@ -386,7 +386,7 @@ def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> 
     for _ in range(3):
         if (child := os.fork()) == 0:
             for _ in range(2_000):
-                page.tell_head(0, begins=True)
+                page.publish_head(0, begins=True)
             os._exit(0)
         children.append(child)
 
@@ -396,7 +396,7 @@ def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> 
 
 def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
     """A process that writes to a hole of a mapped file is killed if the disk is full."""
-    HeadPage.at(tmp_path / "head").tell_head(3)
+    HeadPage.at(tmp_path / "head").publish_head(3)
     assert HeadPage.at(tmp_path / "head").height == 3
     found = (tmp_path / "head").stat()
     assert found.st_size == mmap.PAGESIZE <= 512 * found.st_blocks
@@ -404,9 +404,9 @@ def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
 
 def test_an_older_head_is_not_told_again(tmp_path: Path) -> None:
     page = HeadPage.at(tmp_path / "head")
-    assert page.tell_head(7) == (1, 0)
-    assert (page.tell_head(7), page.tell_head(6)) == (None, None)
-    assert page.tell_head(6, True) == (2, 1)
+    assert page.publish_head(7) == (1, 0)
+    assert (page.publish_head(7), page.publish_head(6)) == (None, None)
+    assert page.publish_head(6, True) == (2, 1)
     assert (page.version, page.height, page.begun) == (2, 6, 1)
 
 

@@ -45,7 +45,7 @@ def ask(method: str, *params: Any, peer: str = "127.0.0.1", **headers: str) -> A
     named = {name.encode(): value.encode() for name, value in headers.items()}
     head = RequestHead("POST", named, has_query=False, peer=peer)
     connection = HttpConnection(Gate(GateConfig(), GETH), head)
-    dispatcher = this_node().doors.cchain.dispatcher
+    dispatcher = this_node().endpoints.cchain.dispatcher
     answer = json.loads(dispatcher.answer(json.dumps(body).encode(), connection) or b"")
     return answer["result"] if "result" in answer else answer["error"]["message"]
 
@@ -83,7 +83,7 @@ def uses_of_keys(account: str) -> dict[str, list[Any]]:
 
 
 def test_the_methods_that_ask_who_calls(chain: Chain) -> None:
-    registry = this_node().doors.interfaces["C"].registry
+    registry = this_node().endpoints.interfaces["C"].registry
     assert {method.name for method in registry if method.guard is not None} == SIGNING | NAMING
     assert set(uses_of_keys("")) == SIGNING
 

@@ -387,7 +387,7 @@ def test_a_batch_reads_one_block(waiting: Chain, rpc: Rpc, builds: Builds) -> No
         for n, at in enumerate(("pending", "latest", "pending"))
     ]
 
-    answer = this_node().doors.cchain.dispatcher.answer(json.dumps(calls).encode())
+    answer = this_node().endpoints.cchain.dispatcher.answer(json.dumps(calls).encode())
 
     assert answer is not None
     found = [int(load["result"], 16) for load in json.loads(answer)]

@@ -214,7 +214,7 @@ def test_a_reorganisation_takes_transactions_that_nobody_signed(rpc, chain):
     assert rpc("anvil_reorg", 1, [[wanted, 0]]) is None
     assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x40"
     assert rpc("eth_blockNumber") == "0x1"
-    with pytest.raises(JsonRpcError, match="pairs of signed bytes, or an object, and an index"):
+    with pytest.raises(JsonRpcError, match="pairs of signed bytes or an object, and an index"):
         rpc("anvil_reorg", 1, [[7, 0]])
 
 

@@ -77,8 +77,8 @@ def test_the_chain_id_is_not_set_by_hand(rpc, forked):
         rpc("anvil_setChainId", 31_337)
     assert refused.value.code == -32000
     assert refused.value.message == (
-        f"the chain ID of a fork cannot be changed, {int(kept, 16)} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that of "
-        "a new one"
+        f"the chain ID of a fork cannot be changed, {int(kept, 16)} here; NODE_FORK_CHAIN_ID or --fork-chain-id sets that "
+        "of a new fork"
     )
     assert rpc("anvil_setChainId", kept) is None
     assert rpc("eth_chainId") == kept
@@ -254,7 +254,7 @@ def test_a_reset_that_cannot_be_read_is_refused(rpc, forked, forking, words):
 
 
 def test_a_chain_of_its_own_is_not_reset_to_a_fork(rpc, chain, remote):
-    with pytest.raises(Exception, match="no fork") as refusal:
+    with pytest.raises(Exception, match="is not a fork") as refusal:
         rpc("anvil_reset", {"forking": {"jsonRpcUrl": remote.url}})
     assert refusal.value.code == -32602
     assert rpc("anvil_setRpcUrl", remote.url) is None

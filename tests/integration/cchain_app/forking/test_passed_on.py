@@ -20,7 +20,7 @@ def ask(forked):
 
     def ask(method, *params):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return json.loads(this_node().doors.cchain.dispatcher.answer(json.dumps(body).encode()))
+        return json.loads(this_node().endpoints.cchain.dispatcher.answer(json.dumps(body).encode()))
 
     return ask
 
@@ -89,7 +89,7 @@ def test_a_batch_is_answered_call_by_call(forked, remote):
         {"jsonrpc": "2.0", "id": number, "method": "eth_getBalance", "params": [who, at]}
         for number, who, at in calls
     ]
-    answers = json.loads(this_node().doors.cchain.dispatcher.answer(json.dumps(body).encode()))
+    answers = json.loads(this_node().endpoints.cchain.dispatcher.answer(json.dumps(body).encode()))
     assert [answer["result"] for answer in answers] == [hex(10**20), hex(10**20), "0x3"]
 
 
@@ -153,7 +153,7 @@ def test_without_the_remote_node_it_is_said(ask, remote):
 
 
 def test_each_method_that_is_passed_on_exists_and_names_a_block_there(forked):
-    methods = this_node().doors.cchain.dispatcher.registry.methods
+    methods = this_node().endpoints.cchain.dispatcher.registry.methods
     for name, place in (*passing.BODIES.items(), *passing.STATES.items()):
         assert methods[name].params[place].name in {"block", "hash", "newest"}, name
     for name in passing.TRANSACTIONS:

@@ -308,8 +308,8 @@ def test_public_networks_have_neither_the_log_nor_its_switch(node_settings) -> N
     node = this_node()
 
     assert not node.settings.logs_transactions
-    assert "anvil_setLoggingEnabled" not in node.doors.cchain.dispatcher.registry
-    assert "hardhat_setLoggingEnabled" not in node.doors.cchain.dispatcher.registry
+    assert "anvil_setLoggingEnabled" not in node.endpoints.cchain.dispatcher.registry
+    assert "hardhat_setLoggingEnabled" not in node.endpoints.cchain.dispatcher.registry
 
 
 def test_blocks_that_it_cannot_keep_up_with_are_counted(chain, caplog) -> None:

@@ -89,7 +89,7 @@ def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
         node.processes, Here(node.observation.parts()), node.observation.check_results
     )
     monkeypatch.setattr(node.observation, "page", page)
-    node.observation.observe_web(node.doors.workers)
+    node.observation.observe_web(node.endpoints.workers)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def busy(chain: Chain, pchain: PChain, observed: None, monkeypatch: pytest.Monke
     index_tokens(chain.evm, seconds=60, now=0)
     chain.send(chain.make())
     pchain.issue(pchain.make())
-    for endpoint in this_node().doors.endpoints():
+    for endpoint in this_node().endpoints.all():
         name = next(iter(endpoint.dispatcher.registry)).name.encode()
         endpoint.dispatcher.answer(b'{"jsonrpc":"2.0","id":1,"method":"%b"}' % name)
         endpoint.dispatcher.answer(b'{"jsonrpc":"2.0","id":1,"method":"no_such"}')

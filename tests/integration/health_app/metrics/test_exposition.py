@@ -59,7 +59,7 @@ def test_calls_are_counted_by_interface(page: Page) -> None:
 def test_no_method_is_named_like_what_is_not_executed() -> None:
     methods = {
         method.name
-        for endpoint in this_node().doors.endpoints()
+        for endpoint in this_node().endpoints.all()
         for method in endpoint.dispatcher.registry
     }
     assert not methods & NOT_EXECUTED

@@ -16,7 +16,7 @@ EWOQ_TEXT = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 def keystore(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
     """Call a method of `keystore.*`."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
-    return asking(this_node().doors.keystore.dispatcher)
+    return asking(this_node().endpoints.keystore.dispatcher)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ PROGRAM = Caller(b"", is_remote=True)
 
 def methods() -> Iterator[Method]:
     """Yield the methods of all APIs whose params are passed by name."""
-    for name, interface in this_node().doors.interfaces.items():
+    for name, interface in this_node().endpoints.interfaces.items():
         if name != "C":
             yield from interface.registry
 

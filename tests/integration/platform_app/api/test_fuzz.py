@@ -75,6 +75,10 @@ def test_any_params_get_an_answer(
 
 
 def dispatcher(method: Method) -> Dispatcher:
-    doors = this_node().doors
-    endpoint = {"platform": doors.platform, "keystore": doors.keystore, "avm": doors.xchain}
+    endpoints = this_node().endpoints
+    endpoint = {
+        "platform": endpoints.platform,
+        "keystore": endpoints.keystore,
+        "avm": endpoints.xchain,
+    }
     return endpoint[method.name.partition(".")[0]].dispatcher

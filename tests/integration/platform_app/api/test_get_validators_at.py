@@ -43,7 +43,7 @@ def test_the_set_of_each_height(pchain: PChain, rpc: Rpc) -> None:
 
 
 def test_with_the_reference_s_parameters_the_set_is_the_result(reference_pchain: PChain) -> None:
-    rpc = asking(this_node().doors.platform.dispatcher)
+    rpc = asking(this_node().endpoints.platform.dispatcher)
     (first, *others) = stakers.current_validators(platform_chain()).validators
     assert first.public_key is not None
 

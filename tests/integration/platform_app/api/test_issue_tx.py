@@ -149,7 +149,7 @@ def test_many_submissions_are_one_commit(pchain: PChain, monkeypatch) -> None:
         ).encode()
         for place, text in enumerate(texts)
     ]
-    dispatcher = this_node().doors.platform.dispatcher
+    dispatcher = this_node().endpoints.platform.dispatcher
     assert all(map(dispatcher.gathered_as, bodies))
     answers = [json.loads(answer or b"") for answer in dispatcher.answer_together(bodies)]
 

@@ -86,9 +86,9 @@ def body(method: str, params: dict[str, Any]) -> bytes:
 
 
 def dispatcher_of(method: str) -> Dispatcher:
-    doors = this_node().doors
+    endpoints = this_node().endpoints
     service = method.partition(".")[0]
-    return {"platform": doors.platform, "info": doors.info, "health": doors.health}[
+    return {"platform": endpoints.platform, "info": endpoints.info, "health": endpoints.health}[
         service
     ].dispatcher
 
@@ -154,7 +154,7 @@ def test_each_method_that_keeps_answers_is_asked_here() -> None:
 
 
 def registry() -> MethodRegistry:
-    return this_node().doors.platform.dispatcher.registry
+    return this_node().endpoints.platform.dispatcher.registry
 
 
 def test_what_is_asked_for_by_its_id(pchain: PChain) -> None:

@@ -80,15 +80,15 @@ def test_a_long_text_comes_back_short(
 
 
 def test_a_long_name_of_an_asset_comes_back_short(pchain: PChain) -> None:
-    avm = asking(this_node().doors.xchain.dispatcher)
+    avm = asking(this_node().endpoints.xchain.dispatcher)
     assert refusal(avm, "avm.getAssetDescription", assetID=LONG) == f"asset '{SHORT}' not found"
 
 
 @pytest.mark.parametrize("door", ["platform", "keystore"])
 def test_no_refusal_is_longer_than_what_it_says(pchain: PChain, door: str) -> None:
     """However long a text parameter is, the response stays short."""
-    doors = this_node().doors
-    endpoint = {"platform": doors.platform, "keystore": doors.keystore}[door]
+    endpoints = this_node().endpoints
+    endpoint = {"platform": endpoints.platform, "keystore": endpoints.keystore}[door]
     ask = asking(endpoint.dispatcher)
     table = {"platform": registry, "keystore": keystore.registry}[door]
     told = []

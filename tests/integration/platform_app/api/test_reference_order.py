@@ -26,7 +26,7 @@ def text(address: ShortID) -> str:
 
 @pytest.fixture
 def ask(reference_pchain: PChain) -> Rpc:
-    return asking(this_node().doors.platform.dispatcher)
+    return asking(this_node().endpoints.platform.dispatcher)
 
 
 def ids_of(utxos: Iterable[str]) -> list[tuple[str, int]]:

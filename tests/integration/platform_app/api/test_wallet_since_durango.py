@@ -17,8 +17,8 @@ GENESIS_NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
 def ask(reference_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
     """Call a method of `platform.*`; a user with ewoq's key exists."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
-    asking(this_node().doors.keystore.dispatcher)("keystore.createUser", **USER)
-    made = asking(this_node().doors.platform.dispatcher)
+    asking(this_node().endpoints.keystore.dispatcher)("keystore.createUser", **USER)
+    made = asking(this_node().endpoints.platform.dispatcher)
     made("platform.importKey", **USER, privateKey=format_private_key(EWOQ_KEY))
     return made
 

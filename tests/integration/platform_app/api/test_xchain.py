@@ -9,7 +9,7 @@ from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
 
 @pytest.fixture
 def avm(pchain: PChain) -> Rpc:
-    return asking(this_node().doors.xchain.dispatcher)
+    return asking(this_node().endpoints.xchain.dispatcher)
 
 
 @pytest.mark.parametrize("asset", ["AVAX", "LUX", "id", None, "nothing"])

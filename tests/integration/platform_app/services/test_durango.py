@@ -46,7 +46,7 @@ whatever_start = pytest.mark.parametrize("start_of", STARTS, ids=["0", "past", "
 
 @pytest.fixture
 def ask(reference_pchain: PChain) -> Rpc:
-    return asking(this_node().doors.platform.dispatcher)
+    return asking(this_node().endpoints.platform.dispatcher)
 
 
 def added(

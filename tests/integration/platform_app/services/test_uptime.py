@@ -254,7 +254,7 @@ def test_the_interface_shows_what_was_observed(tracked: PChain, rpc: Rpc) -> Non
 
 
 def test_with_the_reference_s_parameters_uptime_is_a_percentage(reference_pchain: PChain) -> None:
-    ask = asking(this_node().doors.platform.dispatcher)
+    ask = asking(this_node().endpoints.platform.dispatcher)
     (first, *_) = stakers.current_validators(platform_chain()).validators
     uptime.observe(platform_chain(), [OTHER], first.start)
     uptime.observe(platform_chain(), [first.node_id], first.start + 477)

@@ -16,7 +16,7 @@ MAINNET = {"network_id": 1, "chain_id": 0}
 
 def interfaces(**changes: object) -> list[RpcInterface]:
     """Return the interfaces of a local network's node, or of a node with other settings."""
-    return Node(updated(this_node().settings, **changes)).doors.described()
+    return Node(updated(this_node().settings, **changes)).endpoints.described()
 
 
 def entries(**changes: object) -> Iterator[MethodEntry]:

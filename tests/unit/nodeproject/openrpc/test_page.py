@@ -79,7 +79,7 @@ ADDRESS = "http://node.example:9650"
 
 
 def facts(**changes: object) -> dict[str, Any]:
-    return Reference(ADDRESS, lambda: interfaces(**changes)).facts()
+    return Reference(ADDRESS, lambda: interfaces(**changes)).context()
 
 
 def methods(shown: dict[str, Any]) -> dict[str, ShownMethod]:

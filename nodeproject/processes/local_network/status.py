@@ -124,8 +124,8 @@ def in_words(quorum: Quorum, stakes: Mapping[str, int], present: Collection[str]
 
 def _of_sole(*, runs: bool) -> str:
     if runs:
-        return "One node makes all blocks, and it runs: the network decides."
-    return "The node that makes all blocks does not run: no block is made until it does."
+        return "One node produces all blocks, and it runs: the network decides."
+    return "The node that produces all blocks does not run: no block is produced until it does."
 
 
 def _c_height(url: str) -> int | None:

@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from nodeproject.processes.local_network.running import standing_table
-from nodeproject.processes.local_network.standing import NodeStatus, Quorum, in_words
+from nodeproject.processes.local_network.running import status_table
+from nodeproject.processes.local_network.status import NodeStatus, Quorum, in_words
 
 EQUAL = dict.fromkeys("abcde", 2000)
 VOTES = Quorum(13, 20)
@@ -44,7 +44,7 @@ def test_exactly_the_needed_share_is_enough() -> None:
 def test_of_a_sole_producer_only_that_one_counts() -> None:
     sole = Quorum(13, 20, "a")
     assert in_words(sole, EQUAL, {"a"}).endswith("it runs: the network decides.")
-    assert in_words(sole, EQUAL, set("bcde")).endswith("no block is made until it does.")
+    assert in_words(sole, EQUAL, set("bcde")).endswith("no block is produced until it does.")
 
 
 def test_a_node_hears_its_own_stake_too() -> None:
@@ -72,7 +72,7 @@ def shown(state: str, ending: str, one: NodeStatus | None) -> list[str]:
     """Return the cells of a node's row."""
     node = {"node_id": "NodeID-a", "url": "", "state": state, "ending": ending}
     out = StringIO()
-    Console(file=out, width=200).print(standing_table([node], [one], STAKES))
+    Console(file=out, width=200).print(status_table([node], [one], STAKES))
     (row,) = [line for line in out.getvalue().splitlines() if "NodeID-a" in line]
     return row.split()
 
