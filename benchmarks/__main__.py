@@ -84,7 +84,9 @@ def _parse() -> argparse.Namespace:
         default=list(peers.PEERS),
         help="comma-separated, of anvil, hardhat, ganache; or none (default: all)",
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of it, for a first look")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure a tenth of the work, for a quick impression"
+    )
     parser.add_argument("--without-node", action="store_true", help="measure the peers only")
     parser.add_argument(
         "--production", action="store_true", help="measure the production profile too"

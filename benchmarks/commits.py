@@ -75,8 +75,8 @@ class Heads:
 
 
 @dataclass(slots=True)
-class Growth:
-    """Growth of one chain on one node: heights, and when each was first seen."""
+class ChainHeights:
+    """ChainHeights of one chain on one node: heights, and when each was first seen."""
 
     heights: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -96,12 +96,12 @@ class Growth:
 class Watch:
     """Observations of a completed watch, by index of the node and by chain."""
 
-    growth: dict[tuple[int, str], Growth] = field(default_factory=dict)
+    growth: dict[tuple[int, str], ChainHeights] = field(default_factory=dict)
 
     def take(self, line: str) -> None:
         """Parse a line of the watching process about one commit."""
         node, chain, height, seen = line.split()
-        growth = self.growth.setdefault((int(node), chain), Growth())
+        growth = self.growth.setdefault((int(node), chain), ChainHeights())
         growth.heights.append(int(height))
         growth.times.append(float(seen))
 
@@ -139,7 +139,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, end)
 
-    def look() -> None:
+    def poll() -> None:
         for place, node in enumerate(nodes):
             heads = node.news()
             now = time.perf_counter()
@@ -150,9 +150,9 @@ def main() -> None:
 
     print("watching", flush=True)
     while not ended:
-        look()
+        poll()
         time.sleep(PERIOD)
-    look()  # do not miss commits that other processes have seen already
+    poll()  # do not miss commits that other processes have seen already
     for place, chain, height, moment in seen:
         print(place, chain, height, moment)
 

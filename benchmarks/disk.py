@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.node import DATA_DIR, NODE, seed, told_by
+from benchmarks.node import DATA_DIR, NODE, run_command, seed
 from benchmarks.rpc import Client
 from benchmarks.scene import FUNDER
 from benchmarks.server import running
@@ -41,8 +41,8 @@ JOIN sqlite_schema AS schema ON schema.name = stat.name GROUP BY schema.tbl_name
 """
 
 
-class Growth(NamedTuple):
-    """Growth of a database."""
+class DatabaseGrowth(NamedTuple):
+    """DatabaseGrowth of a database."""
 
     what: str
     count: int
@@ -54,9 +54,9 @@ def main() -> int:
     """Measure all causes of growth and print them."""
     with tempfile.TemporaryDirectory(prefix="disk-") as name:
         directory = Path(name)
-        told_by("init_node", **_settings(directory / "nothing"))
+        run_command("init_node", **_settings(directory / "nothing"))
         nothing = sizes(directory / "nothing")
-        measured = [Growth(*found) for found in _seeded(directory)]
+        measured = [DatabaseGrowth(*found) for found in _seeded(directory)]
         measured.append(_with_logs())
     print("| What | Each | Of that |\n|---|---|---|")
     for growth in measured:
@@ -97,7 +97,7 @@ def _seeded(directory: Path) -> Iterator[tuple[str, int, dict[str, int]]]:
         yield what, count, sizes(own)
 
 
-def _with_logs() -> Growth:
+def _with_logs() -> DatabaseGrowth:
     """Send transactions that store and log to a running node, and wait until their calls are indexed."""
     with running(NODE) as server, closing(Client(Http(server.endpoint))) as client:
         client.mine(sign(FUNDER, 0, None, data=CREATION, gas=200_000))
@@ -111,7 +111,7 @@ def _with_logs() -> Growth:
             client.receipt(hash_of(raws[-1]))
         directory = Path(server.environment[DATA_DIR])
         _wait(lambda: _calls(directory) > LOGS)
-        return Growth(
+        return DatabaseGrowth(
             "transaction that stores and logs as a token's transfer", LOGS, sizes(directory)
         )
 
@@ -129,7 +129,7 @@ def _wait(done: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _row(growth: Growth, nothing: dict[str, int]) -> str:
+def _row(growth: DatabaseGrowth, nothing: dict[str, int]) -> str:
     grown = Counter(growth.bytes)
     grown.subtract(nothing)
     total = sum(grown.values())

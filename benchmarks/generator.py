@@ -53,7 +53,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class StreamResults:
     """Results of streams."""
 
     started: float
@@ -85,7 +85,9 @@ def closed_loop(framing: Framing, bodies: Sequence[bytes], connections: int, pac
     )
 
 
-def send_streams(framing: Framing, streams: Sequence[Sequence[bytes]], seconds: float) -> Sent:
+def send_streams(
+    framing: Framing, streams: Sequence[Sequence[bytes]], seconds: float
+) -> StreamResults:
     """Send each stream in order on its own connection, each body after the previous answer.
 
     Stops after the given time or at the end of the streams, and waits for the requests in flight.
@@ -108,7 +110,7 @@ def send_streams(framing: Framing, streams: Sequence[Sequence[bytes]], seconds: 
         (size,) = struct.unpack_from("<I", refusals)
         failures.append(framing.body(refusals[4 : 4 + size]))
         refusals = refusals[4 + size :]
-    return Sent(float(started), float(ended), list(map(int, answered)), failures)
+    return StreamResults(float(started), float(ended), list(map(int, answered)), failures)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ FIRST_ACCOUNT = 0xACC0 << 128
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrowthResult:
     """How far a chain came in the given time."""
 
     reached: int
@@ -43,23 +43,23 @@ def prepare(scene: Scene) -> None:
     scene.client.mine(sign(filler, 0, scene.contract("Token"), data=mint, gas=150_000))
 
 
-def grow_blocks(scene: Scene) -> Grown:
+def grow_blocks(scene: Scene) -> GrowthResult:
     """Grow the chain to the wanted height, once; alternate transfers and token transfers."""
     if "height" not in scene.facts:
         scene.facts["height"] = _grow_blocks(scene)
-    grown: Grown = scene.facts["height"]
+    grown: GrowthResult = scene.facts["height"]
     return grown
 
 
-def grow_accounts(scene: Scene) -> Grown:
+def grow_accounts(scene: Scene) -> GrowthResult:
     """Create the wanted number of accounts on the chain, once."""
     if "accounts" not in scene.facts:
         scene.facts["accounts"] = _grow_accounts(scene)
-    grown: Grown = scene.facts["accounts"]
+    grown: GrowthResult = scene.facts["accounts"]
     return grown
 
 
-def _grow_blocks(scene: Scene) -> Grown:
+def _grow_blocks(scene: Scene) -> GrowthResult:
     deadline = time.perf_counter() + scene.scale.growth_seconds
     wanted, height, emitted = scene.scale.blocks, scene.client.height(), 0
     emit = call_data("emitLogs(uint256)", 1)
@@ -76,7 +76,7 @@ def _grow_blocks(scene: Scene) -> Grown:
         height = scene.client.height()
     for _ in range(emitted, NEEDLES):
         scene.from_funder(scene.contract("Emitter"), data=emit)
-    return Grown(scene.client.height(), wanted, "blocks")
+    return GrowthResult(scene.client.height(), wanted, "blocks")
 
 
 def _filling(scene: Scene, nonce: int) -> str:
@@ -86,14 +86,14 @@ def _filling(scene: Scene, nonce: int) -> str:
     return sign(filler, nonce, scene.contract("Token"), data=transfer(recipient, 1), gas=80_000)
 
 
-def _grow_accounts(scene: Scene) -> Grown:
+def _grow_accounts(scene: Scene) -> GrowthResult:
     deadline = time.perf_counter() + scene.scale.growth_seconds
     made, wanted = 0, scene.scale.accounts
     while made < wanted and time.perf_counter() < deadline:
         data = call_data("fill(uint160,uint256)", FIRST_ACCOUNT + made, ACCOUNTS_AT_ONCE)
         scene.from_funder(scene.contract("Disperser"), value=ACCOUNTS_AT_ONCE, data=data)
         made += ACCOUNTS_AT_ONCE
-    return Grown(made, wanted, "accounts")
+    return GrowthResult(made, wanted, "accounts")
 
 
 def _address(number: int) -> bytes:

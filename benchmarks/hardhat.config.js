@@ -1,4 +1,4 @@
-// The network that `hardhat node` simulates: this node's chain ID. It writes where it is told to.
+// The network that `hardhat node` simulates: this node's chain ID. Its files are below the configured directory.
 import { defineConfig } from "hardhat/config";
 
 const scratch = process.env.BENCH_SCRATCH;

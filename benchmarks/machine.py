@@ -25,7 +25,9 @@ def description(peers: Sequence[str], *, production: bool = False) -> list[str]:
         lines.append(", ".join(f"{peer} {installed[peer]}" for peer in peers))
     if production:
         lines.append(profile.versions())
-    lines.append(f"Load before the start: {os.getloadavg()[0]:.1f} (another's work makes noise)")
+    lines.append(
+        f"Load before the start: {os.getloadavg()[0]:.1f} (other work on the machine adds noise)"
+    )
     return lines
 
 

@@ -32,7 +32,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class BlockRange:
     """Similar blocks of one chain: those above `low`, up to `high`."""
 
     chain: str
@@ -55,12 +55,12 @@ class Stretch:
         return self.transactions // self.blocks
 
 
-class Past(NamedTuple):
+class HistoryTimings(NamedTuple):
     """How a history was produced."""
 
-    empty: Stretch
-    light: Stretch
-    platform: Stretch
+    empty: BlockRange
+    light: BlockRange
+    platform: BlockRange
 
     @property
     def heads(self) -> dict[str, int]:
@@ -68,10 +68,10 @@ class Past(NamedTuple):
         return {"P": self.platform.high, "C": self.light.high}
 
 
-def past(history: History) -> Past:
+def past(history: History) -> HistoryTimings:
     """Return how a history was produced. It is produced once in a run."""
     stretches = json.loads((_made(history) / "made.json").read_text())
-    return Past(*(Stretch(**item) for item in stretches))
+    return HistoryTimings(*(BlockRange(**item) for item in stretches))
 
 
 def producer(history: History) -> Kind:

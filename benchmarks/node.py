@@ -25,12 +25,12 @@ def seed(subject: str, shape: Mapping[str, object], settings: Mapping[str, str])
     Raises:
         StartFailed: The command failed; the message has the last lines of its output.
     """
-    return told_by(
+    return run_command(
         f"seed_{subject}", *(f"--{name}={value}" for name, value in shape.items()), **settings
     )
 
 
-def told_by(command: str, *options: str, **settings: str) -> str:
+def run_command(command: str, *options: str, **settings: str) -> str:
     """Run a management command of the node with some settings; return its output. Raises as `seed`."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), command, *options],

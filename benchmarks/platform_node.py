@@ -31,7 +31,7 @@ class Shape:
     coins: int = 0
     """Outputs of the holder, each of another transaction."""
     past: int = 0
-    """Past delegators that were rewarded one after the other."""
+    """HistoryTimings delegators that were rewarded one after the other."""
 
 
 def started_on(shape: Shape) -> Kind:

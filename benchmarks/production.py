@@ -46,7 +46,7 @@ def versions() -> str:
     try:
         postgresql, redis = _version(str(programs() / "postgres")), _version("redis-server")
     except (PostgresqlMissing, OSError) as error:
-        raise ServersMissing(f"--production wants PostgreSQL and Redis: {error}") from error
+        raise ServersMissing(f"--production needs PostgreSQL and Redis: {error}") from error
     return f"PostgreSQL {postgresql}, Redis {redis}"
 
 

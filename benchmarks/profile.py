@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument(
         "--native",
         action="store_true",
-        help="all threads, and what native code does; else who holds the interpreter lock",
+        help="all threads and native code; default: only the thread that holds the interpreter lock",
     )
     parser.add_argument("--lines", type=int, default=40, help="functions in each list")
     options = parser.parse_args()

@@ -22,7 +22,7 @@ NOTHING = "–"
 KINDS = {**PEERS, NODE.name: NODE, PRODUCTION.name: PRODUCTION}
 LEGEND = (
     "× is how many times as good as the peer this node is: 2.0 means twice the rate, or half the "
-    "time or memory. † is explained below the table. ✓ and ✗ tell whether the bar is passed."
+    "time or memory. † is explained below the table. ✓ and ✗ show whether the bar is passed."
 )
 
 

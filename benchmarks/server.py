@@ -42,7 +42,7 @@ class Kind:
     """Called with the environment before the start, for example to fill the data directory."""
     ports: int = 1
     """Number of consecutive ports that the server uses; the first is its endpoint's."""
-    look: float = 0.05
+    poll_seconds: float = 0.05
     """Seconds between two such calls."""
     patience: float = 60.0
     """Seconds until the first answer at most."""
@@ -113,7 +113,7 @@ def _wait_for(server: Server, output: Path) -> None:
             client.call(server.kind.probe)
             client.close()
             return
-        time.sleep(server.kind.look)
+        time.sleep(server.kind.poll_seconds)
     tail = output.read_text(errors="replace").splitlines()[-15:]
     raise StartFailed("\n".join([f"{server.kind.title} did not start", *tail]))
 

@@ -17,13 +17,13 @@ from benchmarks.scale import FULL
 from benchmarks.scene import Scene
 from benchmarks.server import Server, running
 from benchmarks.soak_clients import Client, Payer, Reader, Sender, Tally, Visitor
-from benchmarks.soak_subscribers import Heard, subscribed
-from benchmarks.soak_verdict import Sent, Soaked, markdown, passes
+from benchmarks.soak_subscribers import Notifications, subscribed
+from benchmarks.soak_verdict import SentTransactions, SoakResult, markdown, passes
 
 SENDERS = 2
 EARLY = 60.0
 """Seconds after which memory growth counts, because the node's caches are full by then."""
-LOOK = 5.0
+POLL_SECONDS = 5.0
 """Seconds between two progress lines."""
 AT_ONCE = 100
 """Blocks that are requested together."""
@@ -59,7 +59,7 @@ def main() -> int:
     return 0 if passes(soaked) else 1
 
 
-def soak(server: Server, seconds: float, subscribers: int) -> Soaked:
+def soak(server: Server, seconds: float, subscribers: int) -> SoakResult:
     """Load a node for some seconds, and compare its chains with the transactions that were sent."""
     tally = Tally()
     scene = Scene(server, FULL)
@@ -76,7 +76,7 @@ def soak(server: Server, seconds: float, subscribers: int) -> Soaked:
         lasted = time.perf_counter() - began
         last = scene.client.height()
         heard = listening.finish(last)
-    return Soaked(
+    return SoakResult(
         seconds=lasted,
         sent=[_on_cchain(scene, tally, head, last), _on_platform(clients.payer, tally)],
         subscribers=subscribers,
@@ -94,9 +94,9 @@ def soak(server: Server, seconds: float, subscribers: int) -> Soaked:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10, help="how long (default: 10)")
+    parser.add_argument("--minutes", type=float, default=10, help="minutes of load (default: 10)")
     parser.add_argument(
-        "--subscribers", type=int, default=1_000, help="to new heads (default: 1,000)"
+        "--subscribers", type=int, default=1_000, help="subscribers to new heads (default: 1,000)"
     )
     parser.add_argument(
         "--markdown", type=Path, help=f"put the table into this file, between {BEGIN} and {END}"
@@ -129,7 +129,7 @@ def _watch(server: Server, tally: Tally, seconds: float) -> tuple[int, int]:
 def _wait(server: Server, tally: Tally, began: float, seconds: float) -> None:
     """Wait until some seconds have passed since `began`, and print progress."""
     while (left := began + seconds - time.perf_counter()) > 0:
-        time.sleep(min(LOOK, left))
+        time.sleep(min(POLL_SECONDS, left))
         _say(server, tally, time.perf_counter() - began)
 
 
@@ -142,7 +142,7 @@ def _say(server: Server, tally: Tally, lasted: float) -> None:
     )
 
 
-def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> Sent:
+def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> SentTransactions:
     """Look for the transactions in all blocks since the start."""
     found: Counter[str] = Counter()
     for first in range(head + 1, last + 1, AT_ONCE):
@@ -150,17 +150,19 @@ def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> Sent:
         for block in scene.client.call_many("eth_getBlockByNumber", wanted):
             found.update(block["transactions"])
     own = {block_hash: found[block_hash] for block_hash in tally.hashes if block_hash in found}
-    return Sent("C-Chain", len(tally.hashes), Counter(own), found.total() - sum(own.values()))
+    return SentTransactions(
+        "C-Chain", len(tally.hashes), Counter(own), found.total() - sum(own.values())
+    )
 
 
-def _on_platform(payer: Payer, tally: Tally) -> Sent:
+def _on_platform(payer: Payer, tally: Tally) -> SentTransactions:
     """Check the transactions' status, and that the recipients received only their payments."""
     committed = payer.committed()
     found = Counter({str(place): 1 for place in range(committed)})
-    return Sent("P-Chain", len(tally.issued), found, payer.paid() - committed)
+    return SentTransactions("P-Chain", len(tally.issued), found, payer.paid() - committed)
 
 
-def _delays(heard: Heard, tally: Tally) -> list[float]:
+def _delays(heard: Notifications, tally: Tally) -> list[float]:
     """Return the sorted delays of notifications, from the sending of the block's first transaction."""
     return sorted(
         at - tally.sent_at[number]

@@ -17,7 +17,7 @@ from benchmarks.rpc import RpcFailed, body
 from benchmarks.wire import UNKNOWN, Endpoint, WebSocket
 
 READ = 1 << 16
-LOOK = 0.1
+POLL_SECONDS = 0.1
 """Seconds between checks whether the soak is over."""
 SETTLING = 10.0
 """Seconds after the last block in which pending notifications may still arrive."""
@@ -28,7 +28,7 @@ _PONG = b"\x8a"
 
 
 @dataclass(slots=True)
-class Told:
+class SubscriberCounts:
     """Notifications of one subscriber. It must get each number once, in order."""
 
     last: int
@@ -51,7 +51,7 @@ class Told:
 
 
 @dataclass(slots=True)
-class Heard:
+class Notifications:
     """Notifications of all subscribers."""
 
     lost: int = 0
@@ -73,10 +73,10 @@ class Subscribers:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def finish(self, head: int) -> Heard:
+    def finish(self, head: int) -> Notifications:
         """Wait until all subscribers know the head or the time is over; return their notifications."""
         self._connection.send(head)
-        heard: Heard = self._connection.recv()
+        heard: Notifications = self._connection.recv()
         return heard
 
 
@@ -108,7 +108,7 @@ class Listener:
         self._framing = framing
         self._sockets = {item.fileno(): item for item in sockets}
         self._received = {number: bytearray() for number in self._sockets}
-        self._told = {number: Told(head) for number in self._sockets}
+        self._told = {number: SubscriberCounts(head) for number in self._sockets}
         self._times: defaultdict[int, array[float]] = defaultdict(lambda: array("d"))
         self._closed = 0
         self._poll = select.epoll()
@@ -133,12 +133,12 @@ class Listener:
         """Return whether every connected subscriber has been notified of a head."""
         return all(self._told[number].last >= head for number in self._sockets)
 
-    def heard(self, head: int) -> Heard:
+    def heard(self, head: int) -> Notifications:
         """Return the notifications up to a head."""
         for other in self._told.values():
             other.end(head)
         lost, doubled = (sum(getattr(item, what) for item in self._told.values()) for what in ("lost", "doubled"))  # fmt: skip
-        return Heard(lost, doubled, self._closed, dict(self._times))
+        return Notifications(lost, doubled, self._closed, dict(self._times))
 
     def _take(self, number: int, frame: bytes, now: float) -> None:
         opcode = frame[0] & _OPCODE
@@ -180,10 +180,10 @@ def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -
     listener = Listener(framing, sockets, head)
     connection.send(None)
     while not connection.poll():
-        listener.listen(LOOK)
+        listener.listen(POLL_SECONDS)
     last = connection.recv()
     deadline = time.perf_counter() + SETTLING
     while not listener.has_all(last) and time.perf_counter() < deadline:
-        listener.listen(LOOK)
-    listener.listen(LOOK)  # repeated notifications arrive after that
+        listener.listen(POLL_SECONDS)
+    listener.listen(POLL_SECONDS)  # repeated notifications arrive after that
     connection.send(listener.heard(last))

@@ -15,7 +15,7 @@ MAX_DELAY = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentTransactions:
     """Transactions of one chain."""
 
     chain: str
@@ -38,11 +38,11 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Soaked:
+class SoakResult:
     """All measured values."""
 
     seconds: float
-    sent: Sequence[Sent]
+    sent: Sequence[SentTransactions]
     subscribers: int
     blocks: int
     """C-Chain blocks during the subscriptions."""
@@ -82,7 +82,7 @@ def percentile(ordered: Sequence[float], part: float) -> float:
     return ordered[max(0, ceil(len(ordered) * part) - 1)] if ordered else inf
 
 
-def figures(soaked: Soaked) -> Iterator[Figure]:
+def figures(soaked: SoakResult) -> Iterator[Figure]:
     """Yield the rows of the table."""
     yield Figure("Duration, s", number(soaked.seconds))
     for item in soaked.sent:
@@ -114,12 +114,12 @@ def figures(soaked: Soaked) -> Iterator[Figure]:
     )  # fmt: skip
 
 
-def passes(soaked: Soaked) -> bool:
+def passes(soaked: SoakResult) -> bool:
     """Return whether every bar is passed."""
     return all(figure.passed for figure in figures(soaked))
 
 
-def markdown(soaked: Soaked, machine: Sequence[str]) -> str:
+def markdown(soaked: SoakResult, machine: Sequence[str]) -> str:
     """Return the table, the errors by kind and the machine as Markdown."""
     rows = [
         f"| {figure.title} | {figure.value} | {f'{figure.bar} {_mark(figure)}' if figure.bar else NOTHING} |"

@@ -20,7 +20,7 @@ READY = 120.0
 """Seconds within which all nodes must be ready."""
 PATIENCE = 60.0
 """Seconds after which a block that has not reached all nodes counts as lost."""
-LOOK = 0.01
+POLL_SECONDS = 0.01
 REPORTS = 2.2
 """Seconds after which a node's reported traffic is up to date; a node reports once a second."""
 TRAFFIC = re.compile(
@@ -28,7 +28,7 @@ TRAFFIC = re.compile(
 )
 
 
-class Spent(NamedTuple):
+class NetworkUsage(NamedTuple):
     """Traffic and processor time of all five nodes since their start."""
 
     at: float
@@ -68,7 +68,7 @@ class Voters:
             while heads.read()[chain] < height:
                 if time.perf_counter() > deadline:
                     raise WrongAnswer(f"node {place + 1} is not at {height} after {PATIENCE:.0f} s")
-                time.sleep(LOOK)
+                time.sleep(POLL_SECONDS)
 
     def await_ready(self) -> None:
         """Wait until all nodes vote.
@@ -83,14 +83,16 @@ class Voters:
                     raise WrongAnswer(f"node {place + 1} is not ready after {READY:.0f} s")
                 time.sleep(0.2)
 
-    def spent(self) -> Spent:
+    def spent(self) -> NetworkUsage:
         """Return traffic and processor time of all nodes, after waiting until they have reported it."""
         time.sleep(REPORTS)
         totals: dict[str, float] = {"messages": 0.0, "bytes": 0.0}
         for endpoint in self.endpoints:
             for name, value in TRAFFIC.findall(page(endpoint, "/ext/metrics")):
                 totals[name] += float(value)
-        return Spent(time.perf_counter(), **totals, processor=self.server.processor_seconds())
+        return NetworkUsage(
+            time.perf_counter(), **totals, processor=self.server.processor_seconds()
+        )
 
 
 def found(server: Server) -> Voters:

@@ -29,7 +29,7 @@ BETWEEN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedTransaction:
     """An issued transaction."""
 
     key: str
@@ -48,7 +48,7 @@ class Supply:
     """Hash or ID, and the call that issues the transaction."""
     node: int | None = None
     """Index of the node that gets the transactions. None: all nodes in turn, if each acceptance is awaited."""
-    issued: list[Issued] = field(default_factory=list)
+    issued: list[IssuedTransaction] = field(default_factory=list)
 
     def issue(self) -> None:
         """Issue the next transaction.
@@ -63,11 +63,11 @@ class Supply:
             answer = client.ask(call)
         if "error" in answer:
             raise WrongAnswer(str(answer["error"]))
-        self.issued.append(Issued(key, started))
+        self.issued.append(IssuedTransaction(key, started))
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class AcceptanceTimes:
     """Times from issue to acceptance by the last node."""
 
     p50: float
@@ -86,7 +86,7 @@ class Throughput:
     blocks: int
 
 
-def one_by_one(supply: Supply, count: int) -> Waits:
+def one_by_one(supply: Supply, count: int) -> AcceptanceTimes:
     """Issue transactions sequentially, each after all nodes have accepted the previous one.
 
     Raises:
@@ -105,10 +105,10 @@ def one_by_one(supply: Supply, count: int) -> Waits:
     heights = range(height + 1, height + 1 + len(issued))
     if voters.head(chain) != heights[-1]:
         raise WrongAnswer(f"{len(issued)} transactions are not in {len(issued)} blocks")
-    return Waits(*_waited(watch, chain, issued, heights))
+    return AcceptanceTimes(*_waited(watch, chain, issued, heights))
 
 
-def steadily(scene: Scene, issuers: Sequence[Supply]) -> Waits:
+def steadily(scene: Scene, issuers: Sequence[Supply]) -> AcceptanceTimes:
     """Let each issuer issue transactions with a pause between them; all are timed.
 
     Raises:
@@ -122,7 +122,7 @@ def steadily(scene: Scene, issuers: Sequence[Supply]) -> Waits:
         issued = [each for issuer in issuers for each in issuer.issued]
         heights = _all_included(scene, voters, chain, before, len(issued))
         voters.await_height(chain, max(heights.values()))
-    return Waits(*_waited(watch, chain, issued, [heights[item.key] for item in issued]))
+    return AcceptanceTimes(*_waited(watch, chain, issued, [heights[item.key] for item in issued]))
 
 
 def flooded(
@@ -197,7 +197,7 @@ def _transactions(scene: Scene, chain: str, height: int) -> list[str]:
 
 
 def _waited(
-    watch: Watch, chain: str, issued: Sequence[Issued], heights: Sequence[int]
+    watch: Watch, chain: str, issued: Sequence[IssuedTransaction], heights: Sequence[int]
 ) -> tuple[float, float, int]:
     """Return p50 and p99 of the times to acceptance by the last node, and the number of transactions."""
     seconds = [

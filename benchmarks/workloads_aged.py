@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.contracts import TRANSFER_TOPIC, call_data
-from benchmarks.growth import NEEDLES, Grown, grow_accounts, grow_blocks
+from benchmarks.growth import NEEDLES, GrowthResult, grow_accounts, grow_blocks
 from benchmarks.growth import prepare as prepare_growth
 from benchmarks.rpc import Client, WrongAnswer, body
 from benchmarks.scene import FUNDER, Scene
@@ -166,7 +166,7 @@ def time_old_logs(client: Client, questions: Sequence[dict[str, Any]]) -> Measur
     return Measurement(p50 * 1e3, p50, counted[int(len(counted) * 0.99)])
 
 
-def _rested(scene: Scene, grown: Grown) -> Grown:
+def _rested(scene: Scene, grown: GrowthResult) -> GrowthResult:
     if scene.facts.get("rested") is not grown:
         scene.facts["rested"] = grown
         time.sleep(REST)

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.commits import Heads, Watch, watching
-from benchmarks.network_nodes import Past, Stretch, data_directory, joiner, past, producer
+from benchmarks.network_nodes import (
+    BlockRange,
+    HistoryTimings,
+    data_directory,
+    joiner,
+    past,
+    producer,
+)
 from benchmarks.node import DATA_DIR
 from benchmarks.rpc import WrongAnswer
 from benchmarks.scale import Scale
@@ -19,23 +26,23 @@ from benchmarks.workload import Bar, Better, Measurement, Workload
 
 PATIENCE = 120.0
 """Seconds after which a node that has not caught up fails."""
-LOOK = 0.02
+POLL_SECONDS = 0.02
 INTERVAL = 2.0
 """Seconds between blocks if a chain builds them periodically, by default (NODE_BLOCK_INTERVAL)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinResult:
     """Result of a join."""
 
-    past: Past
+    past: HistoryTimings
     watch: Watch
     seconds: float
     """From the start of the process to the heads of both chains."""
     processor: float
     """Processor seconds of the joining node, for the whole join."""
 
-    def rate(self, stretch: Stretch) -> float:
+    def rate(self, stretch: BlockRange) -> float:
         """Return blocks per second over all commits that contain only blocks of the stretch.
 
         If there is only one such commit, the one with the first blocks of the stretch and earlier blocks
@@ -65,22 +72,22 @@ def prepare(scene: Scene) -> None:
     scene.facts["past"] = past(scene.scale.history)
 
 
-def _joined(scene: Scene) -> Joined:
+def _joined(scene: Scene) -> JoinResult:
     """Let a node join, once."""
     if "joined" not in scene.facts:
         scene.facts["joined"] = _join(scene)
-    joined: Joined = scene.facts["joined"]
+    joined: JoinResult = scene.facts["joined"]
     return joined
 
 
-def _join(scene: Scene) -> Joined:
-    found: Past = scene.facts["past"]
+def _join(scene: Scene) -> JoinResult:
+    found: HistoryTimings = scene.facts["past"]
     with _watched(joiner(scene.server)) as (node, start):
         _await_heads(node, found.heads)
         used = node.processor_seconds()
     watch = start.watch
     arrived = max(watch.growth[0, chain].reached(high) for chain, high in found.heads.items())
-    return Joined(found, watch, arrived - start.at, used)
+    return JoinResult(found, watch, arrived - start.at, used)
 
 
 class _Start(NamedTuple):
@@ -110,7 +117,7 @@ def _await_heads(node: Server, wanted: Mapping[str, int]) -> None:
         while (reached := heads.read()) != wanted:
             if time.perf_counter() > deadline:
                 raise WrongAnswer(f"at {reached} of {wanted} after {PATIENCE:.0f} s")
-            time.sleep(LOOK)
+            time.sleep(POLL_SECONDS)
 
 
 def _time(scene: Scene) -> Measurement:
@@ -141,7 +148,7 @@ def _platform(scene: Scene) -> Measurement:
     return _transactions(scene, lambda found: found.platform)
 
 
-def _transactions(scene: Scene, choose: Callable[[Past], Stretch]) -> Measurement:
+def _transactions(scene: Scene, choose: Callable[[HistoryTimings], BlockRange]) -> Measurement:
     joined = _joined(scene)
     stretch = choose(joined.past)
     rate = joined.rate(stretch)

@@ -134,7 +134,7 @@ def _check_reverted(client: Client, answer: object, height: int, unused: str | N
     if answer is not True or client.height() != height:
         raise WrongAnswer(f"the chain is at {client.height()} in place of {height}")
     if unused and int(client.call("eth_getTransactionCount", unused, "latest"), 16):
-        raise WrongAnswer("a nonce was not given back")
+        raise WrongAnswer("a nonce was not reverted")
 
 
 SNAPSHOTS = Workload(

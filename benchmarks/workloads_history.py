@@ -82,7 +82,7 @@ def _page(path: Callable[[Scene], str]) -> Callable[[Scene], Measurement]:
             text = page(scene.server.endpoint, where)
             times.append(time.perf_counter() - began)
             if "</html>" not in text:
-                raise WrongAnswer(f"{where} is no page: {text[:100]}")
+                raise WrongAnswer(f"{where} is not a page: {text[:100]}")
         return Measurement(1e3 * median(times[WARM_UP:]), note=note)
 
     return measure

@@ -5,15 +5,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from benchmarks.network_nodes import data_directory, past
-from benchmarks.node import DATA_DIR, told_by
+from benchmarks.node import DATA_DIR, run_command
 from benchmarks.rpc import WrongAnswer
 from benchmarks.scene import Scene
 from benchmarks.workload import Bar, Measurement, Workload
 
-_TOLD = re.compile(r"(\d+) blocks with (\d+) transactions and ([\d.]+) Mgas imported in ([\d.]+) s")
+_IMPORTED = re.compile(
+    r"(\d+) blocks with (\d+) transactions and ([\d.]+) Mgas imported in ([\d.]+) s"
+)
 
 
-class Brought(NamedTuple):
+class ImportFigures(NamedTuple):
     """The figures that an import of a file prints."""
 
     blocks: int
@@ -27,15 +29,15 @@ def prepare(scene: Scene) -> None:
     scene.facts["past"] = past(scene.scale.history)
 
 
-def _brought(scene: Scene) -> Sequence[Brought]:
+def _brought(scene: Scene) -> Sequence[ImportFigures]:
     """Export both stretches and import them into a new data directory, once."""
     if "brought" not in scene.facts:
         scene.facts["brought"] = _bring(scene)
-    brought: Sequence[Brought] = scene.facts["brought"]
+    brought: Sequence[ImportFigures] = scene.facts["brought"]
     return brought
 
 
-def _bring(scene: Scene) -> Sequence[Brought]:
+def _bring(scene: Scene) -> Sequence[ImportFigures]:
     source = data_directory(scene.server)
     work = source.parent / "import"
     work.mkdir(exist_ok=True)
@@ -45,10 +47,12 @@ def _bring(scene: Scene) -> Sequence[Brought]:
     genesis = work / "genesis.json"
     for file, (first, last) in zip(files, ranges.values(), strict=True):
         asked = (str(file), str(first), str(last), f"--genesis={genesis}")
-        told_by("export_chain", *asked, **{DATA_DIR: str(source)})
+        run_command("export_chain", *asked, **{DATA_DIR: str(source)})
     names = [str(path) for path in (genesis, *files)]
-    matches = _TOLD.findall(told_by("import_chain", *names, **{DATA_DIR: str(work / "data")}))
-    found = [Brought(int(a), int(b), float(c), float(d)) for a, b, c, d in matches]
+    matches = _IMPORTED.findall(
+        run_command("import_chain", *names, **{DATA_DIR: str(work / "data")})
+    )
+    found = [ImportFigures(int(a), int(b), float(c), float(d)) for a, b, c, d in matches]
     if [item.blocks for item in found] != [last + 1 - first for first, last in ranges.values()]:
         raise WrongAnswer(f"of {ranges} were imported {found}")
     return found

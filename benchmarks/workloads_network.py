@@ -31,7 +31,7 @@ SETTLE = 0.5
 """Seconds after the last answer in which the producer may still build blocks."""
 PATIENCE = 60.0
 """Seconds for the follower to reach the producer's head."""
-LOOK = 0.001
+POLL_SECONDS = 0.001
 PAUSES = (0.01, 0.05)
 """Range of seconds between two single blocks; varied, so that they match no periodic work of the nodes."""
 
@@ -148,7 +148,7 @@ def _await_follower(scene: Scene, chain: str) -> None:
     while there.read()[chain] < here.read()[chain]:
         if time.perf_counter() > deadline:
             raise WrongAnswer(f"the follower is behind after {PATIENCE:.0f} s: {there.read()}")
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
 
 
 def _on_platform(scene: Scene) -> Scene:

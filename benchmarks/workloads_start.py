@@ -21,7 +21,7 @@ BLOCKS = 100
 """Blocks of the history with a transfer in each, in addition to those of every row's preparation."""
 STARTS = 5
 """Starts whose median counts, after one that does not."""
-LOOK = 0.005
+POLL_SECONDS = 0.005
 """Seconds between two requests until the server answers."""
 PROBE = "eth_blockNumber"
 
@@ -48,7 +48,7 @@ def _start(scene: Scene) -> Measurement:
 
 def _again(scene: Scene) -> Kind:
     """Return how the scene's server is started on its existing data."""
-    kind = replace(scene.server.kind, probe=PROBE, look=LOOK)
+    kind = replace(scene.server.kind, probe=PROBE, poll_seconds=POLL_SECONDS)
     if kind.name == NODE.name:
         return replace(kind, environment=_with_data(Path(scene.server.environment[DATA_DIR])))
     state = _dumped(scene)

@@ -113,8 +113,8 @@ TRACES = (
     _row("trace-block-steps", f"struct logger, {_BLOCK}, 1", _steps_of_block),
 )
 KEPT_TRACES = (
-    _row("kept-calls", f"callTracer, {_TRANSACTION}, asked again, 1", _calls_of_transaction),
-    _row("kept-steps", f"struct logger, {_TRANSACTION}, asked again, 1", _steps_of_transaction),
-    _row("kept-block", f"callTracer, {_BLOCK}, asked again, 1", _calls_of_block),
-    _row("kept-block-steps", f"struct logger, {_BLOCK}, asked again, 1", _steps_of_block),
+    _row("kept-calls", f"callTracer, {_TRANSACTION}, repeated, 1", _calls_of_transaction),
+    _row("kept-steps", f"struct logger, {_TRANSACTION}, repeated, 1", _steps_of_transaction),
+    _row("kept-block", f"callTracer, {_BLOCK}, repeated, 1", _calls_of_block),
+    _row("kept-block-steps", f"struct logger, {_BLOCK}, repeated, 1", _steps_of_block),
 )

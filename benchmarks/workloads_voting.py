@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from benchmarks.coins import FEE, Coin, Tx, owner, transfer
-from benchmarks.node import told_by
+from benchmarks.node import run_command
 from benchmarks.platform_rpc import issuing, take
 from benchmarks.rpc import body
 from benchmarks.scale import Scale
@@ -18,13 +18,13 @@ from benchmarks.scene import ALLOWANCE, FUNDER, Scene
 from benchmarks.server import Kind
 from benchmarks.signing import Account, account, hash_of, sign
 from benchmarks.texts import cb58
-from benchmarks.voting_network import NODES, VOTERS, Spent, Voters, found
+from benchmarks.voting_network import NODES, VOTERS, NetworkUsage, Voters, found
 from benchmarks.voting_waits import (
     BETWEEN,
     PATHS,
+    AcceptanceTimes,
     Supply,
     Throughput,
-    Waits,
     flooded,
     one_by_one,
     steadily,
@@ -91,21 +91,21 @@ def _singles(scale: Scale) -> int:
     return int(scale.voting_seconds / BETWEEN) + 1
 
 
-def _idle(scene: Scene, chain: str) -> Waits:
+def _idle(scene: Scene, chain: str) -> AcceptanceTimes:
     """Return the times of sequential transactions, measured once."""
     key = f"idle {chain}"
     if key not in scene.facts:
         scene.facts[key] = one_by_one(scene.facts[chain], scene.scale.decisions)
-    waits: Waits = scene.facts[key]
+    waits: AcceptanceTimes = scene.facts[key]
     return waits
 
 
-def _steady(scene: Scene, chain: str) -> Waits:
+def _steady(scene: Scene, chain: str) -> AcceptanceTimes:
     """Return the times with ten issuers, measured once."""
     key = f"steady {chain}"
     if key not in scene.facts:
         scene.facts[key] = steadily(scene, scene.facts[f"issuers {chain}"])
-    waits: Waits = scene.facts[key]
+    waits: AcceptanceTimes = scene.facts[key]
     return waits
 
 
@@ -125,12 +125,12 @@ def _signed(scene: Scene) -> list[list[bytes]]:
     ]
 
 
-def _p50(waits: Waits) -> Measurement:
+def _p50(waits: AcceptanceTimes) -> Measurement:
     note = f"{waits.count} transactions"
     return Measurement(waits.p50 * 1e3, waits.p50, waits.p99, note=note)
 
 
-def _p99(waits: Waits) -> Measurement:
+def _p99(waits: AcceptanceTimes) -> Measurement:
     return Measurement(waits.p99 * 1e3, note=f"{waits.count} transactions")
 
 
@@ -138,7 +138,7 @@ def _accepted(throughput: Throughput) -> Measurement:
     return Measurement(throughput.rate, note=f"{throughput.blocks} blocks")
 
 
-def _costs(scene: Scene) -> tuple[Spent, int]:
+def _costs(scene: Scene) -> tuple[NetworkUsage, int]:
     """Return the cost of C-Chain blocks on all five nodes beyond their idle cost, and their number; measured once."""
     if "costs" not in scene.facts:
         voters: Voters = scene.facts["voters"]
@@ -152,8 +152,8 @@ def _costs(scene: Scene) -> tuple[Spent, int]:
         ended = voters.spent()
         share = (ended.at - idle.at) / (idle.at - begun.at)
         extra = (c - b - share * (b - a) for a, b, c in zip(begun, idle, ended, strict=True))
-        scene.facts["costs"] = Spent(*extra), scene.scale.decisions
-    costs: tuple[Spent, int] = scene.facts["costs"]
+        scene.facts["costs"] = NetworkUsage(*extra), scene.scale.decisions
+    costs: tuple[NetworkUsage, int] = scene.facts["costs"]
     return costs
 
 
@@ -174,7 +174,7 @@ def _processor(scene: Scene) -> Measurement:
 
 def _record_poll(_scene: Scene) -> Measurement:
     """Measure the node's own command that counts votes."""
-    timings = json.loads(told_by("time_record_poll"))
+    timings = json.loads(run_command("time_record_poll"))
     return Measurement(timings["ten"], note=f"one block: {timings['one']:.1f} µs")
 
 
@@ -202,7 +202,7 @@ def _latency(
     name: str,
     chain: str,
     when: str,
-    waits: Callable[[Scene, str], Waits],
+    waits: Callable[[Scene, str], AcceptanceTimes],
     half: Bar | None = HALF,
 ) -> tuple[Workload, Workload]:
     """Return the rows of p50 and p99 of the transactions."""

@@ -157,7 +157,7 @@ class HotAnswers:
     ) -> tuple[bytes, str | dict[str, int]] | UnreadState | None: ...
     def whole_requests(
         self,
-        told: Callable[[str | dict[str, int], float], None],
+        on_answered: Callable[[str | dict[str, int], float], None],
         most_calls: int,
         most_bytes: int,
         threads: int,
@@ -165,7 +165,7 @@ class HotAnswers:
     ) -> WholeAnswers: ...
     def whole_frames(
         self,
-        told: Callable[[str | dict[str, int], float], None],
+        on_answered: Callable[[str | dict[str, int], float], None],
         most_calls: int,
         most_bytes: int,
         longest: int,

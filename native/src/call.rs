@@ -76,13 +76,13 @@ pub(crate) fn prepare(
     reader: Reader,
     limits: Limits<'_>,
 ) -> Result<(Runner<()>, TxEnv), CallFailure> {
-    let (context, tx) = surroundings(environment, message, reader, limits, Price::Usual)?;
+    let (context, tx) = context_and_transaction(environment, message, reader, limits, Price::Usual)?;
     Ok((Runner::new(context, environment.precompiles()), tx))
 }
 
 /// Return the context of a call and its transaction. The nonce is checked only if the price is due
 /// and the message has a nonce.
-pub(crate) fn surroundings(
+pub(crate) fn context_and_transaction(
     environment: &Environment,
     message: Message,
     reader: Reader,

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_code_goes_when_the_cache_is_full() {
+    fn the_oldest_code_is_dropped_when_the_cache_is_full() {
         let mut codes = Codes::default();
         for byte in 1..=4 {
             let (hash, code) = code(byte);

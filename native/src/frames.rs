@@ -98,7 +98,7 @@ pub(crate) fn run_by<I, P>(
 where
     P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
 {
-    spend(&mut evm.ctx, beforehand(&first))?;
+    spend(&mut evm.ctx, upfront_cost(&first))?;
     if let Some(result) = start(evm, first)? {
         return Ok(result);
     }
@@ -108,7 +108,7 @@ where
         let result = match run(evm)? {
             ItemOrResult::Item(inner) => {
                 settle(evm, handed_on(&inner))?;
-                spend(&mut evm.ctx, beforehand(&inner))?;
+                spend(&mut evm.ctx, upfront_cost(&inner))?;
                 match start(evm, inner)? {
                     None => continue,
                     Some(result) => result,
@@ -152,7 +152,7 @@ fn handed_on(frame: &FrameInit) -> u64 {
 }
 
 /// Return the metered cost of a frame before its first instruction.
-fn beforehand(frame: &FrameInit) -> u64 {
+fn upfront_cost(frame: &FrameInit) -> u64 {
     match &frame.frame_input {
         FrameInput::Create(inputs) => (inputs.init_code().len() / INIT_CODE_BYTES_PER_GAS) as u64,
         _ => 0,

@@ -215,17 +215,17 @@ mod cchain_native {
             let call_slots = Some(call_slots.get());
             return py
                 .detach(|| run(Limits { seconds, call_slots, ..Limits::default() }))
-                .map_err(told);
+                .map_err(to_exception);
         };
         let gas = allowance.getattr(intern!(py, "left"))?.extract()?;
         let used = Arc::default();
         let given = Allowance { gas, used: Arc::clone(&used) };
         let outcome = run(Limits { gas: Some(given), seconds, ..Limits::default() });
         allowance.call_method1(intern!(py, "use"), (used.load(Ordering::Relaxed),))?;
-        outcome.map_err(told)
+        outcome.map_err(to_exception)
     }
 
-    fn told(failure: CallFailure) -> PyErr {
+    fn to_exception(failure: CallFailure) -> PyErr {
         match failure {
             CallFailure::Reader(error) => error,
             CallFailure::Rejected(words) | CallFailure::GasTooLow(words) => {

@@ -54,12 +54,12 @@ fn timed(
     run: impl Fn(Context<'_>) -> InstructionExecResult,
 ) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
-    look(interpreter, host)?;
+    check_limits(interpreter, host)?;
     run(InstructionContext { interpreter, host })
 }
 
 #[inline(always)]
-fn look(interpreter: &Interpreter<EthInterpreter>, host: &mut EvmContext) -> InstructionExecResult {
+fn check_limits(interpreter: &Interpreter<EthInterpreter>, host: &mut EvmContext) -> InstructionExecResult {
     let remaining = interpreter.gas.remaining();
     if host.chain.meter.is_due(remaining)
         && let Some(limit) = host.chain.meter.settle(remaining)
@@ -136,7 +136,7 @@ fn afforded(
 ) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     check(interpreter, needs)?;
-    look(interpreter, host)?;
+    check_limits(interpreter, host)?;
     let remaining = interpreter.gas.remaining();
     let allowed = host.chain.meter.left(remaining);
     let Some(hidden) = remaining.checked_sub(allowed) else {
@@ -168,7 +168,7 @@ fn roomy(
 ) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     check(interpreter, needs)?;
-    look(interpreter, host)?;
+    check_limits(interpreter, host)?;
     let remaining = interpreter.gas.remaining();
     let allowed = host.chain.meter.left(remaining);
     if allowed < remaining && !needs.2.iter().all(|place| has_room(interpreter, *place, allowed)) {

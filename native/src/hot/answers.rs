@@ -16,7 +16,7 @@ use crate::{
     convert::{Addr, Word, bytes},
     environment::{Env, Environment},
     hot::{
-        call::{Estimates, Share, Surroundings},
+        call::{Estimates, Share, CallEnvironment},
         frames::FrameAnswers,
         loop_time::LoopTime,
         memory::StateMemory,
@@ -120,14 +120,14 @@ impl HotAnswers {
 
     /// Cache the result of a method about a transaction of an accepted block.
     fn keep_by_hash(&self, epoch: u64, method: &str, hash: Word, result: &[u8]) {
-        let asked = match method {
+        let key = match method {
             "eth_getTransactionReceipt" => ResultKey::Receipt(hash.0),
             "eth_getTransactionByHash" => ResultKey::Transaction(hash.0),
             _ => return,
         };
         let mut values = self.values();
         if values.takes(epoch) && result.len() <= LONGEST_KEPT {
-            values.keep(asked, result.into(), self.most_bytes);
+            values.keep(key, result.into(), self.most_bytes);
         }
     }
 
@@ -152,8 +152,8 @@ impl HotAnswers {
         let mut values = self.values();
         if values.takes(epoch) {
             let watched = watched.0;
-            let surroundings = Surroundings { number, environment, gas_cap, watched };
-            values.surroundings = Some(Arc::new(surroundings));
+            let call_environment = CallEnvironment { number, environment, gas_cap, watched };
+            values.call_environment = Some(Arc::new(call_environment));
         }
     }
 
@@ -197,7 +197,7 @@ impl HotAnswers {
         let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
         let limits = BatchLimits { most_calls, most_bytes };
         match self.respond(body, share, limits, Way::Turn) {
-            Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names.told(py)?))),
+            Ok((out, names)) => Ok(Some((PyBytes::new(py, &out), names.to_python(py)?))),
             Err(Refusal::TooLong) => Ok(Some((PyBytes::new(py, b""), py.None().into_bound(py)))),
             Err(_) => Ok(None),
         }
@@ -222,7 +222,7 @@ impl HotAnswers {
         });
         match answered {
             Ok((out, names)) => {
-                (PyBytes::new(py, &out), names.told(py)?).into_bound_py_any(py).map(Some)
+                (PyBytes::new(py, &out), names.to_python(py)?).into_bound_py_any(py).map(Some)
             }
             Err(Refusal::Unread(number, unread)) => {
                 UnreadState { number, unread }.into_bound_py_any(py).map(Some)
@@ -231,33 +231,33 @@ impl HotAnswers {
         }
     }
 
-    /// Return the answers to whole HTTP requests. `told` is called with the names of the answered
+    /// Return the answers to whole HTTP requests. `on_answered` is called with the names of the answered
     /// calls, as in `answer`, and the seconds taken. If long calls arrive on two connections within
     /// `near_seconds`, they run in `threads` threads.
     fn whole_requests(
         slf: &Bound<'_, Self>,
-        told: Py<PyAny>,
+        on_answered: Py<PyAny>,
         most_calls: usize,
         most_bytes: usize,
         threads: usize,
         near_seconds: f64,
     ) -> WholeAnswers {
         let limits = BatchLimits { most_calls, most_bytes };
-        WholeAnswers::new(slf.clone().unbind(), told, limits, threads, near_seconds)
+        WholeAnswers::new(slf.clone().unbind(), on_answered, limits, threads, near_seconds)
     }
 
     /// Return the answers to WebSocket frames that are whole messages; `longest` is the largest
     /// answer in bytes that does not count against the limits for unread answers.
     fn whole_frames(
         slf: &Bound<'_, Self>,
-        told: Py<PyAny>,
+        on_answered: Py<PyAny>,
         most_calls: usize,
         most_bytes: usize,
         longest: usize,
     ) -> FrameAnswers {
         FrameAnswers::new(
             slf.clone().unbind(),
-            told,
+            on_answered,
             BatchLimits { most_calls, most_bytes },
             longest,
         )

@@ -49,7 +49,7 @@ pub(crate) type Kind = (Purpose, Address, usize, [u8; 4]);
 /// Kinds of calls that recently took too long for an event loop, where trying them again would be
 /// wasted work.
 #[derive(Default)]
-pub(crate) struct Heavy {
+pub(crate) struct SlowKinds {
     kinds: HashMap<Kind, Strikes, DefaultHashBuilder>,
     /// Whether calls that failed for another reason count too.
     counts_all: bool,
@@ -62,7 +62,7 @@ struct Strikes {
     passes: u8,
 }
 
-impl Heavy {
+impl SlowKinds {
     /// For calls that are started again elsewhere whenever they fail here.
     pub(crate) fn of_all_that_fail() -> Self {
         Self { counts_all: true, ..Self::default() }
@@ -84,7 +84,7 @@ impl Heavy {
     }
 
     /// Record the result of a call.
-    pub(crate) fn note<T>(&mut self, kind: Kind, ran: &Ran<T>) {
+    pub(crate) fn note<T>(&mut self, kind: Kind, ran: &CallOutcome<T>) {
         if ran.found.is_some() {
             self.fitted(&kind);
         } else if ran.late || self.counts_all {
@@ -117,9 +117,9 @@ impl Heavy {
 /// Kinds of calls that are long enough for another thread if calls of other connections arrive at
 /// the same time.
 #[derive(Default)]
-pub(crate) struct Long(HashSet<Kind, DefaultHashBuilder>);
+pub(crate) struct LongKinds(HashSet<Kind, DefaultHashBuilder>);
 
-impl Long {
+impl LongKinds {
     /// Return whether the last call of a kind was long.
     pub(crate) fn contains(&self, kind: &Kind) -> bool {
         self.0.contains(kind)
@@ -138,7 +138,7 @@ impl Long {
 }
 
 /// The environment of calls at a height.
-pub(crate) struct Surroundings {
+pub(crate) struct CallEnvironment {
     pub(crate) number: u64,
     pub(crate) environment: Environment,
     /// Maximum gas of one call.
@@ -147,7 +147,7 @@ pub(crate) struct Surroundings {
     pub(crate) watched: Address,
 }
 
-impl Surroundings {
+impl CallEnvironment {
     /// Return a request's call as the EVM's message.
     fn message(&self, wanted: request::Message) -> Message {
         let gas = wanted.gas.unwrap_or(self.gas_cap).min(self.gas_cap);
@@ -178,7 +178,7 @@ pub(crate) struct Share {
 }
 
 /// The result of a call.
-pub(crate) struct Ran<T> {
+pub(crate) struct CallOutcome<T> {
     /// None: Python must answer.
     pub(crate) found: Option<T>,
     /// Whether it took too long to be tried here.
@@ -188,7 +188,7 @@ pub(crate) struct Ran<T> {
     used: u64,
 }
 
-impl<T> Ran<T> {
+impl<T> CallOutcome<T> {
     /// Return whether the call is too long for an event loop, in Python too.
     pub(crate) fn is_too_long(&self) -> bool {
         self.late || self.used > TWICE
@@ -197,16 +197,16 @@ impl<T> Ran<T> {
 
 /// Run a call; return its output unless it is longer than `room`.
 pub(crate) fn run(
-    surroundings: &Surroundings,
+    call_environment: &CallEnvironment,
     state: Head,
     wanted: request::Message,
     room: Option<usize>,
     share: &mut Share,
-) -> Ran<Bytes> {
-    let message = surroundings.message(wanted);
-    let reader = Reader::of_memory(state, surroundings.watched);
+) -> CallOutcome<Bytes> {
+    let message = call_environment.message(wanted);
+    let reader = Reader::of_memory(state, call_environment.watched);
     within(share, |limits| {
-        let answer = call(&surroundings.environment, message, reader, limits, false)?;
+        let answer = call(&call_environment.environment, message, reader, limits, false)?;
         let fits = room.is_none_or(|room| answer.output.len() <= room);
         Ok((answer.error.is_none() && fits).then_some(answer.output))
     })
@@ -214,34 +214,34 @@ pub(crate) fn run(
 
 /// Run a call to find out which state it needs that is not in memory; add that state to the notes.
 pub(crate) fn find_unread(
-    surroundings: &Surroundings,
+    call_environment: &CallEnvironment,
     state: Head,
     wanted: request::Message,
     share: &mut Share,
     notes: &Notes,
 ) {
-    let message = surroundings.message(wanted);
-    let reader = Reader::noting(state, surroundings.watched, Arc::clone(notes));
+    let message = call_environment.message(wanted);
+    let reader = Reader::noting(state, call_environment.watched, Arc::clone(notes));
     within(share, |limits| {
-        call(&surroundings.environment, message, reader, limits, false).map(|_| None::<()>)
+        call(&call_environment.environment, message, reader, limits, false).map(|_| None::<()>)
     });
 }
 
 /// Find the least gas with which a call succeeds.
 pub(crate) fn estimate(
-    surroundings: &Surroundings,
+    call_environment: &CallEnvironment,
     rules: &Estimates,
     state: Head,
     wanted: request::Message,
     share: &mut Share,
-) -> Ran<u64> {
+) -> CallOutcome<u64> {
     let gas = wanted.gas.filter(|gas| *gas >= TRANSFER_GAS).unwrap_or(rules.gas);
     let gas = gas.min(rules.most_gas);
     let message = Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data);
-    let reader = Reader::of_memory(state, surroundings.watched);
+    let reader = Reader::of_memory(state, call_environment.watched);
     within(share, |limits| {
         let found =
-            find_gas(&surroundings.environment, message, reader, limits, rules.error_ratio)?;
+            find_gas(&call_environment.environment, message, reader, limits, rules.error_ratio)?;
         Ok(if let Estimate::Gas(gas) = found { Some(gas) } else { None })
     })
 }
@@ -250,7 +250,7 @@ pub(crate) fn estimate(
 fn within<T>(
     share: &mut Share,
     run: impl FnOnce(Limits<'_>) -> Result<Option<T>, CallFailure>,
-) -> Ran<T> {
+) -> CallOutcome<T> {
     let used = Arc::new(AtomicU64::new(0));
     let allowance = share.gas.map(|gas| Allowance { gas, used: Arc::clone(&used) });
     let turn = share.turn.clone();
@@ -260,7 +260,7 @@ fn within<T>(
     share.gas = share.gas.map(|gas| gas.saturating_sub(used));
     let late = matches!(outcome, Err(CallFailure::Interrupted(_)));
     let is_unread = matches!(outcome, Err(CallFailure::Reader(_)));
-    Ran { found: outcome.ok().flatten(), late, is_unread, used }
+    CallOutcome { found: outcome.ok().flatten(), late, is_unread, used }
 }
 
 #[cfg(test)]
@@ -278,27 +278,27 @@ mod tests {
         }
     }
 
-    fn passed(heavy: &mut Heavy, kind: &Kind) -> usize {
+    fn passed(heavy: &mut SlowKinds, kind: &Kind) -> usize {
         (0..100).take_while(|_| heavy.passes(kind)).count()
     }
 
     #[test]
-    fn calls_like_those_that_took_too_long_are_passed_by_for_a_while() {
-        let mut heavy = Heavy::default();
-        let kind = Heavy::kind(&message(1, &[1, 2, 3, 4, 5]), Purpose::Call);
-        let alike = Heavy::kind(&message(1, &[1, 2, 3, 4, 6]), Purpose::Call);
+    fn slow_kinds_are_skipped_for_a_while() {
+        let mut heavy = SlowKinds::default();
+        let kind = SlowKinds::kind(&message(1, &[1, 2, 3, 4, 5]), Purpose::Call);
+        let same_kind = SlowKinds::kind(&message(1, &[1, 2, 3, 4, 6]), Purpose::Call);
         let mut seen = Vec::new();
         for _ in 0..3 {
             heavy.strike(kind);
-            seen.push(passed(&mut heavy, &alike));
+            seen.push(passed(&mut heavy, &same_kind));
         }
         assert_eq!(seen, [0, usize::from(PASSED), usize::from(PASSED)]);
     }
 
     #[test]
-    fn a_call_that_fits_makes_up_for_one_that_did_not() {
-        let mut heavy = Heavy::default();
-        let kind = Heavy::kind(&message(1, &[]), Purpose::Call);
+    fn a_fast_call_offsets_a_slow_one() {
+        let mut heavy = SlowKinds::default();
+        let kind = SlowKinds::kind(&message(1, &[]), Purpose::Call);
         for _ in 0..3 {
             heavy.strike(kind);
             heavy.fitted(&kind);
@@ -307,34 +307,34 @@ mod tests {
     }
 
     #[test]
-    fn other_calls_are_not_passed_by() {
-        let mut heavy = Heavy::default();
+    fn other_kinds_are_not_skipped() {
+        let mut heavy = SlowKinds::default();
         for _ in 0..STRIKES {
-            heavy.strike(Heavy::kind(&message(1, &[1, 2, 3]), Purpose::Call));
+            heavy.strike(SlowKinds::kind(&message(1, &[1, 2, 3]), Purpose::Call));
         }
-        assert!(!heavy.passes(&Heavy::kind(&message(1, &[1, 2, 3]), Purpose::Estimate)));
+        assert!(!heavy.passes(&SlowKinds::kind(&message(1, &[1, 2, 3]), Purpose::Estimate)));
         for other in [message(2, &[1, 2, 3]), message(1, &[1, 2]), message(1, &[1, 2, 4])] {
-            assert!(!heavy.passes(&Heavy::kind(&other, Purpose::Call)));
+            assert!(!heavy.passes(&SlowKinds::kind(&other, Purpose::Call)));
         }
     }
 
     #[test]
-    fn calls_that_fail_otherwise_count_where_all_do() {
-        let kind = Heavy::kind(&message(1, &[]), Purpose::Call);
+    fn other_failures_count_if_all_failures_do() {
+        let kind = SlowKinds::kind(&message(1, &[]), Purpose::Call);
         for (mut heavy, expected) in
-            [(Heavy::default(), 0), (Heavy::of_all_that_fail(), usize::from(PASSED))]
+            [(SlowKinds::default(), 0), (SlowKinds::of_all_that_fail(), usize::from(PASSED))]
         {
             for _ in 0..STRIKES {
                 heavy
-                    .note(kind, &Ran::<()> { found: None, late: false, is_unread: false, used: 0 });
+                    .note(kind, &CallOutcome::<()> { found: None, late: false, is_unread: false, used: 0 });
             }
             assert_eq!(passed(&mut heavy, &kind), expected);
         }
     }
 
     #[test]
-    fn no_more_kinds_are_remembered_than_fit() {
-        let (mut heavy, mut long) = (Heavy::default(), Long::default());
+    fn the_number_of_remembered_kinds_is_limited() {
+        let (mut heavy, mut long) = (SlowKinds::default(), LongKinds::default());
         for length in 0..=KINDS {
             let kind = (Purpose::Call, Address::ZERO, length, [0; 4]);
             heavy.strike(kind);
@@ -344,10 +344,10 @@ mod tests {
     }
 
     #[test]
-    fn whether_calls_are_long_the_last_one_says() {
-        let mut long = Long::default();
-        let kind = Heavy::kind(&message(1, &[]), Purpose::Call);
-        let other = Heavy::kind(&message(2, &[]), Purpose::Call);
+    fn the_last_call_of_a_kind_decides_whether_it_is_long() {
+        let mut long = LongKinds::default();
+        let kind = SlowKinds::kind(&message(1, &[]), Purpose::Call);
+        let other = SlowKinds::kind(&message(2, &[]), Purpose::Call);
         for is_long in [false, true, true, false] {
             long.note(kind, is_long);
             assert_eq!((long.contains(&kind), long.contains(&other)), (is_long, false));

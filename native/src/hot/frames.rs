@@ -26,7 +26,7 @@ pub(crate) struct FrameAnswers {
     answers: Py<HotAnswers>,
     /// Called with the names of the answered calls, as returned by `HotAnswers.answer`, and the
     /// seconds taken.
-    told: Py<PyAny>,
+    on_answered: Py<PyAny>,
     limits: BatchLimits,
     longest: usize,
 }
@@ -39,7 +39,7 @@ impl FrameAnswers {
         let Some(message) = message(data) else { return Ok(None) };
         let answered = self.answers.get().whole(&message, self.limits, self.longest, None, now);
         let Ok((answer, names)) = answered else { return Ok(None) };
-        self.told.bind(py).call1((names.told(py)?, now.elapsed().as_secs_f64()))?;
+        self.on_answered.bind(py).call1((names.to_python(py)?, now.elapsed().as_secs_f64()))?;
         Ok(Some(PyBytes::new(py, &frame(&answer))))
     }
 }
@@ -47,11 +47,11 @@ impl FrameAnswers {
 impl FrameAnswers {
     pub(crate) fn new(
         answers: Py<HotAnswers>,
-        told: Py<PyAny>,
+        on_answered: Py<PyAny>,
         limits: BatchLimits,
         longest: usize,
     ) -> Self {
-        Self { answers, told, limits, longest }
+        Self { answers, on_answered, limits, longest }
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_a_frame_is_what_was_sent() {
+    fn a_frame_contains_the_sent_message() {
         for length in [0, 1, 3, 4, 5, 125, 126, 127, 128, 1_000] {
             let text = vec![b'x'; length];
             assert_eq!(message(&masked(&text).0), Some(text), "{length}");
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_short_message_of_text_is_left() {
+    fn other_frames_are_not_answered() {
         let (whole, place) = masked(b"{}");
         assert_eq!(whole.len(), place + 4 + 2);
         let changed = |index: usize, byte: u8| {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_says_its_length_in_as_few_bytes_as_it_can() {
+    fn the_length_takes_as_few_bytes_as_possible() {
         for (length, head) in [
             (0, vec![0x81, 0]),
             (125, vec![0x81, 125]),

@@ -16,7 +16,7 @@ use crate::{
 /// Usual size of a log in bytes.
 const USUAL: usize = 768;
 
-/// The columns of a row: address, four topics or None, data; the columns of `Place`; index of the
+/// The columns of a row: address, four topics or None, data; the columns of `LogPosition`; index of the
 /// log in the block.
 type Row<'a> = (
     &'a [u8],
@@ -34,7 +34,7 @@ type Row<'a> = (
 );
 
 /// Position of a transaction: number, hash and timestamp of its block; its hash and its index.
-type Place<'a> = (u64, &'a [u8], u64, &'a [u8], u64);
+type LogPosition<'a> = (u64, &'a [u8], u64, &'a [u8], u64);
 
 /// Render up to `most` rows, starting at `first`, as JSON objects separated by commas.
 #[pyfunction]
@@ -65,7 +65,7 @@ pub(crate) fn render_log_rows<'py>(
 pub(crate) fn render_logs<'py>(
     py: Python<'py>,
     logs: &Bound<'py, PyTuple>,
-    place: Place<'_>,
+    position: LogPosition<'_>,
     first: u64,
 ) -> PyResult<(Bound<'py, PyBytes>, Vec<usize>)> {
     let logs = log_parts(logs)?;
@@ -76,7 +76,7 @@ pub(crate) fn render_logs<'py>(
             if !ends.is_empty() {
                 out.push(b',');
             }
-            write(&mut out, log, place, log_index);
+            write(&mut out, log, position, log_index);
             ends.push(out.len());
         }
         (out, ends)
@@ -84,8 +84,8 @@ pub(crate) fn render_logs<'py>(
     Ok((PyBytes::new(py, &out), ends))
 }
 
-fn write(out: &mut Vec<u8>, log: &LogParts<'_>, place: Place<'_>, log_index: u64) {
-    let (number, block, timestamp, sent, index) = place;
+fn write(out: &mut Vec<u8>, log: &LogParts<'_>, position: LogPosition<'_>, log_index: u64) {
+    let (number, block, timestamp, sent, index) = position;
     out.extend_from_slice(b"{\"address\":");
     data(out, log.address);
     out.extend_from_slice(b",\"topics\":[");

@@ -52,7 +52,7 @@ mod tests {
     const MOST: f64 = 4.0;
 
     #[test]
-    fn all_of_it_is_there_at_first_and_never_more() {
+    fn the_budget_starts_full_and_never_exceeds_its_size() {
         let now = Instant::now();
         let mut time = LoopTime::new(MOST, now);
         assert_eq!(time.available(now), Some(MOST));
@@ -60,13 +60,13 @@ mod tests {
     }
 
     #[test]
-    fn without_any_no_call_is_begun() {
+    fn no_call_starts_without_budget() {
         let now = Instant::now();
         assert_eq!(LoopTime::new(0.0, now).available(now), None);
     }
 
     #[test]
-    fn too_little_is_nothing() {
+    fn too_little_budget_counts_as_none() {
         let now = Instant::now();
         let mut time = LoopTime::new(MOST, now);
         time.take(2.5);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn it_comes_back_a_quarter_as_fast_as_time_goes_by_and_what_was_too_much_first() {
+    fn it_refills_at_a_quarter_of_the_elapsed_time_after_repaying_the_overrun() {
         let now = Instant::now();
         let mut time = LoopTime::new(MOST, now);
         time.take(MOST + 1.0);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn small_calls_are_as_free_as_other_questions() {
+    fn small_calls_are_free() {
         let now = Instant::now();
         let mut time = LoopTime::new(MOST, now);
         for _ in 0..1_000_000 {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_end_hold_a_loop_for_a_third_longer_than_it() {
+    fn endless_calls_extend_a_turn_by_at_most_a_third() {
         let (begun, each) = (Instant::now(), Duration::from_millis(125));
         let (mut time, mut now) = (LoopTime::new(MOST, begun), begun);
         while time.available(now).is_some() {

@@ -18,7 +18,7 @@ use revm::primitives::{Address, B256, U256};
 
 use crate::{
     convert::{self, Addr, Uint, Word},
-    hot::kept::Kept,
+    hot::bounded_map::Kept,
 };
 
 /// Nonce, balance and code hash; None if the account does not exist.
@@ -27,9 +27,9 @@ pub(crate) type Account = Option<(u64, U256, B256)>;
 /// A slot of an account. It is hashed in words, because calls may read thousands of slots, and the
 /// default hash of the single bytes takes as long as the lookup.
 #[derive(Clone, PartialEq, Eq)]
-struct Place(Address, B256);
+struct SlotKey(Address, B256);
 
-impl Hash for Place {
+impl Hash for SlotKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let word = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().expect("sixteen bytes"));
         state.write_u128(word(&self.0[..16]));
@@ -43,7 +43,7 @@ struct Values {
     number: Option<u64>,
     version: u64,
     accounts: Kept<Address, Account>,
-    slots: Kept<Place, B256>,
+    slots: Kept<SlotKey, B256>,
     /// Hashes of blocks that calls have asked for, by height. They stay valid while the chain is
     /// extended.
     hashes: Kept<u64, B256>,
@@ -54,12 +54,12 @@ const HASHES: usize = 256;
 
 /// How often values of a kind were found, and how often they had to be read.
 #[derive(Default)]
-struct Asked {
+struct HitCounts {
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-impl Asked {
+impl HitCounts {
     fn count<T>(&self, found: Option<T>) -> Option<T> {
         if found.is_some() {
             self.hits.fetch_add(1, Ordering::Relaxed);
@@ -74,8 +74,8 @@ impl Asked {
 
 pub(crate) struct Shared {
     values: RwLock<Values>,
-    accounts: Asked,
-    slots: Asked,
+    accounts: HitCounts,
+    slots: HitCounts,
 }
 
 impl Shared {
@@ -115,7 +115,7 @@ impl Head {
     /// Return a slot's value if it is in memory.
     pub(crate) fn slot(&self, address: Address, slot: B256) -> Option<B256> {
         let values = self.memory.read();
-        let key = Place(address, slot);
+        let key = SlotKey(address, slot);
         let known = self.version == Some(values.version);
         let found = known.then(|| values.slots.get(&key)).flatten();
         self.slots.set(self.slots.get() + u64::from(found.is_some()));
@@ -157,8 +157,8 @@ impl StateMemory {
                 slots: Kept::new(slots),
                 hashes: Kept::new(HASHES),
             }),
-            accounts: Asked::default(),
-            slots: Asked::default(),
+            accounts: HitCounts::default(),
+            slots: HitCounts::default(),
         }))
     }
 
@@ -222,7 +222,7 @@ impl StateMemory {
         let mut values = self.0.write();
         if Some(values.version) == version {
             self.0.slots.misses.fetch_add(1, Ordering::Relaxed);
-            values.slots.put(Place(address.0, slot.0), value.0);
+            values.slots.put(SlotKey(address.0, slot.0), value.0);
         }
     }
 
@@ -232,13 +232,13 @@ impl StateMemory {
         let mut values = self.0.write();
         values.version += 1;
         if !changed.cleared.is_empty() {
-            values.slots.remove_where(|Place(address, _)| changed.cleared.contains(address));
+            values.slots.remove_where(|SlotKey(address, _)| changed.cleared.contains(address));
         }
         for (address, account) in changed.accounts {
             values.accounts.put(address, account);
         }
         for (address, slot, value) in changed.storage {
-            values.slots.put(Place(address, slot), value.into());
+            values.slots.put(SlotKey(address, slot), value.into());
         }
         values.number = Some(number);
         Ok(())
@@ -252,7 +252,7 @@ impl StateMemory {
             values.accounts.remove(&address.0);
         }
         for (address, slot) in slots {
-            values.slots.remove(&Place(address.0, slot.0));
+            values.slots.remove(&SlotKey(address.0, slot.0));
         }
         values.hashes.clear();
         values.number = Some(number);

@@ -5,7 +5,7 @@
 mod answers;
 mod call;
 mod frames;
-mod kept;
+mod bounded_map;
 mod logs;
 mod loop_time;
 mod memory;

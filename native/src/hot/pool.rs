@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_run_side_by_side() {
+    fn jobs_run_concurrently() {
         let both = Arc::new(Barrier::new(THREADS));
         let pool = Pool::start(
             THREADS,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_busy_until_the_last_result_is_taken() {
+    fn it_is_busy_until_all_results_are_taken() {
         let pool = Pool::start(THREADS, Arc::new(Some)).unwrap();
         assert!(!pool.is_busy());
         pool.submit(1, 1);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_panics_has_no_result_and_its_thread_goes_on() {
+    fn a_panicking_job_has_no_result_and_its_thread_continues() {
         let pool = Pool::start(1, Arc::new(|job| (job != 1).then_some(job).or_else(|| panic!())));
         let pool = pool.unwrap();
         pool.submit(1, 1);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_wait_than_may() {
+    fn the_number_of_waiting_jobs_is_limited() {
         let (begun, has_begun) = mpsc::channel();
         let (goes_on, may_go_on) = mpsc::channel::<()>();
         let (begun, may_go_on) = (Mutex::new(begun), Mutex::new(may_go_on));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn its_threads_end_with_it() {
+    fn dropping_it_ends_its_threads() {
         let (work, ended) = mpsc::channel::<()>();
         let work = Mutex::new(work);
         let pool = Pool::start(

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_left_to_the_dispatcher() {
+    fn other_formats_are_left_to_the_dispatcher() {
         for body in [
             r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"m","more":1}"#,
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_read_with_what_means_one_thing_only() {
+    fn ambiguous_calls_are_left_to_the_dispatcher() {
         let to = format!("0x{}", "11".repeat(20));
         let read = |params: &str| {
             let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);

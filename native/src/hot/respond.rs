@@ -12,11 +12,11 @@ use crate::{
     codes,
     hot::{
         answers::HotAnswers,
-        call::{self, Estimates, Heavy, Kind, Purpose, Ran, Share, Surroundings},
+        call::{self, Estimates, SlowKinds, Kind, Purpose, CallOutcome, Share, CallEnvironment},
         memory::{Account, Head, StateMemory},
         request::{self, Body, Call},
         values::{ResultKey, RunsOn},
-        way::{Crowd, Way},
+        way::{ConcurrentCalls, Way},
     },
     reader::{Notes, Unread},
 };
@@ -54,7 +54,7 @@ pub(crate) struct BatchLimits {
 }
 
 /// A body that is being answered.
-struct Round<'a> {
+struct BodyAnswer<'a> {
     head: &'a StateMemory,
     way: Way<'a>,
     /// The remaining limits of calls; None if no calls may be run.
@@ -69,7 +69,7 @@ struct Round<'a> {
     out: Vec<u8>,
 }
 
-impl Round<'_> {
+impl BodyAnswer<'_> {
     /// Return the limits of a call that starts now, if there is time left for it.
     ///
     /// Small calls do not check the clock themselves, so without this check many of them could end
@@ -90,14 +90,14 @@ impl Round<'_> {
     /// Note the state that a call needs and that is not in memory; return whether there is any.
     fn find_unread(
         &mut self,
-        surroundings: &Surroundings,
+        call_environment: &CallEnvironment,
         wanted: request::Message,
     ) -> Answered<bool> {
-        let state = self.head.at(surroundings.number);
+        let state = self.head.at(call_environment.number);
         let notes = Arc::clone(&self.notes);
-        call::find_unread(surroundings, state, wanted, self.share()?, &notes);
+        call::find_unread(call_environment, state, wanted, self.share()?, &notes);
         let found = !self.unread().is_empty();
-        self.noted_at = self.noted_at.or(found.then_some(surroundings.number));
+        self.noted_at = self.noted_at.or(found.then_some(call_environment.number));
         Ok(found)
     }
 
@@ -115,7 +115,7 @@ pub(crate) enum Names<'a> {
 
 impl Names<'_> {
     /// Return the names for Python's callback.
-    pub(crate) fn told<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub(crate) fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::One(method) => method.into_bound_py_any(py),
             Self::Many(counts) => {
@@ -138,7 +138,7 @@ impl HotAnswers {
         limits: BatchLimits,
         way: Way<'_>,
     ) -> Answered<(Vec<u8>, Names<'a>)> {
-        let mut round = Round {
+        let mut body_answer = BodyAnswer {
             head: self.memory.get(),
             way,
             seconds: share.as_ref().map_or(0.0, |share| share.seconds),
@@ -151,17 +151,17 @@ impl HotAnswers {
         };
         let names = match request::read(body) {
             Some(Body::One(call)) => {
-                self.call(&mut round, &call)?;
+                self.call(&mut body_answer, &call)?;
                 Names::One(call.method)
             }
             Some(Body::Many(calls)) if (1..=limits.most_calls).contains(&calls.len()) => {
-                self.many(&mut round, &calls)?
+                self.many(&mut body_answer, &calls)?
             }
             _ => return Err(Refusal::Unknown),
         };
-        match round.noted_at {
-            Some(number) => Err(Refusal::Unread(number, round.unread().clone())),
-            None => Ok((round.out, names)),
+        match body_answer.noted_at {
+            Some(number) => Err(Refusal::Unread(number, body_answer.unread().clone())),
+            None => Ok((body_answer.out, names)),
         }
     }
 
@@ -174,7 +174,7 @@ impl HotAnswers {
         body: &'a [u8],
         limits: BatchLimits,
         longest: usize,
-        crowd: Option<&dyn Crowd>,
+        concurrent: Option<&dyn ConcurrentCalls>,
         now: Instant,
     ) -> Answered<(Vec<u8>, Names<'a>)> {
         let is_batch = body.first() == Some(&b'[');
@@ -182,8 +182,8 @@ impl HotAnswers {
         let seconds = if is_batch { None } else { time.available(now) };
         let seconds = seconds.map(|seconds| seconds.min(self.seconds));
         let share = seconds.map(|seconds| Share { gas: Some(self.gas), seconds, turn: None });
-        let crowd = crowd.filter(|_| !is_batch);
-        let answered = self.respond(body, share, limits, Way::Whole { longest, crowd });
+        let concurrent = concurrent.filter(|_| !is_batch);
+        let answered = self.respond(body, share, limits, Way::Whole { longest, concurrent });
         time.take(now.elapsed().as_secs_f64());
         fitting(answered, longest)
     }
@@ -199,15 +199,15 @@ impl HotAnswers {
         fitting(self.respond(body, Some(share), limits, Way::Pool { longest }), longest)
     }
 
-    fn many<'a>(&self, round: &mut Round<'_>, calls: &[Call<'a>]) -> Answered<Names<'a>> {
+    fn many<'a>(&self, body_answer: &mut BodyAnswer<'_>, calls: &[Call<'a>]) -> Answered<Names<'a>> {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for (place, call) in calls.iter().enumerate() {
-            round.out.push(if place == 0 { b'[' } else { b',' });
-            self.call(round, call)?;
-            if round.out.len() > LONGEST && !matches!(round.way, Way::Thread { .. }) {
+            body_answer.out.push(if place == 0 { b'[' } else { b',' });
+            self.call(body_answer, call)?;
+            if body_answer.out.len() > LONGEST && !matches!(body_answer.way, Way::Thread { .. }) {
                 return Err(Refusal::TooLong);
             }
-            if round.out.len() > round.most_bytes {
+            if body_answer.out.len() > body_answer.most_bytes {
                 return Err(Refusal::Unknown);
             }
             match counts.iter_mut().find(|(method, _)| *method == call.method) {
@@ -215,61 +215,61 @@ impl HotAnswers {
                 None => counts.push((call.method, 1)),
             }
         }
-        round.out.push(b']');
+        body_answer.out.push(b']');
         Ok(Names::Many(counts))
     }
 
     /// Write the answer to one call.
-    fn call(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+    fn call(&self, body_answer: &mut BodyAnswer<'_>, call: &Call<'_>) -> Answered<()> {
         let id = known(call.id())?;
-        round.out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        round.out.extend_from_slice(id.as_bytes());
-        round.out.extend_from_slice(b",\"result\":");
+        body_answer.out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        body_answer.out.extend_from_slice(id.as_bytes());
+        body_answer.out.extend_from_slice(b",\"result\":");
         match call.method {
             "eth_getBalance" => {
-                let (_, balance, _) = self.account(round, call)?.unwrap_or_default();
-                quantity(&mut round.out, &balance);
+                let (_, balance, _) = self.account(body_answer, call)?.unwrap_or_default();
+                quantity(&mut body_answer.out, &balance);
             }
             "eth_getTransactionCount" => {
-                let (nonce, _, _) = self.account(round, call)?.unwrap_or_default();
-                quantity(&mut round.out, &U256::from(nonce));
+                let (nonce, _, _) = self.account(body_answer, call)?.unwrap_or_default();
+                quantity(&mut body_answer.out, &U256::from(nonce));
             }
-            "eth_getCode" => self.code(round, call)?,
-            "eth_getStorageAt" => self.slot(round, call)?,
-            "eth_call" => self.run(round, call, Purpose::Call)?,
-            "eth_estimateGas" => self.run(round, call, Purpose::Estimate)?,
-            method => self.result(round, call, method)?,
+            "eth_getCode" => self.code(body_answer, call)?,
+            "eth_getStorageAt" => self.slot(body_answer, call)?,
+            "eth_call" => self.run(body_answer, call, Purpose::Call)?,
+            "eth_estimateGas" => self.run(body_answer, call, Purpose::Estimate)?,
+            method => self.result(body_answer, call, method)?,
         }
-        round.out.push(b'}');
+        body_answer.out.push(b'}');
         Ok(())
     }
 
     /// Return the state at the head, if the memory is at that height.
-    fn head(&self, round: &Round<'_>) -> Answered<Head> {
-        Ok(round.head.at(known(self.values().head)?))
+    fn head(&self, body_answer: &BodyAnswer<'_>) -> Answered<Head> {
+        Ok(body_answer.head.at(known(self.values().head)?))
     }
 
-    fn account(&self, round: &Round<'_>, call: &Call<'_>) -> Answered<Account> {
+    fn account(&self, body_answer: &BodyAnswer<'_>, call: &Call<'_>) -> Answered<Account> {
         let address = match known(call.texts())?[..] {
             [address] => address,
             [address, block] if request::is_head(block) => address,
             _ => return Err(Refusal::Unknown),
         };
-        known(self.head(round)?.account(&known(request::address(address))?))
+        known(self.head(body_answer)?.account(&known(request::address(address))?))
     }
 
-    fn code(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
-        let code_hash = self.account(round, call)?.map_or(KECCAK_EMPTY, |(_, _, hash)| hash);
+    fn code(&self, body_answer: &mut BodyAnswer<'_>, call: &Call<'_>) -> Answered<()> {
+        let code_hash = self.account(body_answer, call)?.map_or(KECCAK_EMPTY, |(_, _, hash)| hash);
         if code_hash == KECCAK_EMPTY {
-            round.out.extend_from_slice(b"\"0x\"");
+            body_answer.out.extend_from_slice(b"\"0x\"");
         } else {
             let code = known(codes::get(&code_hash))?;
-            data(&mut round.out, code.original_byte_slice());
+            data(&mut body_answer.out, code.original_byte_slice());
         }
         Ok(())
     }
 
-    fn slot(&self, round: &mut Round<'_>, call: &Call<'_>) -> Answered<()> {
+    fn slot(&self, body_answer: &mut BodyAnswer<'_>, call: &Call<'_>) -> Answered<()> {
         let (address, slot) = match known(call.texts())?[..] {
             [address, slot] => (address, slot),
             [address, slot, block] if request::is_head(block) => (address, slot),
@@ -277,55 +277,55 @@ impl HotAnswers {
         };
         let address = known(request::address(address))?;
         let slot = known(request::slot(slot))?;
-        let value = known(self.head(round)?.slot(address, slot))?;
-        data(&mut round.out, value.as_slice());
+        let value = known(self.head(body_answer)?.slot(address, slot))?;
+        data(&mut body_answer.out, value.as_slice());
         Ok(())
     }
 
     /// Run a call, or estimate its gas.
-    fn run(&self, round: &mut Round<'_>, call: &Call<'_>, purpose: Purpose) -> Answered<()> {
+    fn run(&self, body_answer: &mut BodyAnswer<'_>, call: &Call<'_>, purpose: Purpose) -> Answered<()> {
         let message = known(call.message())?;
-        let state = self.head(round)?;
-        let kind = Heavy::kind(&message, purpose);
-        let (surroundings, rules) = self.surroundings(&message, purpose)?;
-        self.pass_by(round, &kind)?;
+        let state = self.head(body_answer)?;
+        let kind = SlowKinds::kind(&message, purpose);
+        let (call_environment, rules) = self.call_environment(&message, purpose)?;
+        self.pass_by(body_answer, &kind)?;
         // Two digits per byte, and the characters around them.
         let room =
-            round.way.longest().map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
-        let share = round.share()?;
+            body_answer.way.longest().map(|longest| longest.saturating_sub(body_answer.out.len() + 4) / 2);
+        let share = body_answer.share()?;
         let begun = Instant::now();
         let wanted = message.clone();
         if let Some(rules) = rules {
-            let ran = call::estimate(&surroundings, &rules, state, message, share);
-            if let Some(gas) = self.settled(round, kind, ran, &surroundings, wanted)? {
-                quantity(&mut round.out, &U256::from(gas));
-                self.note_time(round.way, kind, begun);
+            let ran = call::estimate(&call_environment, &rules, state, message, share);
+            if let Some(gas) = self.settled(body_answer, kind, ran, &call_environment, wanted)? {
+                quantity(&mut body_answer.out, &U256::from(gas));
+                self.note_time(body_answer.way, kind, begun);
             }
         } else {
-            let ran = call::run(&surroundings, state, message, room, share);
-            if let Some(output) = self.settled(round, kind, ran, &surroundings, wanted)? {
-                data(&mut round.out, &output);
-                self.note_time(round.way, kind, begun);
+            let ran = call::run(&call_environment, state, message, room, share);
+            if let Some(output) = self.settled(body_answer, kind, ran, &call_environment, wanted)? {
+                data(&mut body_answer.out, &output);
+                self.note_time(body_answer.way, kind, begun);
             }
         }
         Ok(())
     }
 
     /// Return an error for a call that should not be tried this way.
-    fn pass_by(&self, round: &Round<'_>, kind: &Kind) -> Answered<()> {
+    fn pass_by(&self, body_answer: &BodyAnswer<'_>, kind: &Kind) -> Answered<()> {
         let mut values = self.values();
-        if let Some(crowd) = round.way.crowd()
+        if let Some(concurrent) = body_answer.way.concurrent()
             && values.long.contains(kind)
-            && crowd.comes()
+            && concurrent.note_long_call()
             && !values.heavy(RunsOn::Pool).passes(kind)
         {
             return Err(Refusal::Long);
         }
-        let runs_on = round.way.runs_on();
+        let runs_on = body_answer.way.runs_on();
         // A call in the pool has already passed this check.
-        let may_pass = round.share.is_some() && !matches!(runs_on, RunsOn::Pool);
+        let may_pass = body_answer.share.is_some() && !matches!(runs_on, RunsOn::Pool);
         let passes = may_pass && values.heavy(runs_on).passes(kind);
-        if round.share.is_none() || passes { Err(Refusal::TooLong) } else { Ok(()) }
+        if body_answer.share.is_none() || passes { Err(Refusal::TooLong) } else { Ok(()) }
     }
 
     /// Record whether an answered call was long. Calls in Python's threads are ignored: they may be
@@ -337,53 +337,53 @@ impl HotAnswers {
         let is_long = begun.elapsed().as_secs_f64() >= self.long_seconds;
         self.values().long.note(kind, is_long);
         if is_long {
-            way.crowd().inspect(|crowd| {
-                crowd.comes();
+            way.concurrent().inspect(|concurrent| {
+                concurrent.note_long_call();
             });
         }
     }
 
     /// Return the environment of calls, and for an estimate its parameters.
-    fn surroundings(
+    fn call_environment(
         &self,
         message: &request::Message,
         purpose: Purpose,
-    ) -> Answered<(Arc<Surroundings>, Option<Estimates>)> {
+    ) -> Answered<(Arc<CallEnvironment>, Option<Estimates>)> {
         let values = self.values();
-        let surroundings = known(values.surroundings.clone())?;
-        if Some(surroundings.number) != values.head {
+        let call_environment = known(values.call_environment.clone())?;
+        if Some(call_environment.number) != values.head {
             return Err(Refusal::Unknown);
         }
         if purpose == Purpose::Call {
-            return Ok((surroundings, None));
+            return Ok((call_environment, None));
         }
         let rules = known(values.estimates.clone())?;
         if !message.names_block && !rules.is_default {
             return Err(Refusal::Unknown);
         }
-        Ok((surroundings, Some(rules)))
+        Ok((call_environment, Some(rules)))
     }
 
     /// Record and return the result of a call. Return None if it needs state that is not in memory,
     /// but that can be read for it in a thread.
     fn settled<T>(
         &self,
-        round: &mut Round<'_>,
+        body_answer: &mut BodyAnswer<'_>,
         kind: Kind,
-        ran: Ran<T>,
-        surroundings: &Surroundings,
+        ran: CallOutcome<T>,
+        call_environment: &CallEnvironment,
         wanted: request::Message,
     ) -> Answered<Option<T>> {
-        if ran.is_unread && round.way.reads() && round.find_unread(surroundings, wanted)? {
+        if ran.is_unread && body_answer.way.reads() && body_answer.find_unread(call_environment, wanted)? {
             return Ok(None);
         }
-        self.values().heavy(round.way.runs_on()).note(kind, &ran);
+        self.values().heavy(body_answer.way.runs_on()).note(kind, &ran);
         let refusal = if ran.is_too_long() { Refusal::TooLong } else { Refusal::Unknown };
         ran.found.map(Some).ok_or(refusal)
     }
 
     /// Write the cached result of another method.
-    fn result(&self, round: &mut Round<'_>, call: &Call<'_>, method: &str) -> Answered<()> {
+    fn result(&self, body_answer: &mut BodyAnswer<'_>, call: &Call<'_>, method: &str) -> Answered<()> {
         let values = self.values();
         let head = values.head;
         let result: &[u8] = match method {
@@ -391,13 +391,13 @@ impl HotAnswers {
             | "eth_getTransactionByHash"
             | "eth_getBlockByNumber"
             | "eth_getBlockByHash" => {
-                let asked = known(asked(call, method, known(head)?))?;
-                known(values.accepted.get(&asked))?
+                let key = known(result_key(call, method, known(head)?))?;
+                known(values.accepted.get(&key))?
             }
             _ if call.has_no_params() => known(values.results.get(method))?,
             _ => return Err(Refusal::Unknown),
         };
-        round.out.extend_from_slice(result);
+        body_answer.out.extend_from_slice(result);
         Ok(())
     }
 }
@@ -412,7 +412,7 @@ fn fitting(
 }
 
 /// Return the cache key of a request about an accepted block.
-fn asked(call: &Call<'_>, method: &str, head: u64) -> Option<ResultKey> {
+fn result_key(call: &Call<'_>, method: &str, head: u64) -> Option<ResultKey> {
     let hash = || match call.texts()?[..] {
         [hash] => request::word(hash),
         _ => None,

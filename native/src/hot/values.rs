@@ -6,8 +6,8 @@ use std::{collections::HashMap, sync::Arc};
 use revm::primitives::B256;
 
 use crate::hot::{
-    call::{Estimates, Heavy, Long, Surroundings},
-    kept::Kept,
+    call::{Estimates, SlowKinds, LongKinds, CallEnvironment},
+    bounded_map::BoundedMap,
 };
 
 /// The key of a result about an accepted block, which never changes.
@@ -40,14 +40,14 @@ pub(crate) struct Values {
     /// Results of methods without params, of this epoch.
     pub(crate) results: HashMap<String, Vec<u8>>,
     /// Results about accepted blocks, and their total size.
-    pub(crate) accepted: Kept<ResultKey, Arc<[u8]>>,
+    pub(crate) accepted: BoundedMap<ResultKey, Arc<[u8]>>,
     pub(crate) bytes: usize,
-    pub(crate) surroundings: Option<Arc<Surroundings>>,
+    pub(crate) call_environment: Option<Arc<CallEnvironment>>,
     pub(crate) estimates: Option<Estimates>,
     /// Kinds of calls that are not tried, by the place where they would run.
-    heavy: [Heavy; 4],
+    heavy: [SlowKinds; 4],
     /// Kinds of long calls, wherever they run.
-    pub(crate) long: Long,
+    pub(crate) long: LongKinds,
 }
 
 impl Values {
@@ -56,17 +56,17 @@ impl Values {
             head: None,
             epoch: 0,
             results: HashMap::new(),
-            accepted: Kept::new(usize::MAX),
+            accepted: BoundedMap::new(usize::MAX),
             bytes: 0,
-            surroundings: None,
+            call_environment: None,
             estimates: None,
             heavy: [
-                Heavy::default(),
-                Heavy::of_all_that_fail(),
-                Heavy::of_all_that_fail(),
-                Heavy::of_all_that_fail(),
+                SlowKinds::default(),
+                SlowKinds::of_all_that_fail(),
+                SlowKinds::of_all_that_fail(),
+                SlowKinds::of_all_that_fail(),
             ],
-            long: Long::default(),
+            long: LongKinds::default(),
         }
     }
 
@@ -78,17 +78,17 @@ impl Values {
     pub(crate) fn end_epoch(&mut self) {
         self.epoch += 1;
         self.results.clear();
-        self.surroundings = None;
+        self.call_environment = None;
         self.estimates = None;
-        self.heavy.iter_mut().for_each(Heavy::clear);
+        self.heavy.iter_mut().for_each(SlowKinds::clear);
     }
 
     /// Cache a result about an accepted block; drop old ones while their total size exceeds
     /// `most_bytes`.
-    pub(crate) fn keep(&mut self, asked: ResultKey, result: Arc<[u8]>, most_bytes: usize) {
-        if self.accepted.get(&asked).is_none() {
+    pub(crate) fn keep(&mut self, key: ResultKey, result: Arc<[u8]>, most_bytes: usize) {
+        if self.accepted.get(&key).is_none() {
             self.bytes += result.len();
-            self.accepted.put(asked, result);
+            self.accepted.put(key, result);
         }
         while self.bytes > most_bytes {
             let dropped = self.accepted.drop_oldest();
@@ -96,7 +96,7 @@ impl Values {
         }
     }
 
-    pub(crate) fn heavy(&mut self, on: RunsOn) -> &mut Heavy {
+    pub(crate) fn heavy(&mut self, on: RunsOn) -> &mut SlowKinds {
         &mut self.heavy[on as usize]
     }
 }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_about_accepted_blocks_take_no_more_bytes_than_they_may() {
+    fn the_size_of_results_about_accepted_blocks_is_limited() {
         let mut values = Values::new();
         for number in 0..10 {
             values.keep(ResultKey::BlockByNumber(number, true), [0; 10].into(), 35);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_does_not_fit_alone_is_not_kept() {
+    fn a_result_above_the_limit_is_not_cached() {
         let mut values = Values::new();
         values.keep(ResultKey::Receipt(B256::ZERO), [0; 36].into(), 35);
         assert_eq!((values.accepted.len(), values.bytes), (0, 0));

@@ -3,10 +3,10 @@
 use crate::{hot::values::RunsOn, slots::CallSlots};
 
 /// Detects long calls that arrive at the same time.
-pub(super) trait Crowd {
+pub(super) trait ConcurrentCalls {
     /// Record a long call; return whether there are others, so that it should not run on the event
     /// loop.
-    fn comes(&self) -> bool;
+    fn note_long_call(&self) -> bool;
 }
 
 /// The way in which a body is answered.
@@ -15,9 +15,9 @@ pub(super) enum Way<'a> {
     /// On an event loop, in a turn whose remaining time is known.
     Turn,
     /// On an event loop too, but for a whole request or frame, with an answer of at most `longest`
-    /// bytes. If it is not answered, it is tried again elsewhere. Without a crowd, long calls are
+    /// bytes. If it is not answered, it is tried again elsewhere. Without `concurrent`, long calls are
     /// run like all others.
-    Whole { longest: usize, crowd: Option<&'a dyn Crowd> },
+    Whole { longest: usize, concurrent: Option<&'a dyn ConcurrentCalls> },
     /// A whole request, in a thread of the pool.
     Pool { longest: usize },
     /// In one of Python's threads. Calls wait for a slot; `reads`: state that is not in memory can
@@ -51,9 +51,9 @@ impl<'a> Way<'a> {
         }
     }
 
-    pub(super) fn crowd(self) -> Option<&'a dyn Crowd> {
+    pub(super) fn concurrent(self) -> Option<&'a dyn ConcurrentCalls> {
         match self {
-            Self::Whole { crowd, .. } => crowd,
+            Self::Whole { concurrent, .. } => concurrent,
             _ => None,
         }
     }

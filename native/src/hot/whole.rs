@@ -13,7 +13,7 @@ use crate::hot::{
     answers::HotAnswers,
     pool::Pool,
     respond::{BatchLimits, Names, Refusal},
-    way::Crowd,
+    way::ConcurrentCalls,
 };
 
 /// Largest head in bytes that is looked up.
@@ -23,7 +23,8 @@ const LONGEST_HEAD: usize = 2_048;
 /// loop.
 const LONGEST_BODY: usize = 1_024;
 
-/// Maximum number of heads that are remembered: clients repeat their heads, apart from the length of the body.
+/// Maximum number of heads that are remembered: clients repeat their heads, apart from the length
+/// of the body.
 const HEADS: usize = 4_096;
 
 /// A request that has waited longer for a thread of the pool is answered where it came from,
@@ -33,7 +34,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(5);
 const END: &[u8] = b"\r\n\r\n";
 
 /// The data for answers to requests with a head.
-struct Known {
+struct KnownHead {
     /// Length of the body in bytes.
     length: usize,
     /// Largest answer in bytes that is neither compressed nor counted against limits.
@@ -44,7 +45,7 @@ struct Known {
 
 #[derive(Default)]
 struct Heads {
-    known: HashMap<Vec<u8>, Known>,
+    known: HashMap<Vec<u8>, KnownHead>,
     /// The server's own headers, which are part of every start; the heads are dropped when this
     /// object is replaced.
     defaults: Option<Py<PyAny>>,
@@ -53,14 +54,14 @@ struct Heads {
 /// A request that another thread answers.
 struct Job {
     body: Vec<u8>,
-    /// The start of the response, from `Known`.
+    /// The start of the response, from `KnownHead`.
     start: Vec<u8>,
     longest: usize,
     begun: Instant,
 }
 
 /// The response to a request, its method, and the seconds taken.
-struct Found {
+struct PooledAnswer {
     response: Vec<u8>,
     method: String,
     seconds: f64,
@@ -73,13 +74,13 @@ enum Outcome<'a> {
 }
 
 /// A connection whose long calls are recorded.
-struct Asker<'a> {
+struct RequestConnection<'a> {
     whole: &'a WholeAnswers,
     connection: u64,
 }
 
-impl Crowd for Asker<'_> {
-    fn comes(&self) -> bool {
+impl ConcurrentCalls for RequestConnection<'_> {
+    fn note_long_call(&self) -> bool {
         let last = self.whole.last_long().replace((self.connection, Instant::now()));
         let is_beside = last
             .is_some_and(|(other, at)| other != self.connection && at.elapsed() <= self.whole.near);
@@ -93,7 +94,7 @@ pub(crate) struct WholeAnswers {
     answers: Py<HotAnswers>,
     /// Called with the names of the answered calls, as returned by `HotAnswers.answer`, and the
     /// seconds taken.
-    told: Py<PyAny>,
+    on_answered: Py<PyAny>,
     limits: BatchLimits,
     heads: Mutex<Heads>,
     /// The connection and the time of the last long call.
@@ -102,7 +103,7 @@ pub(crate) struct WholeAnswers {
     near: Duration,
     threads: usize,
     /// The threads, started when they are first needed.
-    pool: Mutex<Option<Pool<Job, Found>>>,
+    pool: Mutex<Option<Pool<Job, PooledAnswer>>>,
 }
 
 #[pymethods]
@@ -124,7 +125,7 @@ impl WholeAnswers {
             heads.known.clear();
         }
         heads.defaults = Some(defaults);
-        heads.known.insert(head, Known { length, longest, start });
+        heads.known.insert(head, KnownHead { length, longest, start });
     }
 
     /// Return the response to one whole request on a connection, or None if it cannot be answered
@@ -140,7 +141,7 @@ impl WholeAnswers {
         let started = Instant::now();
         match self.outcome(data, defaults, connection, started) {
             Some(Outcome::Answered(response, names)) => {
-                self.told.bind(py).call1((names.told(py)?, started.elapsed().as_secs_f64()))?;
+                self.on_answered.bind(py).call1((names.to_python(py)?, started.elapsed().as_secs_f64()))?;
                 Ok(Some(PyBytes::new(py, &response)))
             }
             Some(Outcome::Later(job)) => {
@@ -160,20 +161,20 @@ impl WholeAnswers {
     /// Python must answer.
     fn finished<'py>(&self, py: Python<'py>) -> Vec<(u64, Option<Bound<'py, PyBytes>>)> {
         let finished = self.pool().as_ref().map(Pool::finished).unwrap_or_default();
-        let told = |found: Found| {
+        let report = |found: PooledAnswer| {
             // If the callback fails, Python must answer.
-            let told = self.told.bind(py).call1((found.method, found.seconds));
-            told.map_err(|error| error.write_unraisable(py, None)).ok()?;
+            let reported = self.on_answered.bind(py).call1((found.method, found.seconds));
+            reported.map_err(|error| error.write_unraisable(py, None)).ok()?;
             Some(PyBytes::new(py, &found.response))
         };
-        finished.into_iter().map(|(connection, found)| (connection, found.and_then(told))).collect()
+        finished.into_iter().map(|(connection, found)| (connection, found.and_then(report))).collect()
     }
 }
 
 impl WholeAnswers {
     pub(crate) fn new(
         answers: Py<HotAnswers>,
-        told: Py<PyAny>,
+        on_answered: Py<PyAny>,
         limits: BatchLimits,
         threads: usize,
         near_seconds: f64,
@@ -181,7 +182,7 @@ impl WholeAnswers {
         let near = Duration::try_from_secs_f64(near_seconds).unwrap_or_default();
         Self {
             answers,
-            told,
+            on_answered,
             limits,
             heads: Mutex::default(),
             last_long: Mutex::default(),
@@ -200,7 +201,7 @@ impl WholeAnswers {
     }
 
     /// Return the pool of this process, if it exists.
-    fn pool(&self) -> MutexGuard<'_, Option<Pool<Job, Found>>> {
+    fn pool(&self) -> MutexGuard<'_, Option<Pool<Job, PooledAnswer>>> {
         let mut pool = self.pool.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if pool.as_ref().is_some_and(|pool| !pool.is_here()) {
             // The pool belongs to the parent process. Its lock may be held by a thread that does
@@ -228,11 +229,11 @@ impl WholeAnswers {
         if !heads.defaults.as_ref()?.is(defaults) {
             return None;
         }
-        let Known { longest, start, .. } =
+        let KnownHead { longest, start, .. } =
             heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
-        let asker = Asker { whole: self, connection };
-        let crowd = (self.threads > 1 && connection != 0).then_some(&asker as &dyn Crowd);
-        match self.answers.get().whole(body, self.limits, *longest, crowd, now) {
+        let request_connection = RequestConnection { whole: self, connection };
+        let concurrent = (self.threads > 1 && connection != 0).then_some(&request_connection as &dyn ConcurrentCalls);
+        match self.answers.get().whole(body, self.limits, *longest, concurrent, now) {
             Ok((answer, names)) => Some(Outcome::Answered(response(start, &answer), names)),
             Err(Refusal::Long) => {
                 let (body, start) = (body.to_vec(), start.clone());
@@ -254,13 +255,13 @@ impl WholeAnswers {
     }
 }
 
-fn found(answers: &HotAnswers, limits: BatchLimits, job: Job) -> Option<Found> {
+fn found(answers: &HotAnswers, limits: BatchLimits, job: Job) -> Option<PooledAnswer> {
     if job.begun.elapsed() > LONGEST_WAIT {
         return None;
     }
     let (answer, names) = answers.pooled(&job.body, limits, job.longest).ok()?;
     let Names::One(method) = names else { return None };
-    Some(Found {
+    Some(PooledAnswer {
         response: response(&job.start, &answer),
         method: method.to_owned(),
         seconds: job.begun.elapsed().as_secs_f64(),

@@ -45,7 +45,7 @@ pub(crate) struct LogPlace {
 }
 
 /// A frame that has not ended.
-struct Open {
+struct OpenFrame {
     frame: usize,
     calls: usize,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Frames {
     pub(crate) list: Vec<CallFrame>,
     /// One for each log of the journal, in order; reverted logs are removed from the end.
     pub(crate) logs: Vec<LogPlace>,
-    open: Vec<Open>,
+    open: Vec<OpenFrame>,
 }
 
 impl Frames {
@@ -66,7 +66,7 @@ impl Frames {
         if let Some(caller) = self.open.last_mut() {
             caller.calls += 1;
         }
-        self.open.push(Open { frame: self.list.len(), calls: 0 });
+        self.open.push(OpenFrame { frame: self.list.len(), calls: 0 });
         let depth = frame.depth;
         self.list.push(match &frame.frame_input {
             FrameInput::Call(inputs) => called(context, inputs, depth),

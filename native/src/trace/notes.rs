@@ -32,9 +32,9 @@ type Context<'a> = InstructionContext<'a, EvmContext, EthInterpreter>;
 
 /// The touched accounts and their slots (tracing.md 6).
 #[derive(Default)]
-pub(crate) struct Touched(pub(super) BTreeMap<Address, BTreeSet<U256>>);
+pub(crate) struct TouchedSlots(pub(super) BTreeMap<Address, BTreeSet<U256>>);
 
-impl Touched {
+impl TouchedSlots {
     pub(super) fn account(&mut self, address: Address) {
         self.0.entry(address).or_default();
     }
@@ -55,7 +55,7 @@ pub(crate) struct Preimages {
 pub(crate) struct Notes {
     /// Bytes that may still be recorded, in this transaction and the following ones.
     pub(super) left: u64,
-    pub(super) touched: Option<Touched>,
+    pub(super) touched: Option<TouchedSlots>,
     pub(super) preimages: Option<Preimages>,
     /// The beneficiary of the frame that ended in SELFDESTRUCT, and the balance.
     pub(super) destroyed: Option<(Address, U256)>,

@@ -14,9 +14,9 @@ use revm::{
 use super::{
     Recording,
     frames::{self, End, FRAME_BYTES, Frames},
-    notes::{Notes, Preimages, Touched},
+    notes::{Notes, Preimages, TouchedSlots},
     opcodes::Opcodes,
-    step::{Step, Taken},
+    step::{Step, StepResult},
     steps::Steps,
     vm::Vm,
 };
@@ -24,7 +24,7 @@ use crate::{environment::EvmContext, frames::StartError, halt::LastStep, limits:
 
 /// The result of the outermost frame.
 #[derive(Default)]
-pub(super) struct Top {
+pub(super) struct TopFrameResult {
     pub(super) output: Bytes,
     pub(super) error: Option<String>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Recorder {
     pub(super) steps: Option<Steps>,
     pub(super) vm: Option<Vm>,
     opcodes: Option<Opcodes>,
-    pub(super) top: Top,
+    pub(super) top: TopFrameResult,
     /// For each frame that has not ended, the refunds of the frames around it and of
     /// authorizations.
     refunds: Vec<i64>,
@@ -60,7 +60,7 @@ impl Recorder {
     /// Return empty notes for the instructions of a transaction.
     pub(super) fn notes(recording: &Recording, left: u64) -> Box<Notes> {
         let mut notes = Notes::new(left);
-        notes.touched = recording.state.then(Touched::default);
+        notes.touched = recording.state.then(TouchedSlots::default);
         notes.preimages = recording.preimages.then(Preimages::default);
         Box::new(notes)
     }
@@ -102,7 +102,7 @@ impl Recorder {
             count(context, output.len())?;
         }
         if is_top {
-            self.top = Top { output, error };
+            self.top = TopFrameResult { output, error };
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Recorder {
         gas_table: &GasTable,
         outcome: InstructionExecResult,
     ) -> Result<usize, StartError> {
-        let taken = Taken::new(&step, interpreter, context, gas_table, outcome);
+        let taken = StepResult::new(&step, interpreter, context, gas_table, outcome);
         let mut written = 0;
         if let Some(steps) = self.steps.as_mut().filter(|steps| steps.is_open()) {
             let depth = self.refunds.len();

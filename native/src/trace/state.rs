@@ -8,7 +8,7 @@ use revm::{
     state::AccountInfo,
 };
 
-use super::notes::{Notes, Touched};
+use super::notes::{Notes, TouchedSlots};
 use crate::{
     environment::EvmContext,
     frames::RunError,
@@ -38,8 +38,8 @@ pub(crate) struct TouchedState {
 
 /// Note the accounts that a transaction touches regardless of its execution. `created` is the
 /// address of the contract that it creates.
-pub(super) fn beforehand(
-    touched: &mut Touched,
+pub(super) fn note_touched(
+    touched: &mut TouchedSlots,
     context: &mut EvmContext,
     tx: &TxEnv,
     created: Option<Address>,
@@ -68,7 +68,7 @@ pub(super) fn beforehand(
 /// Read the touched accounts and slots from the state before the transaction's changes. They count
 /// as recorded, code once for each account that has it, because the answer repeats it.
 pub(super) fn look_up(
-    touched: Touched,
+    touched: TouchedSlots,
     state: &mut Overlay,
     notes: &mut Notes,
 ) -> Result<Vec<TouchedAccount>, RunError> {

@@ -65,7 +65,7 @@ impl Step {
 }
 
 /// The result of a step.
-pub(super) struct Taken {
+pub(super) struct StepResult {
     pub(super) cost: u64,
     /// The reason why it could not be executed; it may also fail without such a reason.
     pub(super) error: Option<String>,
@@ -75,7 +75,7 @@ pub(super) struct Taken {
     pub(super) failed: bool,
 }
 
-impl Taken {
+impl StepResult {
     pub(super) fn new(
         step: &Step,
         interpreter: &Interpreter,

@@ -11,7 +11,7 @@ use revm::{
 use super::{
     json,
     recording::StepOptions,
-    step::{Step, Taken, write_name},
+    step::{Step, StepResult, write_name},
 };
 
 /// Bytes of a memory word.
@@ -83,7 +83,7 @@ impl Steps {
     pub(super) fn after(
         &mut self,
         step: &Step,
-        taken: &Taken,
+        taken: &StepResult,
         depth: usize,
         refund: i64,
         interpreter: &Interpreter,
@@ -107,7 +107,7 @@ impl Steps {
         self.out.len() - first
     }
 
-    fn write_head(&mut self, step: &Step, taken: &Taken, depth: usize) {
+    fn write_head(&mut self, step: &Step, taken: &StepResult, depth: usize) {
         let out = &mut self.out;
         out.extend_from_slice(b"{\"pc\":");
         json::number(out, step.pc as u64);

@@ -191,7 +191,7 @@ impl Tracer {
         evm.inspector = Recorder::new(recording);
         let mut notes = Recorder::notes(recording, self.left);
         if let Some(touched) = &mut notes.touched {
-            state::beforehand(touched, &mut evm.ctx, &tx, contract)?;
+            state::note_touched(touched, &mut evm.ctx, &tx, contract)?;
         }
         evm.ctx.chain.notes = Some(notes);
         if let Some(limit) = evm.ctx.chain.meter.spend(message::preparation(&tx)) {

@@ -15,12 +15,12 @@ use revm::{
 
 use super::{
     json,
-    step::{Step, Taken, write_name},
+    step::{Step, StepResult, write_name},
 };
 
 /// A frame whose code is running.
 #[derive(Default)]
-struct Running {
+struct RunningFrame {
     has_steps: bool,
     /// The instruction that waits for another frame, and whether that frame was written.
     waiting: Option<(Step, bool)>,
@@ -30,7 +30,7 @@ struct Running {
 #[derive(Default)]
 pub(super) struct Vm {
     pub(super) out: Vec<u8>,
-    running: Vec<Running>,
+    running: Vec<RunningFrame>,
 }
 
 impl Vm {
@@ -65,7 +65,7 @@ impl Vm {
         json::bytes(&mut self.out, interpreter.bytecode.bytecode_slice());
         json::member!(self.out, "ops");
         self.out.push(b'[');
-        self.running.push(Running::default());
+        self.running.push(RunningFrame::default());
     }
 
     /// Record that the running frame ends.
@@ -78,7 +78,7 @@ impl Vm {
     pub(super) fn after(
         &mut self,
         step: Step,
-        taken: &Taken,
+        taken: &StepResult,
         waits: bool,
         interpreter: &Interpreter,
     ) {

@@ -41,7 +41,7 @@ pub(crate) struct Proof {
 const ACCOUNTS: usize = 0;
 
 /// An account that a block changes.
-struct Touched {
+struct AccountUpdate {
     address: Address,
     path: Nibbles,
     /// None if only its storage changes.
@@ -54,7 +54,7 @@ struct Touched {
 }
 
 /// Paths to load, by position of the trie.
-type Wanted = Vec<(usize, Vec<Nibbles>)>;
+type PathsToLoad = Vec<(usize, Vec<Nibbles>)>;
 
 fn account_trie(root: B256) -> Trie {
     Trie::new(b"a".to_vec(), Some(root))
@@ -82,7 +82,7 @@ pub(crate) fn update(
 fn make_update(difference: StateDifference, source: &Source<'_>) -> Result<Update, TrieFault> {
     let mut tries = vec![account_trie(source.root)];
     let touched = gather(difference, &mut tries);
-    let mut wanted: Wanted = vec![(ACCOUNTS, touched.iter().map(|one| one.path).collect())];
+    let mut wanted: PathsToLoad = vec![(ACCOUNTS, touched.iter().map(|one| one.path).collect())];
     for one in &touched {
         if let Some(trie) = one.trie {
             wanted.push((trie, one.slots.iter().map(|(slot, _)| *slot).collect()));
@@ -115,9 +115,9 @@ fn make_update(difference: StateDifference, source: &Source<'_>) -> Result<Updat
 }
 
 /// Group the changes by account, and create the storage tries that they need.
-fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<Touched> {
-    let mut touched = BTreeMap::<Address, Touched>::new();
-    let new = |address: Address| Touched {
+fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<AccountUpdate> {
+    let mut touched = BTreeMap::<Address, AccountUpdate>::new();
+    let new = |address: Address| AccountUpdate {
         address,
         path: path(keccak256(address)),
         after: None,
@@ -150,7 +150,7 @@ fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<Touched> {
 
 /// Empty the deleted storage tries, check the roots of the others, and return the accounts' leaves.
 fn clear(
-    touched: &[Touched],
+    touched: &[AccountUpdate],
     tries: &mut [Trie],
     source: &Source<'_>,
 ) -> Result<Vec<Option<TrieAccount>>, TrieFault> {
@@ -189,7 +189,7 @@ fn change_storage(trie: &mut Trie, slots: &[(Nibbles, U256)]) -> Result<(), Trie
 
 fn change_account(
     accounts: &mut Trie,
-    one: &Touched,
+    one: &AccountUpdate,
     leaf: Option<TrieAccount>,
     storage_root: B256,
 ) -> Result<(), TrieFault> {
@@ -256,7 +256,7 @@ fn read_slot(trie: &Trie, path: &Nibbles) -> Result<U256, TrieFault> {
 }
 
 /// Load all nodes on paths in several tries, with one query to the source for each depth.
-fn load(tries: &mut [Trie], paths: &Wanted, source: &Source<'_>) -> Result<(), TrieFault> {
+fn load(tries: &mut [Trie], paths: &PathsToLoad, source: &Source<'_>) -> Result<(), TrieFault> {
     while ask(tries, source, |tries| {
         let next = |(trie, paths): &(usize, Vec<Nibbles>)| {
             let trie: usize = *trie;
@@ -280,7 +280,7 @@ fn load_lonely(tries: &mut [Trie], source: &Source<'_>) -> Result<(), TrieFault>
 fn ask(
     tries: &mut [Trie],
     source: &Source<'_>,
-    wanted: impl FnOnce(&[Trie]) -> Wanted,
+    wanted: impl FnOnce(&[Trie]) -> PathsToLoad,
 ) -> Result<bool, TrieFault> {
     let mut places: Vec<(usize, Nibbles)> = wanted(tries)
         .into_iter()

@@ -18,5 +18,5 @@ def test_it_has_two_web_workers_and_the_settings_of_the_embedded_profile(tmp_pat
 
 def test_servers_that_are_not_installed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(ServersMissing, match=r"^--production wants PostgreSQL and Redis: "):
+    with pytest.raises(ServersMissing, match=r"^--production needs PostgreSQL and Redis: "):
         versions()

@@ -8,15 +8,25 @@ from typing import Any
 
 import pytest
 
-from benchmarks.soak_subscribers import Listener, Told
-from benchmarks.soak_verdict import Sent, Soaked, figures, markdown, passes, percentile
+from benchmarks.soak_subscribers import Listener, SubscriberCounts
+from benchmarks.soak_verdict import (
+    SentTransactions,
+    SoakResult,
+    figures,
+    markdown,
+    passes,
+    percentile,
+)
 from benchmarks.wire import Endpoint, WebSocket
 
 FRAMING = WebSocket(Endpoint("127.0.0.1", 1, "/", "/"))
 
-GOOD = Soaked(
+GOOD = SoakResult(
     seconds=600.0,
-    sent=[Sent("C-Chain", 2, Counter({"0xa": 1, "0xb": 1})), Sent("P-Chain", 1, Counter({"1": 1}))],
+    sent=[
+        SentTransactions("C-Chain", 2, Counter({"0xa": 1, "0xb": 1})),
+        SentTransactions("P-Chain", 1, Counter({"1": 1})),
+    ],
     subscribers=2,
     blocks=2,
     lost=0,
@@ -30,8 +40,8 @@ GOOD = Soaked(
 )
 
 
-def sent(**found: int) -> Sent:
-    return Sent("C-Chain", 2, Counter(found))
+def sent(**found: int) -> SentTransactions:
+    return SentTransactions("C-Chain", 2, Counter(found))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +59,7 @@ def sent(**found: int) -> Sent:
 def test_a_subscriber_hears_each_number_once_and_in_order(
     heard: list[int], lost: int, doubled: int
 ) -> None:
-    told = Told(7)
+    told = SubscriberCounts(7)
     for number in heard:
         told.hear(number)
     told.end(10)
@@ -117,7 +127,7 @@ def test_a_soak_without_a_fault_passes() -> None:
 @pytest.mark.parametrize(
     ("changes", "title"),
     [
-        ({"sent": [Sent("C-Chain", 0, Counter())]}, "C-Chain: transactions"),
+        ({"sent": [SentTransactions("C-Chain", 0, Counter())]}, "C-Chain: transactions"),
         ({"sent": [sent(a=1)]}, "C-Chain: lost"),
         ({"sent": [sent(a=1, b=2)]}, "C-Chain: doubled"),
         ({"sent": [replace(sent(a=1, b=1), strangers=1)]}, "C-Chain: doubled"),

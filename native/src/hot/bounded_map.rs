@@ -8,7 +8,7 @@ use std::{
 use revm::primitives::map::DefaultHashBuilder;
 
 /// Values by key, limited in number. A replaced value keeps its age.
-pub(crate) struct Kept<K, V> {
+pub(crate) struct BoundedMap<K, V> {
     values: HashMap<K, (V, u64), DefaultHashBuilder>,
     /// Keys by age; may contain stale entries of keys that were removed and possibly added again.
     order: VecDeque<(K, u64)>,
@@ -16,7 +16,7 @@ pub(crate) struct Kept<K, V> {
     clock: u64,
 }
 
-impl<K: Clone + Eq + Hash, V> Kept<K, V> {
+impl<K: Clone + Eq + Hash, V> BoundedMap<K, V> {
     pub(crate) fn new(most: usize) -> Self {
         Self { values: HashMap::default(), order: VecDeque::new(), most, clock: 0 }
     }
@@ -78,14 +78,14 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
 mod tests {
     use super::*;
 
-    fn filled(most: usize) -> Kept<u32, u32> {
-        let mut kept = Kept::new(most);
+    fn filled(most: usize) -> BoundedMap<u32, u32> {
+        let mut kept = BoundedMap::new(most);
         (0..10).for_each(|key| kept.put(key, key * 10));
         kept
     }
 
     #[test]
-    fn what_was_kept_first_goes_first() {
+    fn the_oldest_entry_is_dropped_first() {
         let kept = filled(4);
         assert_eq!(kept.len(), 4);
         assert_eq!(kept.get(&5), None);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_replaced_keeps_its_age_and_one_that_comes_back_is_new() {
+    fn a_replaced_value_keeps_its_age_and_a_readded_one_is_new() {
         let mut kept = filled(10);
         kept.put(0, 7);
         kept.remove(&1);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_what_was_removed_do_not_pile_up() {
+    fn removed_keys_are_forgotten() {
         let mut kept = filled(10);
         for _ in 0..10_000 {
             kept.remove(&3);
