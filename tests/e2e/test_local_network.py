@@ -86,7 +86,7 @@ def assert_shown(text: str, directory: Path, first_port: int) -> list[str]:
         home = directory / "data" / "network" / f"node{place + 1}"
         assert (home / "admin_password").read_text().strip()
         assert DEV_KEYS[next(iter(DEV_KEYS))] in (home / "node.log").read_text()
-    assert "the user admin, whose password is in nodeN/admin_password" in text
+    assert "the user admin; its password is in nodeN/admin_password" in text
     assert "funded accounts and their keys are in nodeN/node.log" in text
     assert len(node_processes(directory)) == NODES
     return ids

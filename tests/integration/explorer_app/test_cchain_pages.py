@@ -257,7 +257,7 @@ def test_a_transaction_that_waits_has_a_page_and_a_reason(
 
     assert "in the pool" in browse("/tx/" + hexed(queued.hash)).text
     pool = browse("/pool").text
-    assert "goes into the next block" in pool
+    assert "will be in the next block" in pool
     assert (
         f"is queued behind a missing transaction of the sender with a nonce below {queued.nonce}"
         in pool

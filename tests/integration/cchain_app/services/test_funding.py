@@ -148,7 +148,7 @@ def test_a_start_that_cannot_be_is_explained_without_the_words(
     settings.NODE = updated(
         node_settings, data_dir=str(tmp_path), mnemonic="correct horse battery staple"
     )
-    with pytest.raises(CommandError, match="NODE_MNEMONIC is no BIP-39 mnemonic") as refusal:
+    with pytest.raises(CommandError, match="NODE_MNEMONIC is not a BIP-39 mnemonic") as refusal:
         initialise_or_explain(this_node())
     assert "horse" not in str(refusal.value)
 

@@ -251,7 +251,7 @@ def test_a_client_may_have_a_tenth_of_what_may_wait(
     answered = explored.post(**explored.form(found))
 
     assert answered["result"] == "Max rate limit reached"
-    assert answered["reason"].startswith("2 of your verifications are waiting")
+    assert answered["reason"].startswith("2 of your verifications are pending")
 
 
 def test_an_unknown_guid_is_said_to_be_so(explored: Explored) -> None:
