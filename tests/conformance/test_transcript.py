@@ -107,7 +107,7 @@ def test_bodies_may_be_packed(connection: Connection) -> None:
         ("oldHeads", None, HASH),
     ],
 )
-def test_a_subscription_is_told_what_its_kind_means(
+def test_a_subscription_is_reported_what_its_kind_means(
     connection: Connection, kind: str, good: Any, bad: Any
 ) -> None:
     connection.upgrade()
@@ -171,7 +171,7 @@ def test_an_error_is_an_answer_to_everything(connection: Connection) -> None:
     assert connection.transcript.count == 2
 
 
-def test_what_cannot_be_read_is_a_fault(connection: Connection) -> None:
+def test_unreadable_input_is_a_fault(connection: Connection) -> None:
     connection.ear.answered(b"HTTP/1.1 200 OK\r\n" + framed(b"<html>"))
     with pytest.raises(DoesNotConform, match="not understood: JSONDecodeError"):
         connection.transcript.check()

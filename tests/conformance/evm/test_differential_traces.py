@@ -408,7 +408,7 @@ def test_a_free_call_reads_the_base_fee_and_pays_nothing(
             engine.trace_call(block_env(), due, state, Recording(), free=True, validate=True)
 
 
-def test_what_takes_too_long_is_given_up(native: TracingEngine, reference: TracingEngine) -> None:
+def test_what_takes_too_long_is_aborted(native: TracingEngine, reference: TracingEngine) -> None:
     message = call_message(CONTRACTS["loop"], gas=10_000_000)
     sent = [transaction(to=CONTRACTS["loop"], gas=10_000_000)]
     for engine in (native, reference):

@@ -211,7 +211,7 @@ def test_the_native_library_refuses_bytes_that_are_no_secret_and_keeps_them_to_i
         bls_native.sign(secret, MESSAGE, Suite.MESSAGE.value)
 
 
-def test_a_forked_process_goes_on_verifying() -> None:
+def test_a_forked_process_continues_verifying() -> None:
     # A thread pool created before the fork would have no threads in the child, which would hang.
     program = (
         "import os, signal; from primitives import bls\n"

@@ -42,7 +42,7 @@ def test_a_node_id_is_written_and_read(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("cb58", error=...))
-def test_what_is_no_cb58_is_refused(case: dict[str, Any]) -> None:
+def test_an_invalid_cb58_is_refused(case: dict[str, Any]) -> None:
     with raises(CB58_ERRORS[case["error"]], kind=cb58.Cb58Error):
         cb58.decode(case["string"])
 

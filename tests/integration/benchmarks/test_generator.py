@@ -98,7 +98,7 @@ def test_each_stream_is_sent_in_its_order_on_a_connection_of_its_own(server: Ser
     assert sent.started < sent.ended
 
 
-def test_refusals_are_answers_that_are_told(server: Server) -> None:
+def test_refusals_are_answers_that_are_reported(server: Server) -> None:
     sent = send_streams(server.http, [stream("a", "refuse", "b"), stream("away")], 60)
 
     assert sent.answered == [3, 1]

@@ -96,7 +96,7 @@ def test_a_block_is_found_by_height_and_by_hash(made: TracedChain, browse: Brows
         assert text in by_number.text
 
 
-def test_a_list_that_fills_its_last_page_ends_there(chain: Chain, browse: Browse) -> None:
+def test_a_list_whose_last_page_is_full_has_no_further_page(chain: Chain, browse: Browse) -> None:
     chain.send(*(chain.make() for _ in range(PAGE)))
     chain.mine()
 
@@ -110,7 +110,7 @@ def test_a_list_that_fills_its_last_page_ends_there(chain: Chain, browse: Browse
     assert 'rel="next"' not in browse(f"/txs{older}").text
 
 
-def test_a_list_goes_on_with_older_rows(made: TracedChain, browse: Browse) -> None:
+def test_a_list_continues_with_older_rows(made: TracedChain, browse: Browse) -> None:
     for _ in range(PAGE):
         made.chain.mine()
     first = browse("/blocks")
@@ -131,7 +131,7 @@ def test_a_list_is_shown_whatever_it_is_to_be_before(
         assert client.get(path, {"before": before}).status_code == HTTPStatus.OK
 
 
-def test_a_transaction_says_in_a_sentence_what_it_did(made: TracedChain, browse: Browse) -> None:
+def test_a_transaction_has_a_one_sentence_description(made: TracedChain, browse: Browse) -> None:
     page = browse("/tx/" + made.hash("transfer"))
 
     assert f"{checked(SENDER)[:6]}…" in page.text
@@ -148,7 +148,7 @@ def test_a_transaction_says_in_a_sentence_what_it_did(made: TracedChain, browse:
         ("out_of_gas", "out of gas"),
     ],
 )
-def test_a_failed_transaction_says_why(
+def test_a_failed_transaction_shows_its_reason(
     made: TracedChain, browse: Browse, name: str, words: str
 ) -> None:
     text = browse("/tx/" + made.hash(name)).text
@@ -157,7 +157,7 @@ def test_a_failed_transaction_says_why(
     assert words in text
 
 
-def test_a_call_that_failed_inside_says_why(made: TracedChain, browse: Browse) -> None:
+def test_a_failed_inner_call_shows_its_reason(made: TracedChain, browse: Browse) -> None:
     page = browse("/tx/" + made.hash("inner_revert"))
     calls = browse("/tx/" + made.hash("inner_revert"), tab="calls").text
 
@@ -199,7 +199,7 @@ def test_coins_move_once_and_not_where_it_was_undone(made: TracedChain, browse: 
     assert "Value transfers" not in never
 
 
-def test_what_cannot_be_executed_any_more_says_why(
+def test_a_transaction_that_cannot_be_executed_again_shows_the_reason(
     made: TracedChain, browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/tx/" + made.hash("revert")
@@ -306,7 +306,7 @@ def test_a_contract_that_a_factory_made_names_its_creator(
     assert len(page.chain_statements) <= MAX_STATEMENTS
 
 
-def test_an_address_without_tokens_says_so(made: TracedChain, browse: Browse) -> None:
+def test_an_address_without_tokens_shows_an_empty_list(made: TracedChain, browse: Browse) -> None:
     page = browse(f"/address/{checked(RECIPIENT)}", tab="tokens")
 
     assert "No token transfers." in page.text
@@ -333,7 +333,7 @@ def test_a_contract_shows_its_events_code_and_storage(made: TracedChain, browse:
 
 
 @pytest.mark.node_settings(chains=("P",))
-def test_without_the_c_chain_its_pages_are_not_there(pchain: PChain, client) -> None:
+def test_without_the_c_chain_its_pages_are_not_found(pchain: PChain, client) -> None:
     for path in ("/blocks", "/txs", "/pool", "/block/0", "/address/0x" + "ab" * 20):
         assert client.get(path).status_code == HTTPStatus.NOT_FOUND
     front = client.get("/").content.decode()

@@ -81,7 +81,7 @@ def test_an_address_of_the_p_chain_gets_coins(pchain: PChain, client: Client) ->
     assert owned[pchain.asset_id].unlocked == 10 * pchain.network.unit
 
 
-def test_the_form_says_what_was_sent_and_leads_there(client: Client) -> None:
+def test_the_form_links_the_sent_transaction(client: Client) -> None:
     page = client.post("/faucet", {"address": checksum_address(RECIPIENT)})
 
     assert page.status_code == HTTPStatus.OK
@@ -90,7 +90,7 @@ def test_the_form_says_what_was_sent_and_leads_there(client: Client) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "nobody", "0x12", "NodeID-1", None, 7, ["0x"], "<b>"])
-def test_what_is_no_address_gets_nothing(client: Client, address: object) -> None:
+def test_an_invalid_address_gets_no_coins(client: Client, address: object) -> None:
     answer = ask(client, address)
 
     assert answer.status_code == HTTPStatus.BAD_REQUEST
@@ -177,7 +177,7 @@ def test_processes_share_the_limits(shared_chain: Chain, node_settings: Any) -> 
         (None, HTTPStatus.OK),
     ],
 )
-def test_the_operators_key_pays_for_named_pages_alone(
+def test_the_operators_key_pays_only_for_listed_origins(
     client: Client,
     *,
     node_settings: Any,
@@ -208,9 +208,7 @@ def test_a_public_key_pays_for_every_page(client: Client) -> None:
     assert answer.status_code == HTTPStatus.OK
 
 
-def test_what_came_to_nothing_takes_no_turn(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_payment_does_not_count(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faucet, "GAS", 1)
     refused = ask(client, "0x" + RECIPIENT.hex())
     monkeypatch.undo()
@@ -221,7 +219,7 @@ def test_what_came_to_nothing_takes_no_turn(
 
 
 @pytest.mark.node_settings(faucet=0)
-def test_where_it_is_switched_off_there_is_none(client: Client) -> None:
+def test_a_disabled_faucet_has_no_page(client: Client) -> None:
     assert ask(client, "0x" + RECIPIENT.hex()).status_code == HTTPStatus.NOT_FOUND
     assert client.get("/faucet").status_code == HTTPStatus.NOT_FOUND
     assert b"Faucet" not in client.get("/").content

@@ -37,7 +37,7 @@ ID = "11111111111111111111111111111111LpoYY"
         ("/tx/0x12/more", "no page at this address"),
     ],
 )
-def test_the_page_says_by_kind_why(
+def test_the_page_shows_the_reason_by_kind(
     made: TracedChain, client: Client, path: str, words: str
 ) -> None:
     answer = client.get(path)
@@ -51,7 +51,7 @@ def test_the_page_says_by_kind_why(
 
 
 @pytest.mark.node_settings(chains=("P",))
-def test_a_node_without_the_c_chain_says_so(pchain: PChain, client: Client) -> None:
+def test_a_node_without_the_c_chain_reports_that(pchain: PChain, client: Client) -> None:
     assert "does not run the C-Chain" in client.get("/blocks").content.decode()
 
 
@@ -74,7 +74,7 @@ def test_the_admin_keeps_its_own(made: TracedChain, admin_client: Client) -> Non
     assert FRAME not in answer.content.decode()
 
 
-def test_what_is_sent_to_nowhere_gets_no_page(made: TracedChain, client: Client) -> None:
+def test_a_post_to_an_unknown_path_gets_no_page(made: TracedChain, client: Client) -> None:
     answer = client.post("/no/such/page")
 
     assert answer.status_code == HTTPStatus.NOT_FOUND

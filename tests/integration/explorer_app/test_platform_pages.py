@@ -64,7 +64,7 @@ def test_a_page_asks_a_bounded_number_of_questions(browse: Browse, path: str) ->
         (past.export_tx(3), "Exports"),
     ],
 )
-def test_a_transaction_says_in_words_what_it_did(browse: Browse, made, words: str) -> None:
+def test_a_transaction_is_described_in_words(browse: Browse, made, words: str) -> None:
     page = browse(f"/p/tx/{made.tx_id}")
 
     assert page.status == HTTPStatus.OK
@@ -74,7 +74,7 @@ def test_a_transaction_says_in_words_what_it_did(browse: Browse, made, words: st
     assert page.slow_plans() == []
 
 
-def test_outputs_tell_what_became_of_them(browse: Browse) -> None:
+def test_outputs_show_their_state(browse: Browse) -> None:
     transfer = browse(f"/p/tx/{past.transfer_tx(3).tx_id}").text
     export = browse(f"/p/tx/{past.export_tx(3).tx_id}").text
 
@@ -83,7 +83,7 @@ def test_outputs_tell_what_became_of_them(browse: Browse) -> None:
     assert ">exported<" in export
 
 
-def test_a_transaction_without_a_block_says_where_it_is(browse: Browse) -> None:
+def test_a_transaction_without_a_block_shows_its_state(browse: Browse) -> None:
     waiting = browse(f"/p/tx/{past.waiting_tx(3).tx_id}").text
     dropped = browse(f"/p/tx/{past.dropped_id(3)}").text
     reason = models.DroppedTx.objects.get(tx_id=past.dropped_id(3)).reason
@@ -121,7 +121,7 @@ def test_a_past_validator_has_a_page_with_its_outcome(browse: Browse) -> None:
     assert ">past<" in text
 
 
-def test_who_was_never_online_is_not_seen_however_long_somebody_looks(browse: Browse) -> None:
+def test_a_validator_that_was_never_online_has_no_uptime(browse: Browse) -> None:
     db = this_node().platform_chain.db
     assert "not observed yet" in browse(f"/p/validator/{past.node(3)}").text
     now = clock.now()
@@ -135,7 +135,7 @@ def test_who_was_never_online_is_not_seen_however_long_somebody_looks(browse: Br
     assert "not observed yet" not in browse(f"/p/validator/{past.node(4)}").text
 
 
-def test_the_calendar_has_what_ends_next_first(browse: Browse) -> None:
+def test_the_calendar_begins_with_the_next_end(browse: Browse) -> None:
     first = browse("/p/calendar").text
     soonest = (
         models.Staker.objects.filter(phase=2).order_by("end_time", "priority", "tx_id").first()
@@ -147,7 +147,7 @@ def test_the_calendar_has_what_ends_next_first(browse: Browse) -> None:
     assert str(soonest.tx_id) not in second
 
 
-def test_the_chart_of_supply_ends_at_the_supply_of_now(browse: Browse) -> None:
+def test_the_supply_chart_ends_at_the_current_supply(browse: Browse) -> None:
     found = json.loads(browse("/p/supply.json").response.content)
     supply = int(models.Supply.objects.order_by("amount").last().amount)
     times, values = found["supply"]
@@ -179,9 +179,7 @@ def test_a_subnet_has_its_keys_blockchains_and_validators(browse: Browse) -> Non
 
 
 @pytest.mark.parametrize("letter", ["P", "C"])
-def test_a_block_that_was_wrapped_says_who_proposed_it(
-    browse: Browse, chain: Chain, letter: str
-) -> None:
+def test_a_wrapped_block_shows_its_proposer(browse: Browse, chain: Chain, letter: str) -> None:
     made = wrapping(letter, 1)
     chain.mine()
     path = "/p/block/1" if letter == "P" else "/block/1"

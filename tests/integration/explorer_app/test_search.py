@@ -58,7 +58,7 @@ def test_identifiers_of_the_p_chain_lead_to_their_pages(
 @pytest.mark.parametrize(
     "text", ["nothing", "0x", "NodeID-", "'; DROP TABLE", "<b>", "9" * 41, "\0"]
 )
-def test_what_means_nothing_is_said_and_shown_as_text(
+def test_a_search_without_a_match_shows_the_text_escaped(
     made: TracedChain, browse: Browse, text: str
 ) -> None:
     page = browse("/search", q=text)

@@ -258,7 +258,7 @@ def calls_at_once(contract: Address, *calls: bytes) -> bytes:
     return bytecode.deploy_code(code.ljust(300, b"\0") + data)
 
 
-def test_coins_that_are_wrapped_are_minted_unless_a_transfer_says_so(tokens: TokenChain) -> None:
+def test_wrapped_coins_count_as_minted_unless_there_is_a_transfer(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     wrapped = puppet.emit((events.DEPOSIT, SENDER), words(5))
     unwrapped = puppet.emit((events.WITHDRAWAL, SENDER), words(2))
@@ -371,7 +371,7 @@ def test_an_inventory_is_read_by_an_index_of_what_is_owned(tokens: TokenChain) -
     assert asked.slow_plans() == []
 
 
-def test_transfers_of_nothing_and_of_who_did_not_sign_are_hidden_at_first(
+def test_empty_and_unsigned_transfers_are_hidden_by_default(
     tokens: TokenChain,
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())
@@ -397,7 +397,7 @@ def test_transfers_of_nothing_and_of_who_did_not_sign_are_hidden_at_first(
     assert [transfer.value for transfer in rest] == [0, 1]
 
 
-def test_who_lies_with_amounts_breaks_nothing(tokens: TokenChain) -> None:
+def test_false_amounts_break_nothing(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20(TOTAL_SUPPLY=puppet.answering(words(0))))
     maximum = 2**256 - 1
     tokens.call(coin, puppet.put(OTHER, 9), *(erc20(RECIPIENT, OTHER, maximum) for _ in range(3)))
@@ -407,7 +407,7 @@ def test_who_lies_with_amounts_breaks_nothing(tokens: TokenChain) -> None:
     assert {balance.summed for balance in models.TokenBalance.objects.all()} == {3, 2**256 - 3}
 
 
-def test_a_contract_that_emits_nothing_or_is_no_token_is_none(tokens: TokenChain) -> None:
+def test_a_contract_without_transfers_or_token_methods_is_not_a_token(tokens: TokenChain) -> None:
     tokens.deploy(puppet.of_erc20())
     fake = tokens.deploy({})
     tokens.move(fake, NOBODY, RECIPIENT, 1)
@@ -449,7 +449,7 @@ def test_its_questions_are_answered_by_indexes(tokens: TokenChain) -> None:
     assert {log.count("cchain_log_by_topic0") for log in logs} == {len(events.TOPICS)}
 
 
-def test_the_task_runs_it_where_the_setting_says_so(tokens: TokenChain) -> None:
+def test_the_task_indexes_if_the_setting_is_on(tokens: TokenChain) -> None:
     used(tokens)
 
     assert tasks.index_tokens() == {"blocks": 8}
@@ -465,7 +465,7 @@ def test_the_task_leaves_tokens_for_later_while_the_node_has_much_to_answer(
 
 
 @pytest.mark.node_settings(token_index="off")
-def test_the_task_does_nothing_where_the_setting_says_so(tokens: TokenChain) -> None:
+def test_the_task_does_nothing_if_the_setting_is_off(tokens: TokenChain) -> None:
     used(tokens)
 
     assert tasks.index_tokens() == {"blocks": 0}

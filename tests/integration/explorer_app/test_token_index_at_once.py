@@ -21,7 +21,7 @@ RUNS = 12
 WRITERS = 3
 
 
-def test_all_is_written_once_whoever_writes_it(shared_chain: Chain) -> None:
+def test_concurrent_writers_write_each_row_once(shared_chain: Chain) -> None:
     tokens = TokenChain(shared_chain)
     used(tokens)
     coin = tokens.deploy(puppet.of_erc20())

@@ -70,7 +70,7 @@ def test_evm_revert_takes_all_back_that_follows_from_blocks(tokens: TokenChain, 
     assert tokens.index() == 1
 
 
-def test_what_lies_about_its_past_is_as_before(tokens: TokenChain, rpc: Rpc) -> None:
+def test_false_claims_about_the_past_change_nothing(tokens: TokenChain, rpc: Rpc) -> None:
     cats = tokens.deploy(puppet.of_erc721())
     tokens.call(cats, erc721(NOBODY, SENDER, 1))
     tokens.index()
@@ -85,9 +85,7 @@ def test_what_lies_about_its_past_is_as_before(tokens: TokenChain, rpc: Rpc) -> 
     assert everything() == before
 
 
-def test_who_gave_more_than_they_got_has_nothing_until_asked_again(
-    tokens: TokenChain, rpc: Rpc
-) -> None:
+def test_a_negative_sum_counts_as_zero_until_the_next_query(tokens: TokenChain, rpc: Rpc) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     tokens.move(coin, OTHER, RECIPIENT, 3)
     tokens.index()
@@ -147,9 +145,7 @@ def test_going_back_costs_what_is_taken_back(tokens: TokenChain, rpc: Rpc) -> No
     assert asked.slow_plans() == []
 
 
-def test_other_blocks_in_the_place_of_those_that_are_gone_are_indexed(
-    tokens: TokenChain, rpc: Rpc
-) -> None:
+def test_replacement_blocks_are_indexed_after_a_rewind(tokens: TokenChain, rpc: Rpc) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
     for value in (1, 2, 3):
@@ -168,9 +164,7 @@ def test_other_blocks_in_the_place_of_those_that_are_gone_are_indexed(
     assert everything() == written
 
 
-def test_anvil_rollback_and_a_chain_that_begins_anew_take_it_back(
-    tokens: TokenChain, rpc: Rpc
-) -> None:
+def test_anvil_rollback_and_a_reset_revert_the_index(tokens: TokenChain, rpc: Rpc) -> None:
     used(tokens)
     tokens.index()
 
@@ -186,7 +180,7 @@ def test_anvil_rollback_and_a_chain_that_begins_anew_take_it_back(
 
 
 @pytest.mark.parametrize("writes", ["write_transfers", "write_metadata", "write_balances"])
-def test_what_was_read_before_is_not_written(
+def test_logs_from_before_a_rewind_are_not_written(
     tokens: TokenChain, rpc: Rpc, monkeypatch: Any, writes: str
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())
@@ -209,7 +203,7 @@ def test_what_was_read_before_is_not_written(
     assert (held.amount, held.differs) == (9, False)
 
 
-def test_what_was_asked_while_the_chain_went_back_is_not_written(
+def test_answers_from_before_a_rewind_are_not_written(
     tokens: TokenChain, rpc: Rpc, monkeypatch: Any
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())

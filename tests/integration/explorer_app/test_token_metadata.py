@@ -55,7 +55,7 @@ def token_with(tokens: TokenChain, answers: Mapping[bytes, bytes]) -> models.Tok
     return made
 
 
-def test_what_is_no_text_is_no_name(tokens: TokenChain) -> None:
+def test_an_answer_that_is_not_text_gives_no_name(tokens: TokenChain) -> None:
     made = tokens_with(tokens, *(puppet.of_erc20(NAME=lie) for lie in LIES.values()))
 
     for lie, token in zip(LIES, made, strict=True):
@@ -64,7 +64,7 @@ def test_what_is_no_text_is_no_name(tokens: TokenChain) -> None:
         assert (token.attempts, token.asks_at) == (1, NOW + token_metadata.FIRST_PAUSE), lie
 
 
-def test_a_contract_that_never_ends_is_given_up(tokens: TokenChain) -> None:
+def test_an_endless_call_is_aborted(tokens: TokenChain) -> None:
     endless = {**puppet.of_erc20(), questions.NAME: puppet.ENDLESS}
     token = token_with(tokens, endless)
 
@@ -95,13 +95,13 @@ def test_decimals_that_leave_no_number_are_none(tokens: TokenChain) -> None:
     assert [token.decimals for token in made] == [77, None, None, None]
 
 
-def test_without_a_supply_it_is_no_token(tokens: TokenChain) -> None:
+def test_a_contract_without_a_supply_is_not_a_token(tokens: TokenChain) -> None:
     token = token_with(tokens, puppet.of_erc20(TOTAL_SUPPLY=puppet.REVERTS))
 
     assert (token.kind, token.name) == (None, None)
 
 
-def test_who_supports_every_interface_supports_none(tokens: TokenChain) -> None:
+def test_a_contract_that_claims_every_interface_supports_none(tokens: TokenChain) -> None:
     yes = {puppet.SUPPORTS: puppet.answering(words(1))}
 
     assert token_with(tokens, {**puppet.of_erc721(), **yes}).kind is None
@@ -114,7 +114,7 @@ def test_an_answer_that_is_neither_yes_nor_no_is_none(tokens: TokenChain) -> Non
     assert token.kind is None
 
 
-def test_what_does_not_answer_is_asked_again_later_each_time(tokens: TokenChain) -> None:
+def test_a_silent_contract_is_queried_at_growing_intervals(tokens: TokenChain) -> None:
     token = token_with(tokens, puppet.of_erc20(SYMBOL=puppet.REVERTS))
     times = []
     for _ in range(token_metadata.MAX_ATTEMPTS):
@@ -156,7 +156,7 @@ def test_a_contract_becomes_what_it_is_with_its_first_such_event(tokens: TokenCh
     assert (held.amount, held.differs) == (3, True)
 
 
-def test_balances_that_are_not_told_are_the_sums(tokens: TokenChain) -> None:
+def test_balances_without_an_answer_are_the_sums_of_transfers(tokens: TokenChain) -> None:
     silent = puppet.of_erc20()
     silent[questions.balance(NOBODY)[:4]] = puppet.REVERTS
     token_with(tokens, silent)
@@ -165,7 +165,7 @@ def test_balances_that_are_not_told_are_the_sums(tokens: TokenChain) -> None:
     assert (held.amount, held.asked_height, held.differs, held.to_ask) == (1, None, False, False)
 
 
-def test_what_is_told_goes_on_by_transfers_until_it_is_told_again(tokens: TokenChain) -> None:
+def test_a_reported_balance_follows_transfers_until_the_next_report(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     tokens.call(coin, puppet.put(RECIPIENT, 1_000), erc20(NOBODY, RECIPIENT, 7))
     tokens.index()
@@ -247,7 +247,7 @@ NOT_TOLD = [AWAY, CallInterrupted("it took too long")]
 
 
 @pytest.mark.parametrize("error", NOT_TOLD)
-def test_a_token_about_which_nobody_knows_is_asked_later_and_holds_up_nothing(
+def test_an_undetermined_token_is_queried_later_without_delaying_others(
     tokens: TokenChain, caplog: Any, error: Exception
 ) -> None:
     away, there = (tokens.deploy(puppet.of_erc20()) for _ in range(2))
@@ -272,7 +272,7 @@ def test_a_token_about_which_nobody_knows_is_asked_later_and_holds_up_nothing(
 
 
 @pytest.mark.parametrize("error", NOT_TOLD)
-def test_a_balance_about_which_nobody_knows_is_asked_for_again_behind_the_others(
+def test_an_undetermined_balance_is_queried_again_after_the_others(
     tokens: TokenChain, error: Exception
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())
@@ -291,7 +291,7 @@ def test_a_balance_about_which_nobody_knows_is_asked_for_again_behind_the_others
     assert models.TokenBalance.objects.get(holder=first).asked_height == 3
 
 
-def test_transfers_of_accounts_of_which_nobody_knows_are_shown(
+def test_transfers_of_undetermined_accounts_are_shown(
     tokens: TokenChain, monkeypatch: Any, caplog: Any
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())
@@ -309,7 +309,7 @@ def test_transfers_of_accounts_of_which_nobody_knows_are_shown(
     assert found.token(tokens.chain.evm, coin) is not None
 
 
-def test_what_moves_without_topics_is_an_amount_where_nobody_knows_the_contract(
+def test_an_unindexed_transfer_of_an_unknown_contract_is_an_amount(
     tokens: TokenChain,
 ) -> None:
     cats = tokens.deploy(puppet.of_erc721())

@@ -91,7 +91,7 @@ def test_tokens_are_listed_by_kind(tokens: TokenChain, browse: Browser) -> None:
     browse("/tokens?kind=5", 404)
 
 
-def test_lists_go_on_page_by_page(tokens: TokenChain, browse: Browser, monkeypatch: Any) -> None:
+def test_lists_continue_page_by_page(tokens: TokenChain, browse: Browser, monkeypatch: Any) -> None:
     made = tokens.deploy_many(puppet.of_erc20(symbol=b"T%d" % number) for number in range(28))
     tokens.call_each((token, erc20(NOBODY, RECIPIENT, 5)) for token in made)
     tokens.call(
@@ -201,7 +201,7 @@ def test_names_are_text_and_never_links(tokens: TokenChain, browse: Browser) -> 
 
 
 @pytest.mark.parametrize("path", ["/token/0x1", f"/token/0x{'99' * 20}", "/token/x?tab=holders"])
-def test_what_is_no_token_has_no_page(browse: Browser, path: str) -> None:
+def test_a_contract_that_is_not_a_token_has_no_page(browse: Browser, path: str) -> None:
     browse(path, 404)
 
 
@@ -251,7 +251,7 @@ def hexed(address: bytes) -> str:
     return f"/address/0x{bytes(address).hex()}?tab=tokens"
 
 
-def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
+def test_transfers_of_non_tokens_do_not_slow_an_address_down(
     tokens: TokenChain, pchain: PChain, browse: Browser, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(found, "MAX_LOOKED_AT", 4)
@@ -364,7 +364,7 @@ def test_ids_in_addresses_of_pages_are_numbers_of_256_bits() -> None:
     ] * 7
 
 
-def test_a_page_goes_by_the_head(tokens: TokenChain, browse: Browser) -> None:
+def test_a_page_shows_the_state_of_the_head(tokens: TokenChain, browse: Browser) -> None:
     used(tokens)
     tokens.index()
     tokens.chain.mine()

@@ -91,7 +91,7 @@ def test_a_transfer_by_allowance_is_hidden_since_its_sender_did_not_sign(
     assert len(found.transfers_of(tokens.chain.evm, RECIPIENT, hidden=True).rows) == 1
 
 
-def test_the_vault_tells_of_deposits_and_is_no_token(tokens: TokenChain) -> None:
+def test_a_vault_with_deposit_events_is_not_a_token(tokens: TokenChain) -> None:
     (step,) = sample("vault")["steps"]
     address = tokens.create(bytes.fromhex(step["data"].removeprefix("0x")))
     tokens.chain.do(to=address, data=call("deposit()"), gas=200_000, value=7)

@@ -47,7 +47,7 @@ def test_tokens_transfers_and_balances_are_shown(tokens: TokenChain) -> None:
     assert (bool(held["differs"]), held["asked_height"]) == (False, 8)
 
 
-def test_what_is_no_token_is_not_shown(tokens: TokenChain) -> None:
+def test_contracts_that_are_not_tokens_are_not_shown(tokens: TokenChain) -> None:
     fake = tokens.deploy({})
     tokens.move(fake, NOBODY, RECIPIENT, 1)
     tokens.index()

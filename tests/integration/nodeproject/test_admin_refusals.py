@@ -58,7 +58,7 @@ def test_a_file_of_a_list_is_refused_the_same(admin_client: Client, asked: dict[
         ("/admin/cchain_app/block/", "x" * 500, "does not exist"),
     ],
 )
-def test_of_a_row_that_is_not_there_it_says_why_that_may_be(
+def test_a_missing_row_shows_possible_reasons(
     admin_client: Client, path: str, key: str, because: str
 ) -> None:
     answer = admin_client.get(f"{path}{key}/change/")

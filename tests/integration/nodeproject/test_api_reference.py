@@ -160,7 +160,7 @@ def shown(path: str) -> HttpResponse:
         "/ext/health",
     ],
 )
-def test_each_interface_tells_of_its_methods(client: Client, path: str) -> None:
+def test_each_interface_reports_its_methods(client: Client, path: str) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "rpc.discover"}
     answer = client.post(path, body, content_type="application/json")
 

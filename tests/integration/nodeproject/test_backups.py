@@ -333,7 +333,7 @@ def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
     assert len(rows(SECOND)["cchain_app_block"]) == heights[-1] + 1
 
 
-def test_who_fails_leaves_no_file(
+def test_a_failed_backup_leaves_no_file(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -401,7 +401,7 @@ def test_what_is_not_as_it_was_saved_is_not_kept(
         assert not settings_of_second.signer_path.exists()
 
 
-def test_what_cannot_be_verified_is_not_kept(
+def test_input_that_cannot_be_verified_is_not_kept(
     saved: Path, settings_of_second: NodeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = counts(SECOND)

@@ -34,7 +34,7 @@ def said(command: str, *arguments: str) -> str:
     return out.getvalue()
 
 
-def test_a_block_is_made_by_hand(chain: Chain) -> None:
+def test_a_block_is_built_manually(chain: Chain) -> None:
     assert said("produce_block") == "The pool has no executable transactions.\n"
     assert said("produce_block", "--empty") == "Block 1 with 0 transactions.\n"
 

@@ -154,7 +154,7 @@ def test_a_page_is_answered_alike_by_all_doors(served: Served, path: str) -> Non
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
-def test_what_is_unusual_is_left_to_the_doors_behind(served: Served, name: str) -> None:
+def test_unusual_requests_are_left_to_the_regular_path(served: Served, name: str) -> None:
     before = served.asgi["direct"]
     direct = exchange(served, "direct", UNUSUAL[name])
 
@@ -188,7 +188,7 @@ def test_a_report_changes_with_each_run_of_a_check(served: Served) -> None:
     assert after == exchange(served, "plain", get("/ext/health"))
 
 
-async def test_a_block_that_somebody_tells_of_ends_what_was_answered_before_it() -> None:
+async def test_an_announced_block_invalidates_earlier_answers() -> None:
     chain = platform_chain()
     chain.pointers = ChainEvents("embedded")  # the server between processes is tested elsewhere
     place = answers.ChainPosition(b"genesis", b"block 1", 0, 0)

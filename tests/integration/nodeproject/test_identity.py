@@ -222,7 +222,7 @@ def test_certificate_and_key_are_named_together(
 
 
 @pytest.mark.parametrize("secret", [b"", b"\0" * 32, b"\xff" * 32, b"\1" * 31, b"\1" * 33], ids=len)
-def test_what_is_no_bls_key_is_refused_in_words(directory: Path, secret: bytes) -> None:
+def test_an_invalid_bls_key_is_refused(directory: Path, secret: bytes) -> None:
     make_identity(this_node().settings, NOW)
     path = directory / "signer.key"
     path.write_bytes(secret)

@@ -144,7 +144,7 @@ def test_a_chain_that_goes_back_meanwhile_is_not_exported(
     assert not (directory / "part.rlp").exists()
 
 
-def test_an_import_that_was_stopped_goes_on_in_another_file(
+def test_an_import_that_was_stopped_continues_in_another_file(
     files: tuple[Path, Path], directory: Path
 ) -> None:
     genesis, chain = files

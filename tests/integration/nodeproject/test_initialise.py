@@ -131,7 +131,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_was_there_before_is_closed_to_others(empty_directory: Path) -> None:
+def test_existing_files_become_private(empty_directory: Path) -> None:
     empty_directory.chmod(0o755)
     database = Path(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite":
@@ -143,7 +143,7 @@ def test_what_was_there_before_is_closed_to_others(empty_directory: Path) -> Non
     assert connection.vendor != "sqlite" or mode(database) == 0o600
 
 
-def test_a_directory_that_everybody_shares_stays_open(empty_directory: Path) -> None:
+def test_a_shared_sticky_directory_stays_open(empty_directory: Path) -> None:
     empty_directory.chmod(0o1777)
 
     initialise(this_node())
@@ -167,7 +167,7 @@ def test_no_command_makes_files_that_others_can_read(tmp_path: Path) -> None:
     assert [path.name for path in directory.rglob("*") if mode(path) & 0o077] == []
 
 
-def test_a_data_directory_that_cannot_be_is_told_without_a_trace(tmp_path: Path) -> None:
+def test_an_unusable_data_directory_is_reported_without_a_traceback(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     environment = {"PATH": os.environ["PATH"], "NODE_DATA_DIR": str(file)}
@@ -202,7 +202,7 @@ def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
     ],
     ids=lambda reason: type(reason).__name__,
 )
-def test_what_the_operator_has_to_put_right_is_said_without_a_trace(
+def test_operator_errors_are_reported_without_a_traceback(
     empty_directory: Path, monkeypatch: pytest.MonkeyPatch, command: str, reason: Exception
 ) -> None:
     def refuse(*_arguments: object) -> None:

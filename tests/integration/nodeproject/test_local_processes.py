@@ -99,7 +99,7 @@ def test_a_node_is_stopped_and_started_again(make: Make) -> None:
     assert (process.log.parent / "node.log.1").read_text() == "ready\n"
 
 
-def test_a_paused_node_stands_still_until_it_is_started(make: Make) -> None:
+def test_a_paused_node_answers_nothing_until_it_is_started(make: Make) -> None:
     process = started(make(SLEEPS))
     process.pause()
     wait_for(lambda: state_of(process) == "T")
@@ -135,7 +135,7 @@ def test_a_node_that_does_not_end_is_killed(make: Make, monkeypatch: pytest.Monk
          "it was ended by SIGKILL (signal 9)"),
     ],
 )  # fmt: skip
-def test_an_end_that_nobody_asked_for_is_told_once(make: Make, program: str, words: str) -> None:
+def test_an_unexpected_end_is_reported_once(make: Make, program: str, words: str) -> None:
     process = make(program)
     process.start()
     wait_for(process.check)
@@ -198,7 +198,7 @@ def test_requests_are_answered_or_refused_however_long_the_path(tmp_path: Path) 
         ask(deep, "status")
 
 
-def test_one_that_was_killed_leaves_nobody_to_ask_and_no_hindrance(tmp_path: Path) -> None:
+def test_a_killed_command_leaves_no_stale_socket(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(os.path.relpath(tmp_path / NAME))
     with pytest.raises(RequestRefused, match=r"^no local network runs in "):
@@ -215,7 +215,7 @@ def test_one_that_was_killed_leaves_nobody_to_ask_and_no_hindrance(tmp_path: Pat
         (b'"' + b"x" * 5000 + b"\n", "a request is a line of JSON"),
     ],
 )
-def test_what_is_no_request_is_told(tmp_path: Path, line: bytes, words: str) -> None:
+def test_an_invalid_request_is_reported(tmp_path: Path, line: bytes, words: str) -> None:
     with Served(tmp_path, dict), socket.socket(socket.AF_UNIX) as client:
         client.connect(os.path.relpath(tmp_path / NAME))
         client.sendall(line)
@@ -237,7 +237,9 @@ def running(tmp_path: Path, made: list[NetworkNodeProcess], said: list[str]) -> 
     return LocalNetworkRun(nodes, made, Quorum(13, 20), said.append)
 
 
-def test_a_network_whose_node_cannot_start_fails_with_its_words(tmp_path: Path, make: Make) -> None:
+def test_a_node_that_cannot_start_fails_the_network_with_its_message(
+    tmp_path: Path, make: Make
+) -> None:
     made = [make(SLEEPS), make("print('no database'); raise SystemExit(1)")]
     with Control(tmp_path) as control, pytest.raises(NetworkFailed) as failed:
         running(tmp_path, made, []).start(control)

@@ -77,7 +77,7 @@ def test_then_even_the_right_one_waits_and_nothing_is_hashed(
 
 
 @pytest.mark.usefixtures("anna")
-def test_after_the_time_that_it_was_told_it_may_try_again() -> None:
+def test_after_the_time_that_it_was_reported_it_may_try_again() -> None:
     with time_machine.travel(1_800_000_000, tick=False) as clock:
         fail(OF_NAME.free)
         refused = log_in("right")
@@ -88,7 +88,7 @@ def test_after_the_time_that_it_was_told_it_may_try_again() -> None:
 
 
 @pytest.mark.usefixtures("anna", "long_locks")
-def test_who_guesses_locks_out_nobody_at_another_address() -> None:
+def test_guessing_locks_only_the_guessers_address() -> None:
     fail(OF_NAME.free, address=THEIRS)
 
     assert log_in("right", address=THEIRS).status_code == 429
@@ -96,7 +96,7 @@ def test_who_guesses_locks_out_nobody_at_another_address() -> None:
 
 
 @pytest.mark.usefixtures("anna", "long_locks")
-def test_names_that_nobody_has_are_locked_alike() -> None:
+def test_unknown_names_are_locked_too() -> None:
     fail(OF_NAME.free, "nobody")
 
     assert log_in("wrong", "nobody").status_code == 429
@@ -104,7 +104,7 @@ def test_names_that_nobody_has_are_locked_alike() -> None:
 
 
 @pytest.mark.usefixtures("anna", "long_locks")
-def test_who_tries_many_names_is_locked_for_all_of_them() -> None:
+def test_trying_many_names_locks_the_address() -> None:
     for number in range(OF_ADDRESS.free):
         fail(1, f"user {number}", THEIRS)
 
@@ -148,7 +148,7 @@ def test_the_right_password_makes_the_names_count_zero() -> None:
 
 
 @pytest.mark.usefixtures("anna")
-def test_while_too_many_are_hashed_a_login_is_told_to_come_again(
+def test_a_login_is_refused_while_too_many_passwords_are_hashed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slots = Slots(at_once=1, slots=1)
@@ -161,7 +161,7 @@ def test_while_too_many_are_hashed_a_login_is_told_to_come_again(
     assert log_in("right").status_code == 302
 
 
-def test_logins_leave_threads_to_those_who_are_logged_in() -> None:
+def test_logins_leave_threads_for_logged_in_users() -> None:
     assert HASHING.at_once < HASHING.slots < DJANGO_THREADS
 
 

@@ -95,7 +95,7 @@ def test_the_same_node_twice_is_refused(tmp_path: Path, nodes: list[IdentityFile
 
 
 @pytest.mark.usefixtures("node_settings")
-def test_what_is_no_validator_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_validator_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"'staker\.crt' is not CERT:SIGNER"):
         call_command("make_genesis", "--validator=staker.crt", str(tmp_path))
 

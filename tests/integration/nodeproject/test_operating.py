@@ -202,7 +202,7 @@ def test_automine_that_was_set_over_rpc_outlives_a_pause(
         (("evm_setIntervalMining", 7), "interval"),
     ],
 )
-def test_what_lets_blocks_be_made_ends_a_pause(
+def test_enabling_production_ends_a_pause(
     scene: Scene, admin_client: Client, rpc: Any, call: tuple[str, object], mining: str
 ) -> None:
     _confirm(admin_client, PAUSE)
@@ -215,7 +215,7 @@ def test_what_lets_blocks_be_made_ends_a_pause(
 
 @EMBEDDED
 @AUTO
-def test_what_ends_the_making_of_blocks_leaves_a_pause_and_holds_after_it(
+def test_disabling_production_keeps_a_pause_and_outlasts_it(
     scene: Scene, admin_client: Client, rpc: Any
 ) -> None:
     _confirm(admin_client, PAUSE)
@@ -303,7 +303,7 @@ def test_only_who_has_the_right_may(
 
 
 @pytest.mark.parametrize("codename", ["", "view_pooltransaction", "delete_pooltransaction"])
-def test_who_lacks_a_right_does_not_learn_what_waits(
+def test_without_permission_pending_actions_are_hidden(
     scene: Scene, staff: Callable[..., Client], codename: str
 ) -> None:
     _, (there, _) = _pooled(scene)

@@ -33,7 +33,7 @@ def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
         pass
 
 
-def test_a_port_that_is_taken_is_told_before_the_start() -> None:
+def test_a_taken_port_is_reported_before_the_start() -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):
         words = f"cannot listen on 127.0.0.1:{port} .Address already in use.: choose another NODE_X"

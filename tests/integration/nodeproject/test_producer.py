@@ -143,7 +143,7 @@ def test_by_the_clock_a_session_that_is_lost_makes_no_block(start: Any) -> None:
 @pytest.mark.parametrize(
     "failure", [psycopg.errors.ReadOnlySqlTransaction("during recovery"), KeyError("anything")]
 )
-def test_whatever_goes_wrong_it_goes_on(start: Any, monkeypatch: Any, failure: Exception) -> None:
+def test_whatever_goes_wrong_it_continues(start: Any, monkeypatch: Any, failure: Exception) -> None:
     opened = ProducerLoop._open
     failures = [failure]
 

@@ -81,7 +81,7 @@ def test_past_stakers_left_block_by_block(fresh: Rpc) -> None:
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_a_seeded_history_is_what_is_told_of_it(fresh: Rpc, settings: Any) -> None:
+def test_a_seeded_history_matches_its_report(fresh: Rpc, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, platform_genesis="")  # the network's own
     told = seed("history", empty=2, light=2, transfers=3, platform=2, payments=2)
 

@@ -69,7 +69,7 @@ def test_a_name_that_is_taken_is_asked_about(scene: Scene, admin_client: Client)
     assert kept.manifest.cchain.height == 1
 
 
-def test_what_is_refused_is_told_in_words(scene: Scene, admin_client: Client) -> None:
+def test_what_is_refused_is_reported(scene: Scene, admin_client: Client) -> None:
     assert "is not a valid snapshot name" in act(admin_client, "save", "A b")
     assert "There is no snapshot b." in act(admin_client, "restore", "b", confirmed="yes")
     assert "There is no snapshot b." in act(admin_client, "delete", "b")

@@ -240,7 +240,7 @@ def _fail(_: object) -> str:
     raise RuntimeError("on the way")
 
 
-def test_a_user_who_may_not_make_schemas_is_told_so(scene: Scene) -> None:
+def test_a_user_who_may_not_make_schemas_is_reported_so(scene: Scene) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("schemas are PostgreSQL's")
     with connection.cursor() as cursor:

@@ -82,7 +82,7 @@ def test_this_process_answers_as_of_the_snapshot_at_once(
     assert answered.get(("asked",)) is None
 
 
-def test_blocks_go_on_from_the_snapshot(scene: Scene) -> None:
+def test_blocks_continue_from_the_snapshot(scene: Scene) -> None:
     scene.change_everything("alice")
     scene.snapshots.save("a")
     scene.mine()
@@ -103,7 +103,7 @@ def test_blocks_go_on_from_the_snapshot(scene: Scene) -> None:
     this_node().network.chains["C"].rows.raws(1, second.number, 1 << 20)
 
 
-def test_the_index_of_tokens_is_that_of_the_moment_and_goes_on(scene: Scene) -> None:
+def test_the_index_of_tokens_is_that_of_the_moment_and_continues(scene: Scene) -> None:
     scene.use_tokens()
     before = token_chain.everything()
     assert all(before.values())
@@ -137,9 +137,7 @@ _WAITS = "SELECT 1 FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid() L
         ("explorer_app_tokenprogress", "explorer_app_token"),
     ],
 )
-def test_who_writes_behind_the_blocks_is_waited_for(
-    scene: Scene, progress: str, written: str
-) -> None:
+def test_a_restore_waits_for_indexers(scene: Scene, progress: str, written: str) -> None:
     scene.use_tokens()
     calls.begin(platform_chain().db)
     scene.snapshots.save("a")

@@ -183,7 +183,7 @@ async def test_it_is_asked_over_http_by_its_names(application: Any, node: Node) 
     await end(application)
 
 
-async def test_its_websocket_tells_of_its_heads(application: Any, node: Node) -> None:
+async def test_its_websocket_reports_its_heads(application: Any, node: Node) -> None:
     sockets = []
     for path in (f"/ext/bc/{NAME}/ws", "/ext/bc/C/ws"):
         socket = PatientCommunicator(application, path)
@@ -346,7 +346,7 @@ def test_info_knows_it(node: Node) -> None:
     assert "error" in ask_info("info.isBootstrapped", chain="E")
 
 
-def test_the_status_command_tells_of_it(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_status_command_reports_it(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
     mine(node, NAME)
     call_command("node_status")
     shown = capsys.readouterr().out

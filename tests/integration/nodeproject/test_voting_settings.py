@@ -60,7 +60,7 @@ def test_voters_have_their_defaults_and_others(settings: Any, values: dict[str, 
         ),
     ],
 )
-def test_voters_are_told_what_keeps_them_from_deciding(
+def test_voters_are_reported_what_keeps_them_from_deciding(
     settings: Any, values: dict[str, Any], error: str, words: str
 ) -> None:
     ((found, text),) = said(settings, consensus="snowman", **values)

@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Run:
     return started
 
 
-def test_a_command_names_a_misspelled_variable_and_goes_on(run: Run) -> None:
+def test_a_command_names_a_misspelled_variable_and_continues(run: Run) -> None:
     done = run("node_settings", NODE_MINNG="manual", NODE_ENV="production", NODE_FOO="1")
 
     assert done.returncode == 0

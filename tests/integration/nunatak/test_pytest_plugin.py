@@ -93,7 +93,7 @@ def test_goes_back_by_itself_too(deployed, chain):
     assert fake.calls.count("evm_snapshot") == fake.calls.count("evm_revert") == 7
 
 
-def test_a_test_that_goes_back_too_far_is_told_so(url: str, tmp_path: Path) -> None:
+def test_a_test_that_goes_back_too_far_is_reported_so(url: str, tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(
         "def test_too_far(chain):\n    chain.revert('0x1')\n"
         "def test_the_next_one_has_a_snapshot_of_its_own(chain):\n    chain.rpc('test_add', 1)\n"

@@ -16,7 +16,7 @@ def test_it_has_two_web_workers_and_the_settings_of_the_embedded_profile(tmp_pat
     assert differing <= {"NODE_WEB_WORKERS", "NODE_STAKING_PORT"}
 
 
-def test_servers_that_are_not_installed_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_servers_that_are_not_installed_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ServersMissing, match=r"^--production needs PostgreSQL and Redis: "):
         versions()

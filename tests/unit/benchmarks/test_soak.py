@@ -105,7 +105,7 @@ def test_frames_are_cut_out_of_what_comes_and_pings_answered(
 
 
 @pytest.mark.parametrize("said", [frame(8, b""), b""])
-def test_a_subscriber_that_was_thrown_out_is_told_of(
+def test_a_subscriber_that_was_thrown_out_is_reported_of(
     pair: tuple[socket.socket, socket.socket], said: bytes
 ) -> None:
     theirs, ours = pair

@@ -98,7 +98,7 @@ def test_a_chain_that_mines_nothing_has_no_figure() -> None:
         time_mining(Chain(mines_nothing=True), 50)  # type: ignore[arg-type]
 
 
-def test_each_test_of_the_suite_begins_anew() -> None:
+def test_each_test_of_the_suite_restarts() -> None:
     chain = Chain()
     assert time_suite(chain, 20, TOKEN).value > 0  # type: ignore[arg-type]
     assert chain.calls.count("eth_sendRawTransaction") == 20 * TRANSFERS

@@ -37,7 +37,7 @@ def test_messages_are_cut_out_of_what_comes_at_once() -> None:
         assert receive_many(WS, ours, 2, 0.05) == [b"e"]
 
 
-def test_a_connection_that_ends_before_all_came_is_told() -> None:
+def test_a_connection_that_ends_before_all_came_is_reported() -> None:
     ours, theirs = socket.socketpair()
     with ours:
         theirs.sendall(frame(b"a"))

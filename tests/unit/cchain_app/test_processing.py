@@ -167,7 +167,7 @@ def test_a_header_that_lies_is_refused_and_not_processing() -> None:
     assert len(there) == 0
 
 
-def test_transactions_that_cannot_be_read_are_told_after_the_header() -> None:
+def test_transactions_that_cannot_be_read_are_reported_after_the_header() -> None:
     block = _built(_processing(), transaction(0))
     refusal = TransactionRefused(0, InvalidTransaction(TransactionReason.SENDER_NOT_RECOVERABLE))
     there = _processing()
@@ -314,7 +314,7 @@ def test_any_order_ends_in_the_state_of_the_winning_line(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_still_processing_is_what_it_would_be_anew(seed: int) -> None:
+def test_what_is_still_processing_is_what_it_would_be_again(seed: int) -> None:
     tree = Tree(seed)
     tree.run(50)
     for block in tree.processing():

@@ -49,7 +49,7 @@ def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = Tr
     return made
 
 
-def test_in_production_the_worker_does_it(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_production_the_worker_verifies(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     site(monkeypatch, "production")
     work.let_go.set()
 
@@ -57,7 +57,7 @@ def test_in_production_the_worker_does_it(work: Work, monkeypatch: pytest.Monkey
     assert work.threads == [threading.current_thread()]
 
 
-def test_in_the_embedded_profile_one_thread_does_it_while_the_worker_goes_on(
+def test_in_the_embedded_profile_a_thread_works_beside_the_worker(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = site(monkeypatch, "embedded")
@@ -110,7 +110,9 @@ def test_a_thread_indexes_tokens_of_a_fork_so_that_blocks_do_not_wait_for_its_re
     assert not made.indexing.locked()
 
 
-def test_where_nothing_waits_nothing_is_begun(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pending_verifications_no_thread_starts(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site(monkeypatch, "production")
     monkeypatch.setattr(verified, "any_waits", lambda _chain: False)
 

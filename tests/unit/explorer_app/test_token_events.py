@@ -23,7 +23,7 @@ def topics(*values: int | bytes) -> list[bytes]:
     return [words(value) for value in values]
 
 
-def test_the_count_of_topics_tells_erc20_from_erc721() -> None:
+def test_the_number_of_topics_distinguishes_erc20_from_erc721() -> None:
     assert read_transfers(topics(events.TRANSFER, A, B), words(5)) == [
         Transfer(TokenStandard.ERC20, A, B, 5)
     ]
@@ -41,12 +41,14 @@ def test_an_amount_is_at_most_the_first_32_bytes(data: bytes, value: int) -> Non
     assert found.value == value
 
 
-def test_no_amount_is_no_transfer() -> None:
+def test_an_event_without_an_amount_is_not_a_transfer() -> None:
     assert read_transfers(topics(events.TRANSFER, A, B), b"") == []
 
 
 @pytest.mark.parametrize("collection", [True, False])
-def test_without_indexed_parameters_the_contract_says_what_it_is(*, collection: bool) -> None:
+def test_without_indexed_parameters_the_contract_determines_the_standard(
+    *, collection: bool
+) -> None:
     (found,) = read_transfers(topics(events.TRANSFER), words(A, B, 5), is_collection=collection)
 
     expected = (
@@ -89,7 +91,7 @@ def test_a_batch_is_a_transfer_for_each_id() -> None:
     ],
     ids=["lengths", "too few", "offset", "first offset", "length", "too many", "short", "nothing"],
 )
-def test_a_batch_that_is_none_is_left_out(data: bytes) -> None:
+def test_a_malformed_batch_is_ignored(data: bytes) -> None:
     assert read_transfers(BATCH, data) == []
 
 
@@ -145,7 +147,7 @@ def test_the_zero_address_holds_nothing() -> None:
     assert not Transfer(TokenStandard.ERC20, A, B, 5).is_supply_change
 
 
-def test_other_logs_are_no_transfers() -> None:
+def test_other_logs_are_not_transfers() -> None:
     assert read_transfers([], words(5)) == []
     assert read_transfers(topics(1, A, B), words(5)) == []
     assert read_transfers(topics(events.TRANSFER, A), words(5)) == []
@@ -157,7 +159,7 @@ def test_other_logs_are_no_transfers() -> None:
     some.lists(some.binary(min_size=32, max_size=32), max_size=3),
     some.binary(max_size=400),
 )
-def test_whatever_is_emitted_is_read_as_numbers_that_fit(
+def test_any_log_is_read_as_numbers_within_range(
     topic: bytes, others: list[bytes], data: bytes
 ) -> None:
     for transfer in read_transfers([topic, *others], data):
@@ -167,7 +169,7 @@ def test_whatever_is_emitted_is_read_as_numbers_that_fit(
         assert len(transfer.token_ids) <= events.MAX_OWNERS
 
 
-def test_topics_are_those_of_the_standards() -> None:
+def test_topics_match_the_standards() -> None:
     assert events.TRANSFER.hex().startswith("ddf252ad")
     assert events.TRANSFER_SINGLE.hex().startswith("c3d58168")
     assert events.TRANSFER_BATCH.hex().startswith("4a39dc06")

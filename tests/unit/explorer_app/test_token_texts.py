@@ -42,7 +42,7 @@ def test_exactly_32_bytes_end_at_the_first_zero() -> None:
         words(32, 2**256 - 1) + b"abc", words(2**256 - 1, 3) + b"abc", bytes(31),
     ],
 )  # fmt: skip
-def test_offsets_and_lengths_that_leave_the_data_are_no_text(output: bytes) -> None:
+def test_offsets_and_lengths_beyond_the_data_give_no_text(output: bytes) -> None:
     assert strings.read_text(output, 64) is None
 
 
@@ -76,7 +76,7 @@ def test_numbers_have_32_bytes() -> None:
     assert strings.read_bool(words(2)) is None
 
 
-def test_questions_are_those_of_the_standards() -> None:
+def test_selectors_of_calls_match_the_standards() -> None:
     selectors = (questions.NAME, questions.SYMBOL, questions.DECIMALS, questions.TOTAL_SUPPLY)
     assert [selector.hex() for selector in selectors] == [
         "06fdde03",

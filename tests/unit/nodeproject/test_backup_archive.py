@@ -58,7 +58,7 @@ def test_it_overwrites_nothing_and_one_writes_at_a_time(tmp_path: Path) -> None:
     assert saved(free) == b"first"
 
 
-def test_what_a_kill_has_left_is_written_over(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "a"
     first_name(path).write_bytes(b"half of a backup")
     save(path, b"new")

@@ -45,7 +45,7 @@ def test_what_was_put_before_is_taken_at_once(connection: Connection) -> None:
     assert got == ["early"]
 
 
-def test_who_is_woken_for_nothing_looks_whether_to_end(connection: Connection) -> None:
+def test_a_spurious_wakeup_checks_for_the_end(connection: Connection) -> None:
     with (
         connection.channel() as channel,
         Consumer(channel, Queue("woken"), no_ack=True, accept=None),

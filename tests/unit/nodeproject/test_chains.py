@@ -19,7 +19,9 @@ def chains(text: str) -> tuple[str, ...]:
     ("text", "wanted"),
     [("P", ("P",)), ("p", ("P",)), ("C,P", ("P", "C")), ("P, C, P", ("P", "C"))],
 )
-def test_chains_are_told_by_their_letters_in_any_order(text: str, wanted: tuple[str, ...]) -> None:
+def test_chains_are_reported_by_their_letters_in_any_order(
+    text: str, wanted: tuple[str, ...]
+) -> None:
     assert chains(text) == wanted
 
 

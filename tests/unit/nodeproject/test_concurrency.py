@@ -84,7 +84,7 @@ async def test_few_run_at_once_and_all_that_wait_have_their_turn() -> None:
     assert {answer.body for answer in answers} == {b"a page"}
 
 
-async def test_who_comes_when_all_places_are_taken_is_told_to_come_again() -> None:
+async def test_a_request_is_refused_when_the_queue_is_full() -> None:
     pages, replies = Pages(), Replies()
     app = limit(pages, replies=replies)
     async with asking(app, 5):
@@ -98,7 +98,7 @@ async def test_who_comes_when_all_places_are_taken_is_told_to_come_again() -> No
     assert replies.read() == {("GET", 503): 1}
 
 
-async def test_who_finds_the_places_taken_once_its_body_is_there_hears_the_same() -> None:
+async def test_a_request_whose_body_arrives_late_is_refused_too() -> None:
     pages = Pages()
     app = limit(pages)
     slow = asyncio.create_task(get(app, parts=(b"a", 0.05, b"b")))
@@ -217,7 +217,7 @@ async def nothing_more() -> Message:
     return {"type": "http.request"}
 
 
-async def test_what_waits_for_its_turn_is_not_begun_for_a_client_that_has_left() -> None:
+async def test_waiting_requests_of_disconnected_clients_are_dropped() -> None:
     pages = Pages()
     app = limit(pages, at_once=1)
     async with asking(app, 1) as tasks:
@@ -262,7 +262,7 @@ async def test_a_long_download_is_sent_while_it_is_made() -> None:
     assert sum(arrived) == HELD + 1, "the first half was held until the second was made"
 
 
-async def test_a_download_that_nobody_reads_is_cut_off_and_its_turn_ends() -> None:
+async def test_an_unread_download_is_cut_off() -> None:
     app = ConcurrencyLimit(Download(), at_once=1, waiting=0, gate=GATE, stall=0.01)
     reader = Reader()
 

@@ -33,7 +33,7 @@ def test_ten_thousand_sockets_of_one_developer_fit_where_descriptors_do(descript
     assert (limits.maximum, limits.of_address) == (16_384, 12_288)
 
 
-def test_what_an_operator_says_holds(descriptors) -> None:
+def test_the_operators_value_takes_precedence(descriptors) -> None:
     descriptors(524_288)
     limits = process.connection_limits(100_000, 50)
     assert (limits.maximum, limits.of_address) == (100_000, 50)

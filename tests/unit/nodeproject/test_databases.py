@@ -125,7 +125,7 @@ def test_no_startup_option_is_sent_that_was_not_given() -> None:
         ("sqlite:///", ": the path is missing;"),
     ],
 )
-def test_what_would_have_no_effect_is_refused_by_its_name(url: str, reason: str) -> None:
+def test_parameters_without_effect_are_refused_by_name(url: str, reason: str) -> None:
     with pytest.raises(BadSetting) as refused:
         entry_of(url)
 

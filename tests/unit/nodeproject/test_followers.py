@@ -10,11 +10,11 @@ from pathlib import Path
 from nodeproject.heads.registry import Follower, wait_for_all
 
 
-def test_nobody_is_waited_for_where_nobody_follows(tmp_path: Path) -> None:
+def test_without_followers_there_is_no_wait(tmp_path: Path) -> None:
     assert wait_for_all(tmp_path / "none", 1, patience=0) == []
 
 
-def test_whoever_has_not_noticed_is_named(tmp_path: Path) -> None:
+def test_processes_that_have_not_noticed_are_named(tmp_path: Path) -> None:
     follower = Follower(tmp_path / "followers")
     follower.begin()
     assert wait_for_all(tmp_path / "followers", 1, patience=0) == [os.getpid()]

@@ -70,7 +70,7 @@ def test_a_node_id_and_what_the_node_says_of_itself(files: Path, document: Any) 
     assert (str(found.node_id), found.signer) == (NODE, PROOF)
 
 
-def test_what_is_none_is_told_in_words(files: Path) -> None:
+def test_what_is_none_is_reported(files: Path) -> None:
     certificate, key = files / "staker.crt", files / "signer.key"
 
     assert refusal("staker.crt") == "'staker.crt' is not CERT:SIGNER"

@@ -68,7 +68,7 @@ def test_what_is_not_shared_are_settings() -> None:
         (4, 2, ["This network began with 2 validators: nodes 3, 4 are none, and follow."]),
     ],
 )
-def test_more_or_fewer_nodes_than_validators_are_told(
+def test_more_or_fewer_nodes_than_validators_are_reported(
     running: int, founders: int, said: list[str]
 ) -> None:
     sole = Quorum(13, 20, str(IDS[0]))
@@ -101,7 +101,7 @@ def test_more_or_fewer_nodes_than_validators_are_told(
         ),
     ],
 )
-def test_voters_too_few_to_lose_one_are_told(
+def test_voters_too_few_to_lose_one_are_reported(
     running: int, founders: int, alpha: int, said: list[str]
 ) -> None:
     found = remarks(nodes(running), frozenset(IDS[:founders]), Quorum(alpha, 20))

@@ -28,7 +28,7 @@ VOTES = Quorum(13, 20)
          "65 % must be there: the network decides, and no other may be missing."),
     ],
 )  # fmt: skip
-def test_it_is_told_whether_blocks_are_decided(
+def test_it_is_reported_whether_blocks_are_decided(
     stakes: dict[str, int], present: str, words: str
 ) -> None:
     assert in_words(VOTES, stakes, set(present)) == words

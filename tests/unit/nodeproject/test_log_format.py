@@ -95,7 +95,7 @@ def test_json_has_no_character_that_is_not_ascii() -> None:
         assert json.loads(shown)[name].endswith(text)
 
 
-def test_what_is_no_terminal_gets_no_colours(monkeypatch) -> None:
+def test_output_to_a_pipe_has_no_colours(monkeypatch) -> None:
     assert text_formatter().format(record("node.calls", "\x1b[31mx\x1b[0m")) == "x"
 
 

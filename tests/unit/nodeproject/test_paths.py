@@ -26,7 +26,7 @@ from primitives.settings import FormError
         ("fd00::7", "[fd00::7]"),
     ],
 )
-def test_what_listens_everywhere_is_found_on_this_machine(listens_on: str, shown: str) -> None:
+def test_a_server_on_all_addresses_is_reachable_locally(listens_on: str, shown: str) -> None:
     assert reachable(listens_on) == shown
 
 

@@ -92,7 +92,7 @@ async def test_a_path_that_is_an_interface_too_is_a_page_for_get_only(
     assert (await scene.get("/ext/both", method)).body == b"elsewhere"
 
 
-async def test_other_methods_are_told_what_a_page_takes(scene: Scene) -> None:
+async def test_other_methods_are_reported_what_a_page_takes(scene: Scene) -> None:
     answer = await scene.get("/ext/page", "POST", parts=(b"{}",))
 
     assert (answer.status, answer.body) == (405, b"GET, HEAD, OPTIONS only, received POST\n")
@@ -151,7 +151,7 @@ async def test_other_scopes_are_handed_on(scene: Scene) -> None:
     assert seen == ["lifespan", "websocket"]
 
 
-async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failing_page_shows_no_internal_details(caplog: pytest.LogCaptureFixture) -> None:
     def broken(query: Query, _base: str) -> PageContent:
         raise ZeroDivisionError("an inside")
 

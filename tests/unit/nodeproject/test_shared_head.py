@@ -144,7 +144,7 @@ async def test_a_block_of_one_process_is_the_head_of_all(begin: Begin) -> None:
     assert one.moves == other.moves == [0, 1, 2]
 
 
-async def test_who_is_there_by_a_pointer_need_not_look(begin: Begin) -> None:
+async def test_a_process_that_got_the_event_reads_nothing(begin: Begin) -> None:
     one, other = begin(), begin()
     looks = await both_at(one, other, 0)
     one.commit(block(1, b"b"))
@@ -154,7 +154,7 @@ async def test_who_is_there_by_a_pointer_need_not_look(begin: Begin) -> None:
     assert await both_at(one, other, 1) == looks
 
 
-async def test_what_a_process_that_was_killed_has_not_told_is_told_by_who_finds_it(
+async def test_an_unpublished_head_of_a_killed_process_is_published_by_its_finder(
     begin: Begin, rows: Rows
 ) -> None:
     one, other = begin(), begin()
@@ -168,7 +168,7 @@ async def test_what_a_process_that_was_killed_has_not_told_is_told_by_who_finds_
     await both_at(one, other, 1)
 
 
-async def test_a_chain_that_went_back_did_so_in_all_processes(begin: Begin, rows: Rows) -> None:
+async def test_a_rewind_reaches_all_processes(begin: Begin, rows: Rows) -> None:
     one, other = begin(), begin()
     for number in (1, 2, 3):
         one.commit(block(number, b"b"))
@@ -184,7 +184,7 @@ async def test_a_chain_that_went_back_did_so_in_all_processes(begin: Begin, rows
     assert other.blocks.head is rows.head
 
 
-async def test_of_two_that_tell_at_once_both_look(begin: Begin, rows: Rows) -> None:
+async def test_two_concurrent_publishers_both_read(begin: Begin, rows: Rows) -> None:
     one, other = begin(), begin()
     await both_at(one, other, 0)
     other.go_back(rows.head)
@@ -196,7 +196,7 @@ async def test_of_two_that_tell_at_once_both_look(begin: Begin, rows: Rows) -> N
 
 
 @pytest.mark.parametrize("has_doors", [True, False])
-async def test_a_rewind_to_the_same_height_is_told_once(
+async def test_a_rewind_to_the_same_height_is_reported_once(
     begin: Begin,
     rows: Rows,
     has_doors: bool,  # noqa: FBT001
@@ -213,7 +213,7 @@ async def test_a_rewind_to_the_same_height_is_told_once(
     assert await web.known() == 0
 
 
-async def test_where_the_rows_cannot_be_read_it_goes_on_by_what_it_knows(
+async def test_if_the_rows_cannot_be_read_the_known_state_is_used(
     begin: Begin, rows: Rows, caplog: pytest.LogCaptureFixture
 ) -> None:
     one, other = begin(), begin()
@@ -230,7 +230,7 @@ async def test_where_the_rows_cannot_be_read_it_goes_on_by_what_it_knows(
     assert await other.known() == 2
 
 
-async def test_a_process_that_begins_later_knows_what_was_told(begin: Begin, rows: Rows) -> None:
+async def test_a_later_process_knows_published_heads(begin: Begin, rows: Rows) -> None:
     one = begin()
     one.commit(block(1, b"b"))
     one.go_back(rows.head)
@@ -243,7 +243,9 @@ async def test_a_process_that_begins_later_knows_what_was_told(begin: Begin, row
     assert await both_at(one, other, 2) == (2, 1)
 
 
-async def test_a_head_that_may_be_there_no_more_is_told_as_none(begin: Begin, rows: Rows) -> None:
+async def test_a_head_that_may_be_there_no_more_is_reported_as_none(
+    begin: Begin, rows: Rows
+) -> None:
     """A process reads a block, the chain is rewound, and only then the process announces the block."""
     one, slow, other = begin(), begin(), begin()
     for number in range(1, 7):
@@ -262,7 +264,7 @@ async def test_a_head_that_may_be_there_no_more_is_told_as_none(begin: Begin, ro
 
 
 @pytest.mark.parametrize("has_doors", [True, False])
-async def test_who_begins_where_the_chain_was_hides_no_block(
+async def test_a_process_that_starts_at_an_old_head_hides_no_block(
     begin: Begin,
     rows: Rows,
     has_doors: bool,  # noqa: FBT001
@@ -281,7 +283,7 @@ async def test_who_begins_where_the_chain_was_hides_no_block(
     await settled_at(2, one, other)
 
 
-async def test_a_producer_without_doors_tells_of_its_blocks_and_of_no_other(
+async def test_a_producer_without_endpoints_publishes_only_its_own_blocks(
     begin: Begin, rows: Rows
 ) -> None:
     web, other, producer = begin(), begin(), begin(has_doors=False)
@@ -299,9 +301,7 @@ async def test_a_producer_without_doors_tells_of_its_blocks_and_of_no_other(
     await settled_at(2, other, web)
 
 
-async def test_who_has_missed_many_blocks_costs_others_no_looks_for_ever(
-    begin: Begin, rows: Rows
-) -> None:
+async def test_a_lagging_process_does_not_slow_others_down(begin: Begin, rows: Rows) -> None:
     one, other, third = begin(), begin(), begin()
     for number in range(1, 4):
         one.commit(block(number, b"b"))
@@ -315,7 +315,7 @@ class Panic(BaseException):
     """The exception of a native extension that panics."""
 
 
-async def test_requests_go_on_where_a_look_or_a_request_panics(
+async def test_requests_continue_where_a_look_or_a_request_panics(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = begin(), begin()
@@ -333,7 +333,7 @@ async def test_requests_go_on_where_a_look_or_a_request_panics(
     assert await other.known() == 2
 
 
-async def test_a_look_that_takes_too_long_is_waited_for_by_nobody(
+async def test_a_slow_read_delays_no_other_request(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_head, "LOOK_SECONDS", 0.01)
@@ -368,7 +368,7 @@ def test_processes_without_a_directory_share_nothing(
     assert "only known from events" in caplog.text
 
 
-def test_threads_that_tell_at_once_count_each_of_it(tmp_path: Path) -> None:
+def test_concurrent_publications_are_all_counted(tmp_path: Path) -> None:
     page = HeadPage.at(tmp_path / "head")
 
     async def tell() -> None:
@@ -379,7 +379,7 @@ def test_threads_that_tell_at_once_count_each_of_it(tmp_path: Path) -> None:
     assert (page.version, page.begun) == (1_000, 1_000)
 
 
-def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> None:
+def test_forked_processes_publish_one_after_the_other(tmp_path: Path) -> None:
     """Celery opens the shared page before it forks its workers."""
     page = HeadPage.at(tmp_path / "head")
     children = []
@@ -402,7 +402,7 @@ def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
     assert found.st_size == mmap.PAGESIZE <= 512 * found.st_blocks
 
 
-def test_an_older_head_is_not_told_again(tmp_path: Path) -> None:
+def test_an_older_head_is_not_published_again(tmp_path: Path) -> None:
     page = HeadPage.at(tmp_path / "head")
     assert page.publish_head(7) == (1, 0)
     assert (page.publish_head(7), page.publish_head(6)) == (None, None)

@@ -71,7 +71,7 @@ def test_what_was_not_set_is_as_the_settings_say(browse: Browse, chain: Chain, r
     assert "Fork of" not in text
 
 
-def test_how_often_the_chain_went_back_is_counted(browse: Browse, chain: Chain, rpc: Rpc) -> None:
+def test_how_often_the_chain_was_rewound_is_counted(browse: Browse, chain: Chain, rpc: Rpc) -> None:
     moment = rpc("evm_snapshot")
     rpc("evm_mine")
     rpc("evm_revert", moment)

@@ -42,7 +42,7 @@ def test_the_page_is_there(admin_client: Client, path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "goes_to"), [("", "/admin/"), ("?next=/admin/auth/user/", "/admin/auth/user/")]
 )
-def test_the_login_goes_on_to_the_first_page_or_to_what_was_asked_for(
+def test_the_login_continues_to_the_first_page_or_to_what_was_asked_for(
     client: Client, admin_user: User, path: str, goes_to: str
 ) -> None:
     page = client.get(f"/admin/login/{path}")

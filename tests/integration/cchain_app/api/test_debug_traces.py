@@ -41,7 +41,7 @@ def refusal(rpc, *asked):
     return refused.value.code, refused.value.message
 
 
-def test_a_transaction_is_told_by_its_calls(rpc, made):
+def test_a_transaction_is_reported_by_its_calls(rpc, made):
     found = rpc("debug_traceTransaction", made.hash("pay_and_destroy"), CALLS)
     receipt = rpc("eth_getTransactionReceipt", made.hash("pay_and_destroy"))
 
@@ -51,7 +51,7 @@ def test_a_transaction_is_told_by_its_calls(rpc, made):
     assert [item["type"] for item in called["calls"]] == ["SELFDESTRUCT"]
 
 
-def test_a_transaction_is_told_by_its_steps(rpc, made):
+def test_a_transaction_is_reported_by_its_steps(rpc, made):
     found = rpc("debug_traceTransaction", made.hash("count"))
 
     assert (found["failed"], found["returnValue"]) == (False, hexed(words(1)))
@@ -79,7 +79,7 @@ def test_logs_have_their_places_in_the_block(rpc, made):
     assert [other["index"] for other in found["logs"]] == ["0x2", "0x3"]
 
 
-def test_a_block_is_told_by_number_hash_and_bytes_in_one_execution(rpc, made, engine):
+def test_a_block_is_reported_by_number_hash_and_bytes_in_one_execution(rpc, made, engine):
     found = rpc("debug_traceBlockByNumber", "0x2", CALLS)
     raw = encode_block(
         made.block.header, [transaction.raw for transaction in made.block.transactions]
@@ -119,7 +119,7 @@ def test_erc7562_tracer_shows_opcodes_and_slots_of_transactions_blocks_and_calls
     assert set(default["usedOpcodes"]) < set(called["usedOpcodes"])
 
 
-def test_a_block_that_is_not_of_the_chain_is_told_too(rpc, made):
+def test_a_block_that_is_not_of_the_chain_is_reported_too(rpc, made):
     other = signed(nonce=made.sent["transfer"].nonce, to=ADDRESSES["counter"], gas=100_000, value=0)
     header = replace(made.block.header, extra_data=b"another")
     raw = encode_block(header, [other.raw, made.sent["count"].raw])
@@ -326,7 +326,7 @@ def test_what_is_kept_is_bounded(rpc, made):
     assert len(made.chain.evm.traces) < 2 * len(made.sent)
 
 
-def test_a_call_is_told_on_a_blocks_state_in_its_environment(rpc, made):
+def test_a_call_is_reported_on_a_blocks_state_in_its_environment(rpc, made):
     found = rpc("debug_traceCall", COUNT, "0x1", CALLS)
     assert found["output"] == hexed(words(1))
     assert found["gas"] == hex(50_000_000)
@@ -412,7 +412,7 @@ def test_a_call_that_cannot_begin_is_refused(rpc, made, call, message):
     assert words_.startswith(message)
 
 
-def test_what_is_no_block_is_refused(rpc, made):
+def test_an_invalid_block_is_refused(rpc, made):
     code, message = refusal(rpc, "debug_traceBlock", "0x00", CALLS)
     assert code == -32000
     assert message.startswith("could not decode block: rlp: expected input list")

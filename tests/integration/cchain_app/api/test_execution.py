@@ -57,7 +57,7 @@ def test_a_transfer_is_estimated_at_21000(rpc, chain):
     assert rpc("eth_estimateGas", call, "pending") == "0x5208"
 
 
-def test_a_revert_is_told_by_both(rpc, chain):
+def test_a_revert_is_reported_by_both(rpc, chain):
     chain.do(to=None, data=bytecode.deploy_code(bytecode.ECHO_REVERT), gas=500_000, value=0)
     call = {"to": hexed(CONTRACT), "input": "0xdeadbeef"}
     for method in ("eth_call", "eth_estimateGas"):

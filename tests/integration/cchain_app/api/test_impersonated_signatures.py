@@ -200,7 +200,7 @@ def test_a_reset_forgets_it(rpc: Rpc, chain: Chain) -> None:
     assert models.ImpersonatedSignature.objects.count() == 0
 
 
-def test_a_block_that_was_built_without_it_is_built_anew(rpc: Rpc, asking: Chain) -> None:
+def test_a_block_that_was_built_without_it_is_built_again(rpc: Rpc, asking: Chain) -> None:
     data = bytes.fromhex(question()[2:])
     to = Address(bytes.fromhex(CONTRACT[2:]))
     asking.send(asking.make(to=to, data=data, value=0, gas=200_000))

@@ -41,7 +41,7 @@ def test_there_is_no_header_of_a_block_that_is_not_there(rpc, made):
 
 
 @pytest.mark.parametrize("number", [True, -1, 2**63, "two"])
-def test_what_is_no_height_is_refused(rpc, made, number):
+def test_an_invalid_height_is_refused(rpc, made, number):
     with pytest.raises(JsonRpcError) as refusal:
         rpc("erigon_getHeaderByNumber", number)
     assert refusal.value.code == -32602

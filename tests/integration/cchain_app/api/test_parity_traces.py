@@ -228,7 +228,7 @@ def test_a_signed_transaction_is_traced_and_not_sent(rpc, made):
     assert rpc("eth_getTransactionByHash", hexed(sent.hash)) is None
 
 
-def test_what_is_no_transaction_is_refused(rpc, made):
+def test_an_invalid_transaction_is_refused(rpc, made):
     assert refusal(rpc, "trace_rawTransaction", "0x02", [])[0] == -32000
 
 

@@ -282,7 +282,7 @@ def test_a_block_is_not_that_of_a_chain_that_went_back(waiting: Chain, rpc: Rpc)
     assert rpc("eth_getBlockByNumber", "pending", True) == before
 
 
-def test_the_blocks_time_goes_on(chain: Chain, rpc: Rpc, builds: Builds) -> None:
+def test_the_blocks_time_continues(chain: Chain, rpc: Rpc, builds: Builds) -> None:
     first = int(rpc("eth_getBlockByNumber", "pending", False)["timestamp"], 16)
     builds.wall += 1
 

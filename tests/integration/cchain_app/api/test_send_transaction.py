@@ -271,7 +271,7 @@ def test_one_that_would_fail_is_sent_where_its_gas_is_named(rpc: Rpc, chain: Cha
         ({"nonce": "latest"}, -32602, "hex string without 0x prefix"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_by_words(
+def test_input_that_cannot_be_sent_is_refused_by_words(
     rpc: Rpc, chain: Chain, members: dict[str, Any], code: int, words: str
 ) -> None:
     refusal = refused(rpc, "eth_sendTransaction", {"to": TO, **members})

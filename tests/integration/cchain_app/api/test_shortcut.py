@@ -60,7 +60,7 @@ def test_a_block_is_the_same_by_number_and_by_hash(asked, chain):
         assert asked.by_shortcut == before + 1
 
 
-def test_the_hash_of_the_block_before_is_that_of_the_chain_as_it_goes_on_and_back(asked, rpc):
+def test_the_hash_of_the_block_before_is_that_of_the_chain_as_it_continues_and_back(asked, rpc):
     code = bytecode.assemble("NUMBER 1 SWAP1 SUB BLOCKHASH 0 MSTORE 32 0 RETURN")
     rpc("anvil_setCode", NOBODY, encode_data(code))
     body = plain(one("eth_call", {"to": NOBODY}, "latest"))

@@ -86,7 +86,7 @@ def test_a_block_of_the_same_calls_is_the_block_that_was_made(rpc, traced, engin
     assert emitted == [log["topics"] for element in receipts for log in element["logs"]]
 
 
-def test_state_goes_on_from_call_to_call_and_block_to_block(rpc, traced):
+def test_state_continues_from_call_to_call_and_block_to_block(rpc, traced):
     count = {"from": NOBODY, "to": hexed(ADDRESSES["counter"])}
     first, second = simulate(rpc, {"calls": [count, count]}, {"calls": [count]})
     seen = [int(item["returnData"], 16) for item in (*first["calls"], *second["calls"])]
@@ -115,7 +115,7 @@ def test_a_base_fee_that_is_overridden_is_read_and_not_paid(rpc, traced):
     assert {value["calls"][0]["status"] for value in (named, unnamed)} == {"0x1"}
 
 
-def test_overrides_last_and_what_a_call_moves_is_told_if_asked(rpc, traced):
+def test_overrides_last_and_what_a_call_moves_is_reported_if_asked(rpc, traced):
     pay = {
         "from": RICH,
         "to": hexed(ADDRESSES["proxy"]),
@@ -240,7 +240,7 @@ def test_a_creation_for_which_no_nonce_is_left_fails(rpc, traced):
 
 
 @pytest.mark.node_settings(rpc_call_timeout=0.05, rpc_gas_cap=2**62)
-def test_it_is_given_up_in_time(rpc, traced):
+def test_it_is_aborted_in_time(rpc, traced):
     burns = {
         "blockOverrides": {"gasLimit": hex(2**62)},
         "calls": [{"to": hexed(ADDRESSES["loop"])}],
@@ -255,7 +255,7 @@ def test_it_is_given_up_in_time(rpc, traced):
         for name in ("native", "reference")
     ],
 )
-def test_blocks_go_on_from_what_was_changed_by_hand_on_the_head(rpc, traced, engine):
+def test_blocks_continue_from_what_was_changed_by_hand_on_the_head(rpc, traced, engine):
     made = hexed(Address(b"\xcc" * 20))
     rpc("anvil_setCode", made, hexed(bytecode.STORE))
     rpc("anvil_setBalance", RICH, hex(COIN))

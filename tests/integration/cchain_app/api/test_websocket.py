@@ -162,7 +162,7 @@ async def test_submissions_by_several_sockets_share_commits(application, shared_
     assert waiting == 31
 
 
-async def test_what_cannot_be_subscribed_to_is_an_error(application, shared_chain):
+async def test_input_that_cannot_be_subscribed_to_is_an_error(application, shared_chain):
     async with Socket(application) as socket:
         assert await socket.call("eth_subscribe", "oldHeads") == {
             "code": -32601, "message": 'no "oldHeads" subscription in eth namespace',

@@ -225,7 +225,7 @@ def test_a_chain_of_no_ids_transactions_takes_those_without_one(rpc: Rpc, chain:
         (True, "a number was expected, not bool"),
     ],
 )
-def test_what_is_no_chain_id_is_refused(rpc: Rpc, chain: Chain, given: object, words: str) -> None:
+def test_an_invalid_chain_id_is_refused(rpc: Rpc, chain: Chain, given: object, words: str) -> None:
     code, message = refused(rpc, "anvil_setChainId", given)
     assert code == -32602
     assert words in message
@@ -434,7 +434,7 @@ def test_what_was_checked_before_the_change_is_not_admitted_after_it(
     assert rpc("txpool_status") == {"pending": "0x0", "queued": "0x0"}
 
 
-def test_a_block_that_was_built_before_the_change_is_built_anew(rpc: Rpc, chain: Chain) -> None:
+def test_a_block_that_was_built_before_the_change_is_built_again(rpc: Rpc, chain: Chain) -> None:
     other = another_process(chain.evm)
     vm = other.vm
     vm.set_preference(vm.last_accepted())

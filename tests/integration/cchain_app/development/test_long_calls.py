@@ -167,7 +167,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     of_pool.execute("RESET lock_timeout")  # for the next user of the connection
 
 
-def test_a_busy_database_is_told_to_each_caller(rpc, shared_chain, impatient, client):
+def test_a_busy_database_is_reported_to_each_caller(rpc, shared_chain, impatient, client):
     rpc("anvil_setCode", SOMEBODY, "0x6001")
     form = {"module": "contract", "action": "supplyabi", "address": SOMEBODY, "abi": "[]"}
     calls = [

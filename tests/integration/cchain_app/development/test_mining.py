@@ -73,7 +73,7 @@ def test_a_thousand_blocks_and_too_many(rpc, chain):
         rpc("hardhat_mine", "0x100000")
 
 
-def test_blocks_are_told_in_detail(rpc, chain):
+def test_blocks_are_reported_in_detail(rpc, chain):
     creation = bytes.fromhex("6008600c60003960086000f3" + "63deadbeef60005260206000fd"[:16])
     chain.send(chain.make(to=None, data=creation, gas=100_000, value=0))
     (made,) = rpc("evm_mine_detailed")
@@ -189,7 +189,7 @@ def test_transactions_are_dropped(rpc, chain):
     assert rpc("eth_pendingTransactions") == []
 
 
-def test_a_reorganisation_makes_blocks_anew(rpc, chain):
+def test_a_reorganisation_makes_blocks_again(rpc, chain):
     for value in (1, 2):
         chain.do(value=value)
     chain.nonce = 1

@@ -101,7 +101,7 @@ def test_reset_and_rollback(rpc, chain):
     assert rpc("anvil_metadata")["instanceId"] != before
 
 
-def test_filters_go_on_at_the_new_head(rpc, chain):
+def test_filters_continue_at_the_new_head(rpc, chain):
     chain.do()
     asked = rpc("eth_newBlockFilter")
     number = rpc("evm_snapshot")

@@ -147,7 +147,7 @@ def test_a_fork_is_not_exported(forked, tmp_path):
         call_command("export_chain", str(tmp_path / "blocks"))
 
 
-def test_tools_are_told_of_the_fork(rpc, forked, remote):
+def test_tools_are_reported_of_the_fork(rpc, forked, remote):
     info = rpc("anvil_nodeInfo")["forkConfig"]
     shown = remote.url.removesuffix("/v2/s3cr3tk3y")
     assert info == {"forkUrl": shown, "forkBlockNumber": PIN, "forkRetryBackoff": 1000}
@@ -175,7 +175,7 @@ def test_reset_goes_back_to_the_pin(rpc, forked, remote, options):
     assert forked.mine().number == PIN + 1
 
 
-def test_reset_to_another_block_begins_anew(rpc, forked, remote):
+def test_reset_to_another_block_restarts(rpc, forked, remote):
     forked.mine(forked.make())
     assert counter(rpc) == 7
     remote.chain.slots[COUNTER, 0] = 30
@@ -200,7 +200,7 @@ def test_reset_forgets_whose_signatures_are(rpc, forked, options):
     assert models.ImpersonatedSignature.objects.count() == 0
 
 
-def test_reset_to_another_url_begins_anew(rpc, forked):
+def test_reset_to_another_url_restarts(rpc, forked):
     other = RemoteChain(head=40)
     other.chain_id = 9
     with UpstreamServer(other) as server:

@@ -93,7 +93,7 @@ def test_a_batch_is_answered_call_by_call(forked, remote):
     assert [answer["result"] for answer in answers] == [hex(10**20), hex(10**20), "0x3"]
 
 
-def test_a_call_that_reverts_upstream_is_told_as_here(ask, remote):
+def test_a_call_that_reverts_upstream_is_reported_as_here(ask, remote):
     remote.fails = lambda method: (
         (200, {}, error(3, "execution reverted: no", "0x08c379a0"))
         if method == "eth_call"
@@ -160,7 +160,7 @@ def test_each_method_that_is_passed_on_exists_and_names_a_block_there(forked):
         assert methods[name].params[0].name == "hash"
 
 
-def test_an_error_of_the_remote_node_is_told_in_its_words(ask, remote):
+def test_an_error_of_the_remote_node_is_reported_in_its_words(ask, remote):
     remote.fails = lambda _: (200, {}, error(-32000, "unfinalized data cannot be queried"))
     answer = ask("eth_getBlockByNumber", "0x1", False)["error"]
     assert answer == {"code": -32603, "message": "unfinalized data cannot be queried"}

@@ -127,7 +127,7 @@ def test_the_pin_is_the_block_before(rpc, replayed, remote):
     assert remote.asked == []
 
 
-def test_the_chain_goes_on_from_there(rpc, replayed):
+def test_the_chain_continues_from_there(rpc, replayed):
     assert abs(clock.now() - TIME) < 60
     block = replayed.mine(THIRD, replayed.make(to=Address(bytes.fromhex(RICH[2:]))))
     assert block.number == HEIGHT + 1
@@ -303,7 +303,7 @@ def test_state_that_is_not_told_ends_the_beginning(block, remote, settings):
     refused(settings, UpstreamReason.ARCHIVE_NEEDED, "needs an archive node")
 
 
-def test_a_replay_that_was_interrupted_begins_anew(rpc, block, remote, settings, monkeypatch):
+def test_a_replay_that_was_interrupted_restarts(rpc, block, remote, settings, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(service, "replay", lambda *_: None)  # the process ends before the replay
         load_genesis(evm_chain())

@@ -44,7 +44,7 @@ def count(forked):
     return forked.make(to=address(COUNTER), data=b"\x01", gas=100_000, value=0)
 
 
-def test_the_chain_goes_on_from_the_pin(rpc, forked):
+def test_the_chain_continues_from_the_pin(rpc, forked):
     assert rpc("eth_chainId") == hex(777)
     assert rpc("eth_blockNumber") == hex(PIN)
     block = forked.mine()
@@ -149,7 +149,7 @@ def test_who_was_deleted_here_is_not_asked_for_again(rpc, forked, remote):
     assert remote.asked == []
 
 
-def test_without_the_remote_node_the_chain_goes_on(rpc, forked, remote):
+def test_without_the_remote_node_the_chain_continues(rpc, forked, remote):
     sent = count(forked)
     forked.mine(sent)
     remote.stop()
@@ -175,7 +175,7 @@ def test_what_was_not_kept_is_an_error_while_nobody_answers(rpc, forked, remote)
     assert not models.ForkedAccount.objects.filter(address=address(RICH)).exists()
 
 
-def test_nothing_is_kept_of_an_account_that_was_told_in_part(rpc, forked, remote):
+def test_nothing_is_kept_of_an_account_that_was_reported_in_part(rpc, forked, remote):
     remote.fails = lambda method: (
         (200, {}, error(-32000, "no code today")) if method == "eth_getCode" else None
     )

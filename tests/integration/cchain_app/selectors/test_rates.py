@@ -40,7 +40,7 @@ def test_each_minute_has_its_blocks_the_oldest_first() -> None:
     assert found[-6] == EvmMinute(0, 0, 0)
 
 
-def test_time_goes_on_where_no_block_comes() -> None:
+def test_time_continues_where_no_block_comes() -> None:
     found = figures.minutes(evm_chain(), HEAD + 90)
     assert (found[-1].blocks, found[-2].blocks) == (0, 15)
     assert figures.minutes(evm_chain(), HEAD + 86_400) == [EvmMinute(0, 0, 0)] * module.WINDOW

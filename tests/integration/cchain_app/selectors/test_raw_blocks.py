@@ -85,7 +85,7 @@ def test_the_first_is_there_however_large(made: list[RawBlock]) -> None:
     assert raw_blocks(evm_chain(), 3, 1, 0) == made[3:]
 
 
-def test_waiting_transactions_are_told_newest_last(chain: Chain) -> None:
+def test_waiting_transactions_are_reported_newest_last(chain: Chain) -> None:
     sent = chain.send(*(signed(nonce=nonce) for nonce in (0, 2, 1)))
     assert pool.newest_hashes(evm_chain(), 2) == sent[1:]
     assert pool.newest_hashes(evm_chain(), 9) == sent

@@ -87,7 +87,7 @@ def test_no_row_of_the_pool_is_written(mining: Chain, monkeypatch: pytest.Monkey
     assert (height(), waiting()) == (1, 0)
 
 
-def test_others_are_told_when_the_next_block_could_be_built_on_this_one(
+def test_others_are_reported_when_the_next_block_could_be_built_on_this_one(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []

@@ -179,7 +179,7 @@ def picky(made, monkeypatch):
     return engine
 
 
-def test_what_cannot_be_recorded_is_one_row_and_the_rest_goes_on(made, picky):
+def test_input_that_cannot_be_recorded_is_one_row_and_the_rest_continues(made, picky):
     evm = made.chain.evm
     calls.index_calls(evm, seconds=LONG)
 
@@ -202,7 +202,7 @@ def test_each_transaction_is_executed_a_few_times_however_many_cannot_be_recorde
     assert rows.progress(made.chain.evm.db).unrecorded == len(made.sent)
 
 
-def test_the_clock_is_looked_at_between_transactions_and_nothing_is_executed_anew(
+def test_the_clock_is_looked_at_between_transactions_and_nothing_is_executed_again(
     made, picky, monkeypatch
 ):
     evm = made.chain.evm

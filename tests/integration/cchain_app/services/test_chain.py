@@ -174,7 +174,7 @@ def test_another_chain_id_on_the_same_chain_is_refused(
         load_genesis(evm_chain())
 
 
-def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
+def test_a_producer_that_was_overtaken_while_it_executed_restarts(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = signed(nonce=0), signed(nonce=1)
@@ -232,7 +232,7 @@ def test_where_another_node_makes_the_blocks_this_one_makes_none(chain: Chain) -
 
 
 @pytest.mark.usefixtures("chain", "elsewhere")
-def test_whoever_asks_for_a_block_is_told_that_another_node_makes_them() -> None:
+def test_whoever_asks_for_a_block_is_reported_that_another_node_makes_them() -> None:
     said = StringIO()
 
     call_command("produce_block", "--empty", stdout=said)

@@ -316,7 +316,7 @@ def test_what_waited_here_and_was_mined_elsewhere_waits_no_more(
     assert evm_chain().memory.transactions.get(mined.hash) is None
 
 
-def test_what_was_made_here_goes_on_after_what_was_followed(
+def test_what_was_made_here_continues_after_what_was_followed(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history(chain)

@@ -183,7 +183,7 @@ LATE = signed(nonce=2).raw
          "invalid sender: invalid chain id for signer: have 1 want 43112"),
     ],
 )  # fmt: skip
-def test_what_is_no_transaction_of_this_chain_is_refused(
+def test_an_invalid_transaction_of_this_chain_is_refused(
     refused: Callable[..., InvalidBlock],
     candidates: Candidates,
     envelope: bytes,

@@ -103,7 +103,7 @@ def test_fewer_and_poorer_ones_too(begin: Any) -> None:
         ({"mnemonic": OTHER}, {"accounts": 1}),
     ],
 )
-def test_a_later_start_with_other_settings_goes_on_with_the_chain(
+def test_a_later_start_with_other_settings_continues_with_the_chain(
     begin: Any, first: dict[str, Any], then: dict[str, Any]
 ) -> None:
     head = blocks.head(begin(**first))

@@ -82,7 +82,7 @@ def test_a_new_chain_keeps_the_file_that_it_begins_with() -> None:
 
 
 @pytest.mark.usefixtures("old")
-def test_an_old_directory_goes_on_as_it_began() -> None:
+def test_an_old_directory_continues_as_it_began() -> None:
     first = first_block(evm_chain().db)
     chain = Chain()
 
@@ -245,7 +245,7 @@ def test_another_chain_than_that_of_a_file_with_timestamp_0_is_refused(
         load_genesis(evm_chain())
 
 
-def test_no_chain_is_begun_that_would_need_eip_1283(begin: Begin, tmp_path: Path) -> None:
+def test_no_chain_is_started_that_would_need_eip_1283(begin: Begin, tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     document = json.loads(built_in_text("local"))
     document["config"] |= dict.fromkeys(("petersburgBlock", "istanbulBlock", "berlinBlock"), 5)

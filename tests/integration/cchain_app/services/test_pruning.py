@@ -166,7 +166,7 @@ def test_the_changes_of_kept_states_alone_are_left(counted: Chain) -> None:
 
 
 @pytest.mark.node_settings(trace_index="on")
-def test_nothing_is_given_up_unless_it_is_said(counted: Chain) -> None:
+def test_nothing_is_aborted_unless_it_is_said(counted: Chain) -> None:
     calls.index_calls(counted.evm, seconds=LONG)
     before = models.AccountChange.objects.count(), models.Call.objects.count()
     assert prune(counted) == (0, 0)
@@ -257,7 +257,7 @@ def test_who_reads_while_it_is_pruned_is_right_or_refused(
 
 
 @keeps_states
-def test_a_process_that_is_further_behind_than_that_begins_anew(counted: Chain, rpc: Any) -> None:
+def test_a_process_that_is_further_behind_than_that_restarts(counted: Chain, rpc: Any) -> None:
     rpc("eth_getBalance", hexed(RECIPIENT), "latest")  # fills the cache
     other = another_process(counted.evm)
     for _ in range(KEPT + 2):
@@ -401,7 +401,7 @@ def test_the_task_does_both(counted: Chain) -> None:
 
 
 @keeps_states
-def test_what_is_given_up_stays_so_when_more_is_wished_for(counted: Chain, settings: Any) -> None:
+def test_what_is_aborted_stays_so_when_more_is_wished_for(counted: Chain, settings: Any) -> None:
     prune(counted)
     settings.NODE = updated(settings.NODE, history_state=0)
     with pytest.raises(StatePruned):

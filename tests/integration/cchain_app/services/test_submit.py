@@ -226,7 +226,7 @@ def test_a_pending_nonce_is_remembered_until_something_changes(
         ({"chain_id": 1, "max_fee_per_gas": 10**16}, PoolReason.FEE_ABOVE_CAP),
     ],
 )
-def test_of_several_faults_the_one_is_told_that_geth_finds_first(
+def test_of_several_faults_the_one_is_reported_that_geth_finds_first(
     chain: Chain, changes: dict[str, int], reason: PoolReason
 ) -> None:
     raw = sign_transaction(unsigned(**changes), KEY)

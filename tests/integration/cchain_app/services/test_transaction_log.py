@@ -111,7 +111,7 @@ def test_a_transaction_shows_what_it_told_the_console(chain, lines) -> None:
         (b"", "reverted without a reason"),
     ],
 )
-def test_a_failure_shows_why_and_what_was_told_before(chain, lines, data, reason) -> None:
+def test_a_failure_shows_why_and_what_was_reported_before(chain, lines, data, reason) -> None:
     told = encoded("log(string)", "before")
     chain.do(to=REVERTER, data=reverting(told, data), gas=100_000, value=0)
 
@@ -156,7 +156,9 @@ def test_an_empty_block_is_one_line(chain, lines) -> None:
     assert lines() == [f"Mined empty block #4 with base fee {block.header.base_fee}"]
 
 
-def test_what_cannot_be_recorded_is_said_of_the_one_transaction(chain, lines, monkeypatch) -> None:
+def test_input_that_cannot_be_recorded_is_said_of_the_one_transaction(
+    chain, lines, monkeypatch
+) -> None:
     monkeypatch.setattr(
         "cchain_app.services.transaction_log.RECORDING",
         RECORDING._replace(most_bytes=4000),
@@ -217,7 +219,7 @@ def body(method: str, *params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
-def test_a_call_that_is_sent_on_to_a_thread_is_told_there_alone(chain, lines) -> None:
+def test_a_call_that_is_sent_on_to_a_thread_is_reported_there_alone(chain, lines) -> None:
     told = encoded("log(string)", "once")
     asked = body("eth_call", {"to": hexed(TELLER), "input": hexed(told)})
     chain.forget()
@@ -339,7 +341,7 @@ def test_another_process_that_accepted_nothing_writes_nothing(chain, log, caplog
 
 
 @EMBEDDED
-def test_a_block_that_is_dropped_is_told_with_its_inside(rpc, chain, lines) -> None:
+def test_a_block_that_is_dropped_is_reported_with_its_inside(rpc, chain, lines) -> None:
     number = rpc("evm_snapshot")
     chain.do(to=TELLER, data=encoded("log(string)", "still here"), gas=100_000, value=0)
 
@@ -349,7 +351,7 @@ def test_a_block_that_is_dropped_is_told_with_its_inside(rpc, chain, lines) -> N
     assert "  console.log:\n    still here" in told
 
 
-def test_a_block_that_is_gone_is_told_without_its_inside(chain, lines, monkeypatch) -> None:
+def test_a_block_that_is_gone_is_reported_without_its_inside(chain, lines, monkeypatch) -> None:
     chain.do(to=TELLER, data=encoded("log(string)", "x"), gas=100_000, value=0)
     monkeypatch.setattr("cchain_app.selectors.tracing.state_before_block", _gone)
     monkeypatch.setattr("cchain_app.selectors.blocks.by_hash", lambda _chain, _hash: None)

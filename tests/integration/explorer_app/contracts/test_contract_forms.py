@@ -113,7 +113,7 @@ def test_a_tuple_is_answered_by_the_names_of_its_members(
     assert ">-3<" in text
 
 
-def test_a_field_that_is_none_says_so_and_keeps_what_was_typed(
+def test_an_invalid_field_shows_an_error_and_keeps_its_input(
     explored: Explored, cabinet: Address
 ) -> None:
     url = path(cabinet, "read")
@@ -145,7 +145,7 @@ def test_a_failure_has_the_name_that_the_contract_gave_it(
     assert "out-of-bounds access of an array" in panicked
 
 
-def test_what_does_not_end_is_ended(
+def test_an_endless_compiler_is_killed(
     explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = path(cabinet, "read")
@@ -251,7 +251,7 @@ def test_a_proxy_is_spoken_to_by_its_implementations_functions(explored: Explore
     assert selector(write, "setNumber") == "3fb5c1cb"
 
 
-def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
+def test_a_supplied_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
     address = explored.create(deployer(b"\x00"))
     bare = explored.client.get(path(address, "write")).content.decode()
     abi = '[{"type": "function", "name": "poke", "inputs": [{"type": "fixed8x1", "name": "x"}]}]'
@@ -343,7 +343,7 @@ def test_an_error_that_the_contracts_abi_does_not_have_is_marked(
     ]
 
 
-def test_what_an_implementation_is_only_claimed_for_comes_last_and_is_marked(
+def test_functions_of_claimed_implementations_come_last_and_are_marked(
     explored: Explored,
 ) -> None:
     target = Address(bytes.fromhex(explored.verified("counter").addresses["counter"]))

@@ -86,7 +86,7 @@ def test_all_of_a_page_is_of_one_height(explored: Explored, cabinet: Address) ->
     assert int.from_bytes(after([count])[count], "big") == 77
 
 
-def test_a_page_that_has_no_time_left_says_what_it_has_not_read(
+def test_a_page_out_of_time_marks_unread_values(
     explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(interfaces, "SECONDS", 0)
@@ -141,7 +141,7 @@ def test_a_mapping_is_looked_up(explored: Explored, cabinet: Address) -> None:
     assert f"0x{9:064x}" in explored.client.get(url, marks).content.decode()
 
 
-def test_a_key_that_is_none_is_refused(explored: Explored, cabinet: Address) -> None:
+def test_an_invalid_key_is_refused(explored: Explored, cabinet: Address) -> None:
     url = path(cabinet, "storage")
     held = looked_up(explored.client.get(url).content.decode(), "heldBy") | {"k0": "0x<1"}
     plainly = explored.client.get(url, held)
@@ -164,7 +164,7 @@ def test_a_key_that_is_none_is_refused(explored: Explored, cabinet: Address) -> 
         {"mapping": "t_mapping(t_address,t_uint256)", "slot": "zz" * 32},
     ],
 )
-def test_what_is_no_mapping_is_not_found(
+def test_an_unknown_mapping_is_not_found(
     explored: Explored, cabinet: Address, query: dict[str, str]
 ) -> None:
     response = explored.client.get(f"{path(cabinet, 'storage')}?{urlencode(query)}")
@@ -183,7 +183,7 @@ def test_a_proxys_storage_is_read_by_its_implementations_layout(
     assert '<span class="hex">4321</span>' in text
 
 
-def test_a_proxy_of_an_unknown_implementation_is_not_said_to_have_no_variables(
+def test_a_proxy_of_an_unknown_implementation_shows_no_empty_layout(
     explored: Explored,
 ) -> None:
     proxy = Address(bytes.fromhex(explored.verified("proxy").addresses["proxy"]))
@@ -193,16 +193,14 @@ def test_a_proxy_of_an_unknown_implementation_is_not_said_to_have_no_variables(
     assert "has no variables" not in text
 
 
-def test_what_is_looked_up_stands_behind_the_form_that_asked(
-    explored: Explored, cabinet: Address
-) -> None:
+def test_a_looked_up_value_is_shown_behind_its_form(explored: Explored, cabinet: Address) -> None:
     text = explored.client.get(path(cabinet, "storage")).content.decode()
 
     assert 'hx-target="next .looked-up"' in text
     assert text.count('</form><div class="looked-up"') == text.count('class="looked-up"')
 
 
-def test_storage_without_a_layout_says_what_would_be_here(explored: Explored) -> None:
+def test_storage_without_a_layout_explains_the_empty_page(explored: Explored) -> None:
     old = Address(bytes.fromhex(explored.verified("oldtoken").addresses["oldtoken"]))
     unknown = explored.create(deployer(b"\x00"))
 

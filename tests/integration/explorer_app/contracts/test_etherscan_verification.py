@@ -55,9 +55,7 @@ def test_a_deployed_contract_is_verified(explored: Explored, name: str) -> None:
     "key",
     ["forge-custom", "forge-etherscan-v2", "hardhat2-etherscan", "hardhat3-etherscan", "hardhat3-blockscout"],
 )  # fmt: skip
-def test_what_clients_were_recorded_to_send_is_answered_as_they_take_it(
-    explored: Explored, key: str
-) -> None:
+def test_recorded_client_requests_get_the_expected_answers(explored: Explored, key: str) -> None:
     address = "0x" + explored.create(bytes.fromhex("600160005360016000f3")).hex()
     steps = exchange(key)
     for step in steps[:2]:
@@ -83,7 +81,9 @@ def recorded_address(steps: list[dict[str, Any]]) -> str:
     return str(steps[0]["request"]["path"].rpartition("address=")[2].partition("&")[0])
 
 
-def test_what_waits_is_pending(explored: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queued_verification_is_pending(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(endpoint, "SECONDS", 0.0)
     found = explored.deploy("counter")
 
@@ -189,7 +189,7 @@ MALFORMED: list[tuple[dict[str, str], str]] = [
 ]
 
 
-def test_what_is_malformed_is_refused_at_once(explored: Explored) -> None:
+def test_malformed_input_is_refused_immediately(explored: Explored) -> None:
     found = explored.deploy("counter")
 
     for changes, text in MALFORMED:
@@ -197,7 +197,7 @@ def test_what_is_malformed_is_refused_at_once(explored: Explored) -> None:
     assert not Verification.objects.exists()
 
 
-def test_what_is_written_is_sent_by_post(explored: Explored) -> None:
+def test_actions_that_write_require_post(explored: Explored) -> None:
     found = explored.deploy("counter")
 
     assert (
@@ -254,13 +254,13 @@ def test_a_client_may_have_a_tenth_of_what_may_wait(
     assert answered["reason"].startswith("2 of your verifications are pending")
 
 
-def test_an_unknown_guid_is_said_to_be_so(explored: Explored) -> None:
+def test_an_unknown_guid_has_its_own_answer(explored: Explored) -> None:
     for guid in ("nosuch", "no\0such", ""):
         assert explored.status(guid) == refused("Unknown UID")
     assert explored.client.get("/v2/verify/a%00b").json()["customCode"] == "job_not_found"
 
 
-def test_what_is_not_verified_has_no_abi_and_no_source(explored: Explored) -> None:
+def test_an_unverified_contract_has_no_abi_and_no_source(explored: Explored) -> None:
     (expected,) = exchange("hardhat3-etherscan")[0]["response"]["json"]["result"]
     for address in (ADDRESS, "0x" + explored.create(bytes.fromhex("600160005360016000f3")).hex()):
         asked = {"module": "contract", "address": address}
@@ -285,7 +285,7 @@ def test_the_same_code_elsewhere_has_the_same_sources(explored: Explored) -> Non
     assert json.loads(explored.get(action="getabi", **asked)["result"]) == first.fields["abi"]
 
 
-def test_a_creation_is_told_with_its_code(explored: Explored) -> None:
+def test_a_creation_is_returned_with_its_code(explored: Explored) -> None:
     found = explored.deploy("counter")
     address = "0x" + found.addresses["counter"]
 
@@ -355,7 +355,7 @@ def test_a_contract_that_a_factory_created_is_verified_by_both_codes(
     assert_executes_in_turn(explored, str(address), monkeypatch)
 
 
-def test_an_abi_can_be_given_without_sources(explored: Explored) -> None:
+def test_an_abi_can_be_supplied_without_sources(explored: Explored) -> None:
     found = explored.deploy("counter")
     address = "0x" + found.addresses["counter"]
     give = {"module": "contract", "action": "supplyabi", "address": address}
@@ -410,7 +410,7 @@ def test_answers_are_for_the_origins_that_the_chains_interface_answers(explored:
             assert answered["Vary"] == other["Vary"] == "origin"
 
 
-def test_what_cannot_be_read_is_refused_in_the_interfaces_own_form(explored: Explored) -> None:
+def test_unreadable_input_gets_an_error_in_the_interfaces_format(explored: Explored) -> None:
     fields = "&".join(f"a{number}=1" for number in range(2000))
     ask, parts = explored.client, "multipart/form-data"
     for answered in (
@@ -450,7 +450,7 @@ def test_clients_are_limited_as_at_the_chains_interface(explored: Explored) -> N
     assert "Max rate limit reached" not in answers[:2]
 
 
-def test_while_there_is_no_chain_every_question_is_refused(
+def test_without_a_chain_every_request_is_refused(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cchain_app.selectors.blocks.head", Mock(side_effect=NoGenesis))

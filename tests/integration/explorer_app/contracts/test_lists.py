@@ -113,13 +113,13 @@ UNLISTED: list[tuple[dict[str, object], str]] = [
 ]
 
 
-def test_what_cannot_be_listed_is_refused(explored: Explored) -> None:
+def test_a_list_that_is_too_long_is_refused(explored: Explored) -> None:
     for params, text in UNLISTED:
         refused = {"status": "0", "message": "NOTOK", "result": text}
         assert account(explored, "txlist", **params) == refused
 
 
-def test_an_empty_list_says_so(explored: Explored) -> None:
+def test_an_empty_list_has_a_text(explored: Explored) -> None:
     nothing = {"status": "0", "message": "No transactions found", "result": []}
 
     assert account(explored, "txlist", address=TO) == nothing
@@ -272,7 +272,7 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
     assert found(fromBlock=2, toBlock=3).startswith("Query Timeout occured")
 
 
-def test_a_failure_and_its_status_are_told(
+def test_a_failure_and_its_status_are_returned(
     explored: Explored, counter: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = account(explored, "txlist", address=ME)["result"]
@@ -361,7 +361,7 @@ def test_methods_of_the_chains_interface_answer_without_an_envelope(
 
 
 @pytest.mark.usefixtures("counter")
-def test_supply_and_gas_are_told(explored: Explored, rpc: Rpc) -> None:
+def test_supply_and_gas_are_returned(explored: Explored, rpc: Rpc) -> None:
     genesis = sum(account.balance for account in explored.site.evm.genesis.alloc.values())
     burnt = sum(
         int(block["gasUsed"], 16) * int(block["baseFeePerGas"], 16)
@@ -386,7 +386,7 @@ def test_supply_and_gas_are_told(explored: Explored, rpc: Rpc) -> None:
     assert waits == ["1", "3600"]
 
 
-def test_the_second_version_lists_this_chain_alone(explored: Explored) -> None:
+def test_the_second_version_lists_only_this_chain(explored: Explored) -> None:
     (row,) = explored.get("/v2/chainlist")["result"]
 
     assert (row["chainid"], row["status"]) == ("43112", 1)

@@ -87,7 +87,7 @@ def test_a_minimal_proxy_needs_no_slot(explored: Explored, target: Address) -> N
     assert (found.kind, found.implementations) == (ProxyKind.MINIMAL, (target,))
 
 
-def test_a_slot_without_a_contract_says_nothing(explored: Explored) -> None:
+def test_a_slot_without_a_contract_is_ignored(explored: Explored) -> None:
     for value in (b"\x77" * 20, b"\1" + bytes(31)):
         slots = {SLOTS[0].slot: value.rjust(32, b"\0")}
         made = explored.create(deployer(DELEGATES, slots=slots))
@@ -95,13 +95,17 @@ def test_a_slot_without_a_contract_says_nothing(explored: Explored) -> None:
         assert proxies.proxy(explored.site.evm, made) is None
 
 
-def test_who_delegates_nothing_is_no_proxy(explored: Explored, target: Address) -> None:
+def test_a_contract_without_delegatecall_is_not_a_proxy(
+    explored: Explored, target: Address
+) -> None:
     slots = {SLOTS[0].slot: word(target)}
 
     assert proxies.proxy(explored.site.evm, explored.create(deployer(b"\x00", slots=slots))) is None
 
 
-def test_an_answer_alone_counts_last(explored: Explored, target: Address) -> None:
+def test_an_implementation_named_only_by_an_answer_has_the_lowest_precedence(
+    explored: Explored, target: Address
+) -> None:
     code = answers(word(target)) + DELEGATES
 
     found = proxies.proxy(explored.site.evm, explored.create(deployer(code)))
@@ -110,7 +114,7 @@ def test_an_answer_alone_counts_last(explored: Explored, target: Address) -> Non
     assert (found.kind, found.implementations) == (ProxyKind.CLAIMED, (target,))
 
 
-def test_a_contract_that_runs_for_ever_is_given_up(explored: Explored) -> None:
+def test_an_endless_contract_is_aborted(explored: Explored) -> None:
     code = bytes.fromhex("5b600056") + DELEGATES
 
     assert proxies.proxy(explored.site.evm, explored.create(deployer(code))) is None

@@ -76,7 +76,7 @@ def test_a_standard_input_is_taken_and_verified(
     assert shown.json() == ended["contract"]
 
 
-def test_what_is_not_over_is_said_to_be_so(
+def test_a_running_verification_is_reported_as_pending(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endpoint, "SECONDS", 0.0)
@@ -105,7 +105,7 @@ def test_a_failure_has_its_code(explored: Explored) -> None:
     assert error["errorId"]
 
 
-def test_what_is_exact_cannot_become_better(explored: Explored) -> None:
+def test_an_exact_match_is_not_replaced(explored: Explored) -> None:
     found = explored.verified("counter")
 
     answered = submit(explored, found)
@@ -126,7 +126,7 @@ REFUSED: list[tuple[str, Any, int, str]] = [
 ]
 
 
-def test_what_cannot_be_verified_has_a_status_and_a_code(explored: Explored) -> None:
+def test_a_failed_verification_has_a_status_and_a_code(explored: Explored) -> None:
     found = explored.deploy("counter")
     for path, sent, status, code in REFUSED:
         text = sent if isinstance(sent, str) else json.dumps(body(found, **sent))
@@ -159,7 +159,7 @@ def test_more_sources_than_there_may_be_are_refused(explored: Explored) -> None:
         assert "more than 40000 names and texts" in answered.json()["message"]
 
 
-def test_a_verification_that_nobody_knows_is_not_found(explored: Explored) -> None:
+def test_an_unknown_verification_is_not_found(explored: Explored) -> None:
     answered = explored.client.get("/v2/verify/00000000-0000-0000-0000-000000000000")
 
     assert answered.status_code == 404
@@ -186,7 +186,7 @@ def test_metadata_and_sources_verify_as_well(explored: Explored) -> None:
     assert job(explored, answered)["contract"]["match"] == "exact_match"
 
 
-def test_fields_tell_all_that_is_known(explored: Explored) -> None:
+def test_all_known_fields_are_returned(explored: Explored) -> None:
     found = explored.verified("proxy")
     path = f"/v2/contract/{CHAIN}/{at(found)}"
 

@@ -18,7 +18,7 @@ from tests.builders.compilers import RecordedCompilers
 from tests.integration.explorer_app.contracts.conftest import PASSED, Explored, refused
 
 
-def test_a_verification_whose_process_ended_is_begun_again_and_not_for_ever(
+def test_a_verification_whose_process_ended_is_retried_a_limited_number_of_times(
     explored: Explored,
 ) -> None:
     found = explored.deploy("counter")
@@ -40,7 +40,7 @@ def test_a_verification_whose_process_ended_is_begun_again_and_not_for_ever(
 
 
 @pytest.mark.node_settings(profile="embedded")
-def test_a_verification_whose_outcome_could_not_be_written_is_begun_again(
+def test_a_verification_whose_outcome_was_not_written_is_retried(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
@@ -102,7 +102,7 @@ def test_one_verification_is_worked_on_at_a_time(
     assert explored.work() == 0
 
 
-def test_what_was_over_a_day_ago_is_forgotten(explored: Explored) -> None:
+def test_verifications_are_deleted_after_a_day(explored: Explored) -> None:
     explored.verified("counter")
     Verification.objects.update(finished_at=datetime.now(UTC) - timedelta(days=1, seconds=1))
 
@@ -111,7 +111,7 @@ def test_what_was_over_a_day_ago_is_forgotten(explored: Explored) -> None:
     assert [row.name for row in Verification.objects.all()] == ["Vault"]
 
 
-def test_of_what_is_over_the_input_is_not_kept(explored: Explored) -> None:
+def test_finished_verifications_lose_their_input(explored: Explored) -> None:
     found = explored.deploy("counter")
     wrong = "0x" + explored.deploy("vault").addresses["vault"]
     for changes in ({}, {"contractaddress": wrong}):
@@ -124,7 +124,7 @@ def test_of_what_is_over_the_input_is_not_kept(explored: Explored) -> None:
     assert list(over) == [(VerificationState.PASSED, ""), (VerificationState.FAILED, "")]
 
 
-def test_a_tick_that_finds_nothing_asks_once_and_begins_no_transaction(
+def test_an_idle_tick_makes_one_query_and_no_transaction(
     explored: Explored, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     explored.verified("counter")
@@ -135,7 +135,7 @@ def test_a_tick_that_finds_nothing_asks_once_and_begins_no_transaction(
     assert asked[0]["sql"].startswith("SELECT")
 
 
-def test_the_index_of_what_is_open_serves_whoever_asks_for_it(explored: Explored) -> None:
+def test_queries_of_open_verifications_use_the_partial_index(explored: Explored) -> None:
     explored.post(**explored.form(explored.deploy("counter")))
     with CaptureQueriesContext(connection) as asked:
         explored.work()

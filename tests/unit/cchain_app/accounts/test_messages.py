@@ -161,7 +161,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_no_typed_data_is_refused(
+def test_an_invalid_typed_data_is_refused(
     change: Callable[[dict[str, Any]], object], words: str
 ) -> None:
     with pytest.raises(BadTypedData, match=f"^invalid typed data: .*({words})"):

@@ -62,7 +62,7 @@ def test_no_row_is_for_something_else():
     assert set(errors.CODES) == known
 
 
-def test_a_rejection_is_told_in_its_own_words():
+def test_a_rejection_is_reported():
     error = errors.to_error_object(PoolRejection(PoolReason.NONCE_TOO_LOW, next_nonce=5, nonce=3))
     assert (error.code, error.message) == (-32000, "nonce too low: next nonce 5, tx nonce 3")
 

@@ -88,7 +88,7 @@ def test_a_revert_is_told_with_its_data(estimate):
     )  # fmt: skip
 
 
-def test_another_failure_is_told_as_it_is(estimate):
+def test_another_failure_is_reported_unchanged(estimate):
     with pytest.raises(JsonRpcError) as failure:
         estimate(bytecode.BAD_JUMP)
     assert (failure.value.code, failure.value.message) == (-32000, "invalid jump destination")
@@ -135,7 +135,7 @@ def test_a_call_is_estimated_on_an_overridden_state(estimate):
     assert estimate(bytecode.ECHO_REVERT, b"", "latest", change) > 21_000
 
 
-def test_a_transfer_beyond_the_balance_is_told_of_all_gas(rpc):
+def test_a_transfer_beyond_the_balance_is_reported_of_all_gas(rpc):
     given = {"from": hexed(POOR), "to": hexed(RECIPIENT), "value": "0x1"}
     with pytest.raises(JsonRpcError, match="failed with 30000000 gas: insufficient funds for gas"):
         rpc("eth_estimateGas", given)
@@ -193,7 +193,7 @@ def test_the_gas_of_an_access_list_includes_its_own(rpc, memory_chain):
     assert abs(estimated - int(answer["gasUsed"], 16)) < 5_000
 
 
-def test_a_revert_is_told_in_the_answer(rpc, memory_chain):
+def test_a_revert_is_reported_in_the_answer(rpc, memory_chain):
     memory_chain.state.put(CONTRACT, code=bytecode.ECHO_REVERT)
     answer = rpc("eth_createAccessList", {"to": hexed(CONTRACT)})
     assert answer["error"] == "execution reverted"

@@ -83,7 +83,7 @@ def test_no_arguments_crash_a_method(dispatcher, method, params):
 
 @given(method=st.sampled_from(READ_ALONE), params=st.lists(values, max_size=4))
 @settings(max_examples=cases(80))
-def test_arguments_of_methods_with_rows_are_read_or_refused_in_words(method, params):
+def test_arguments_of_methods_with_rows_are_read_or_refused_with_a_reason(method, params):
     assert _refusal(method, params) in {None, -32602}
 
 

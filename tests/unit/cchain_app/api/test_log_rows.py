@@ -44,7 +44,7 @@ def test_the_crate_renders_logs_as_python_does(drawn: list[LogRow]) -> None:
 
 
 @pytest.mark.parametrize("row", [(), (b"",) * 12, (None,) * 12, 7])
-def test_what_is_no_row_of_a_log_is_refused(row: object) -> None:
+def test_an_invalid_row_of_a_log_is_refused(row: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         native.render_log_rows([row])
 

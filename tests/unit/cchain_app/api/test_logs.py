@@ -107,7 +107,7 @@ def test_addresses_and_topics_select(rpc, blocks, wanted, found):
         ),
     ],
 )
-def test_what_cannot_be_searched_is_said(rpc, blocks, wanted, code, words):
+def test_input_that_cannot_be_searched_is_said(rpc, blocks, wanted, code, words):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_getLogs", wanted)
     assert (failure.value.code, failure.value.message) == (code, words)

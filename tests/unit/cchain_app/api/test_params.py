@@ -31,7 +31,7 @@ def test_a_quantity_is_read(text, number):
         ("0x" + "f" * 65, "hex number > 256 bits"),
     ],
 )
-def test_what_is_no_quantity_is_refused_in_words(value, words):
+def test_an_invalid_quantity_is_refused(value, words):
     with pytest.raises(InvalidParam) as refusal:
         params.quantity(value)
     assert refusal.value.text == words
@@ -69,7 +69,7 @@ def test_an_address_is_read_in_any_case(text):
         ([], "json: cannot unmarshal non-string into Go value of type common.Address"),
     ],
 )
-def test_what_is_no_address_is_refused_in_words(value, words):
+def test_an_invalid_address_is_refused(value, words):
     with pytest.raises(InvalidParam) as refusal:
         params.address(value)
     assert refusal.value.text == words
@@ -96,7 +96,7 @@ def test_bytes_are_read(text, data):
         ("", "empty hex string"),
     ],
 )
-def test_what_are_no_bytes_is_refused_in_words(text, reason):
+def test_invalid_bytes_are_refused(text, reason):
     with pytest.raises(InvalidParam) as refusal:
         params.data(text)
     words = f"json: cannot unmarshal {reason} into Go value of type hexutil.Bytes"
@@ -134,7 +134,7 @@ def test_a_height_reaches_to_the_largest_signed_number():
         (HASH, "hex number > 64 bits"),
     ],
 )
-def test_what_is_no_block_number_is_refused_in_words(value, words):
+def test_an_invalid_block_number_is_refused(value, words):
     with pytest.raises(InvalidParam) as refusal:
         params.block_number(value)
     assert refusal.value.text == words
@@ -210,7 +210,7 @@ def test_a_count_of_blocks_is_a_quantity_or_decimal(value, number):
 
 
 @pytest.mark.parametrize("value", ["four", "-1", -1, 1.5, True, "", [], 2**64, "1_0", "٤"])
-def test_what_is_no_count_is_refused(value):
+def test_an_invalid_count_is_refused(value):
     with pytest.raises(InvalidParam, match=r"^invalid hex or decimal integer$"):
         params.count(value)
 
@@ -233,7 +233,7 @@ def test_percentiles_are_numbers():
         ([10**400], "json: cannot unmarshal number into Go value of type float64"),
     ],
 )
-def test_what_are_no_percentiles_is_refused_in_words(value, words):
+def test_invalid_percentiles_are_refused(value, words):
     with pytest.raises(InvalidParam) as refusal:
         params.percentiles(value)
     assert refusal.value.text == words

@@ -111,7 +111,7 @@ def test_of_input_and_data_input_wins():
         ),
     ],
 )
-def test_what_is_no_call_is_refused_in_words(given, words):
+def test_an_invalid_call_is_refused(given, words):
     with pytest.raises(InvalidParam) as refusal:
         params_call.call(given)
     assert refusal.value.text == words
@@ -140,7 +140,7 @@ def test_an_empty_storage_is_not_the_same_as_none():
     "given",
     [[], "0x", {"nobody": {}}, {A: {"state": []}}, {A: {"stateDiff": {"0x1": WORD}}}, {A: 5}],
 )
-def test_what_are_no_state_overrides_is_refused(given):
+def test_invalid_state_overrides_are_refused(given):
     with pytest.raises(InvalidParam):
         params_call.state_overrides(given)
 

@@ -71,7 +71,7 @@ def test_a_block_can_be_named_by_its_hash():
         ({"fromBlock": "1"}, "hex string without 0x prefix"),
     ],
 )
-def test_what_is_no_filter_is_refused_in_words(given, words):
+def test_an_invalid_filter_is_refused(given, words):
     with pytest.raises(InvalidParam) as refusal:
         log_criteria(given)
     assert refusal.value.text == words

@@ -54,7 +54,7 @@ def test_a_chain_that_goes_back_while_a_height_is_sent_has_all_its_heights_sent(
     assert list(heads.due(7)) == [6, 7]
 
 
-def test_who_cannot_have_a_turn_in_time_is_refused():
+def test_a_request_without_a_turn_in_time_is_refused():
     turns = TraceTurns(1, patience=0.01)
 
     with turns.turn(), pytest.raises(JsonRpcError) as refused, turns.turn():

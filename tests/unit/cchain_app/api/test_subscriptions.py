@@ -336,7 +336,7 @@ def test_another_connections_subscription_is_not_found(hub, memory_chain):
         ),
     ],
 )
-def test_what_cannot_be_subscribed_to_is_said(socket, params, code, words):
+def test_input_that_cannot_be_subscribed_to_is_said(socket, params, code, words):
     with pytest.raises(JsonRpcError) as failure:
         socket.call("eth_subscribe", *params)
     assert (failure.value.code, failure.value.message) == (code, words)

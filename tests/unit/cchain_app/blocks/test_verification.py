@@ -161,7 +161,7 @@ def test_a_header_belongs_to_its_transactions() -> None:
     )
 
 
-def test_a_block_that_was_made_anew_is_the_same() -> None:
+def test_a_rebuilt_block_is_identical() -> None:
     verify_outcome(candidate(), made(GOOD))
 
 

@@ -151,7 +151,7 @@ def test_a_blob_base_fee_may_be_given(engine: TracingEngine) -> None:
     assert engine.call(env, message, state).output == bytecode.words(2**128 - 1)
 
 
-def test_surroundings_are_told_apart(engine: TracingEngine) -> None:
+def test_surroundings_are_distinguished(engine: TracingEngine) -> None:
     state, message = with_code(bytecode.SURROUNDINGS), call_message(CONTRACT)
     numbers = [
         engine.call(block_env(number=number), message, state).output[:32] for number in (5, 6, 5)

@@ -294,7 +294,7 @@ def test_calls_take_turns_and_a_short_one_does_not_wait_for_long_ones() -> None:
     assert first < min(ended)
 
 
-def test_who_waits_for_a_question_keeps_nobody_from_running() -> None:
+def test_a_waiting_query_blocks_no_other_call() -> None:
     class Stuck(MemoryState):
         @override
         def storage(self, address: Address, slot: Slot) -> Word:

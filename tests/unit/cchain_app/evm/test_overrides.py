@@ -92,7 +92,7 @@ def test_a_precompile_cannot_be_moved_onto_an_overridden_account(to):
         move_precompiles(block_env(), {SHA256: moved, OTHER: AccountOverride(balance=1)})
 
 
-def test_moves_are_told_to_the_engine():
+def test_moves_are_reported_to_the_engine():
     env = block_env()
     moved = move_precompiles(env, {SHA256: AccountOverride(move_precompile_to=OTHER)})
     assert moved.precompile_moves == ((SHA256, OTHER),)

@@ -71,7 +71,7 @@ def test_a_step_is_written_as_go_ethereum_writes_it(engine: TracingEngine) -> No
     )
 
 
-def test_recording_ends_above_the_limit_and_the_execution_goes_on(engine: TracingEngine) -> None:
+def test_recording_ends_above_the_limit_and_the_execution_continues(engine: TracingEngine) -> None:
     state = world(assemble("1 1 1 1 0 SSTORE"))
     whole = trace(engine, state, Recording(steps=StepOptions()))
     first = whole.steps.index(b",{")

@@ -299,7 +299,7 @@ def test_only_what_is_asked_for_is_recorded(engine: TracingEngine) -> None:
     ]
 
 
-def test_system_calls_come_before_and_are_told_apart(engine: TracingEngine) -> None:
+def test_system_calls_come_before_and_are_distinguished(engine: TracingEngine) -> None:
     contract = Address(bytes.fromhex("000F3df6D732807Ef1319fB7B8bB8522d0Beac02"))
     state = world(bytecode.COUNTER)
     state.put(contract, code=assemble("0 CALLDATALOAD 1 SSTORE"), nonce=1)
@@ -317,7 +317,7 @@ def test_a_block_may_contain_what_a_contract_sent(engine: TracingEngine) -> None
     assert found.succeeded
 
 
-def test_what_cannot_be_in_the_block_is_refused(engine: TracingEngine) -> None:
+def test_input_that_cannot_be_in_the_block_is_refused(engine: TracingEngine) -> None:
     with pytest.raises(ExecutionInvalid, match="nonce too high"):
         block(engine, increments(2)[1], state=world(b""))
 

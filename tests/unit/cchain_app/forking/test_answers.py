@@ -131,7 +131,7 @@ def test_the_trace_of_deep_calls_is_passed_on() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"[1", b"[1]", b'{"result":"\xff"}', b'{"result":1}x'])
-def test_what_is_no_response_is_refused(text: bytes) -> None:
+def test_an_invalid_response_is_refused(text: bytes) -> None:
     with pytest.raises(BadUpstreamAnswer):
         answers.read_answer(text)
 

@@ -44,7 +44,7 @@ def test_a_block_and_a_transaction_exclude_each_other(url, block):
 
 
 @pytest.mark.parametrize("text", ["ab" * 32, "0x" + "ab" * 31, "0x" + "zz" * 32, "0x" + "ab" * 33])
-def test_what_is_no_hash_is_refused(text):
+def test_an_invalid_hash_is_refused(text):
     with pytest.raises(MalformedForkSetting, match="0x and 64 hexadecimal digits"):
         read_wanted(["http://a.example"], transaction=text)
 
@@ -60,7 +60,7 @@ def test_what_is_no_hash_is_refused(text):
         (["http://a.example"], "sesame", "NODE_FORK_BLOCK_NUMBER must be a whole number"),
     ],
 )
-def test_what_cannot_be_read_is_refused_without_its_text(urls, block, words):
+def test_unreadable_input_is_refused_without_its_text(urls, block, words):
     with pytest.raises(MalformedForkSetting, match=words) as refusal:
         read_wanted(urls, block)
     assert "sesame" not in str(refusal.value)

@@ -147,7 +147,7 @@ def test_a_block_without_the_wanted_one_is_refused():
     ],
     ids=str,
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused(change):
+def test_unreadable_input_is_refused(change):
     sent = signed()
     with pytest.raises(BadUpstreamAnswer, match="does not have the requested form"):
         read({**pool_transaction(sent), **change}, sent)

@@ -229,7 +229,7 @@ def test_a_future_transaction_does_not_displace_executable_ones():
     refusal(PoolReason.UNDERPRICED, paying(9, nonce=3), others=[of_bob(10)], **limits)
 
 
-def test_a_sender_that_fills_the_pool_alone_is_told_that_it_is_full():
+def test_a_sender_that_fills_the_pool_alone_is_reported_that_it_is_full():
     limits = {"pending_slots": 2, "queued_slots": 0, "account_pending_slots": 1}
     waiting = [paying(10, nonce=0), paying(10, nonce=1)]
     assert refusal(PoolReason.POOL_FULL, paying(99, nonce=2), waiting, **limits) == "txpool is full"

@@ -29,7 +29,7 @@ def test_a_gap_is_not_executable():
     assert nonces(queue.queued) == [5, 6]
 
 
-def test_used_nonces_are_told_apart():
+def test_used_nonces_are_distinguished():
     queue = split([entry(1), entry(2)], 2, RICH)
     assert nonces(queue.used) == [1]
     assert nonces(queue.pending) == [2]

@@ -47,7 +47,7 @@ def test_logs_stand_around_the_calls_in_between() -> None:
     ]  # fmt: skip
 
 
-def test_logs_of_inner_calls_are_told_before_those_after_them() -> None:
+def test_logs_of_inner_calls_are_reported_before_those_after_them() -> None:
     top = frame(logs=emitted(0, 1))
     inner = frame(1, logs=(FrameLog(said(8), 1, 0), FrameLog(said(9), 2, 1)))
     deepest = frame(2, value=3)

@@ -218,7 +218,7 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_in_the_words_of_go(
+def test_unreadable_input_is_refused_in_the_words_of_go(
     value: object, kind: type[BadTraceConfig], words: str
 ) -> None:
     with raises(TraceConfigReason.UNREADABLE, kind=kind) as caught:
@@ -247,7 +247,7 @@ def test_options_that_contradict_each_other_or_are_no_duration_are_refused(
 
 
 @pytest.mark.parametrize("name", ["", "nosuch", "{result: function(){}}", "CallTracer"])
-def test_an_unknown_tracer_is_told_which_there_are(name: str) -> None:
+def test_an_unknown_tracer_is_reported_which_there_are(name: str) -> None:
     for options in ({"tracer": name}, {"tracer": "muxTracer", "tracerConfig": {name: {}}}):
         with raises(TraceConfigReason.TRACER_NOT_FOUND, kind=BadTraceConfig) as caught:
             parse_trace_config(options)
@@ -296,7 +296,7 @@ def test_durations_are_read_as_by_go(text: str, seconds: float) -> None:
         ('"', 'time: invalid duration "\\""'),
     ],
 )
-def test_what_is_no_duration_is_refused_in_the_words_of_go(text: str, words: str) -> None:
+def test_an_invalid_duration_is_refused(text: str, words: str) -> None:
     with pytest.raises(InvalidDuration) as caught:
         parse_duration(text)
     assert str(caught.value) == words

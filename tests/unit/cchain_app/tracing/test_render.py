@@ -246,7 +246,7 @@ def test_the_struct_logger_returns_nothing_of_what_halted() -> None:
     assert shown(reverted)["returnValue"] == "0x01"
 
 
-def test_an_answer_that_grows_too_long_is_given_up() -> None:
+def test_an_answer_that_grows_too_long_is_aborted() -> None:
     config = parse_trace_config({"tracer": "flatCallTracer"})
     with pytest.raises(TraceTooLarge):
         render(trace(*[frame()] * 1000), config, TraceContext(Hash(bytes(32))), most_bytes=1000)

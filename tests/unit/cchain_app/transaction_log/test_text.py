@@ -51,7 +51,7 @@ def test_a_transfer_says_who_paid_whom_what() -> None:
     ]
 
 
-def test_a_failure_says_why_and_where_with_what_the_console_was_told() -> None:
+def test_a_failure_says_why_and_where_with_what_the_console_was_reported() -> None:
     call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
     block = accepted(6, [call], failed=[0])
     inside = ExecutionDetails(

@@ -33,7 +33,7 @@ def peak(read: Callable[[], object]) -> int:
 
 @given(st.lists(st.sampled_from([*SIGNS, "é€😀".encode(), b"\xe9"])).map(b"".join))
 @example(b"a%20b=%41%4&&=c&d&a+b=%%34%31&x==%3d=%25")
-def test_a_form_says_what_django_reads_in_it(body: bytes) -> None:
+def test_a_form_is_parsed_like_in_django(body: bytes) -> None:
     expected = dict(QueryDict(body, encoding="utf-8").items())
     for piece in (3, 5, forms.PIECE):
         with pytest.MonkeyPatch.context() as patch:

@@ -84,7 +84,7 @@ def nested(depth: int) -> dict[str, Any]:
         [{"type": "function", "name": "f", "inputs": []}] * 5000,
     ],
 )
-def test_what_is_no_abi_is_refused(given: Any) -> None:
+def test_an_invalid_abi_is_refused(given: Any) -> None:
     with pytest.raises(MalformedAbi):
         read_abi(given)
 
@@ -135,7 +135,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.dictionaries(WORDS, JSON, max_size=4), max_size=3))
-def test_whatever_stands_in_an_abi_it_is_read_or_refused(given: Any) -> None:
+def test_any_abi_is_parsed_or_refused(given: Any) -> None:
     with suppress(MalformedAbi):
         read_abi(given)
 

@@ -85,7 +85,7 @@ def test_a_text_is_a_value_of_its_type(type_: str, text: str, value: object) -> 
         ("uint8[]", "[" * 100_000, "is nested deeper than 32"),
     ],
 )
-def test_a_text_that_is_no_value_is_refused_in_words(type_: str, text: str, words: str) -> None:
+def test_an_invalid_value_is_refused_with_a_reason(type_: str, text: str, words: str) -> None:
     with pytest.raises(BadText) as refusal:
         read_value(Parameter(type_, ""), text)
 
@@ -141,7 +141,7 @@ def test_nested_values_go_through_json_and_are_encoded_alike(rows: list[tuple[st
     )
 
 
-def test_each_field_says_what_is_wrong_with_it() -> None:
+def test_each_field_shows_its_error() -> None:
     declaration = Declaration.parse("f(uint8 a, bool b, address c)")
 
     with pytest.raises(BadFields) as refusal:
@@ -192,7 +192,7 @@ def test_an_amount_of_coins_is_exact(text: str, wei: int) -> None:
 @pytest.mark.parametrize(
     "text", ["-1", "1e3", ".", "1,5", "٣", "0.0000000000000000001", "9" * 200, "9" * 70]
 )
-def test_what_is_no_amount_is_refused(text: str) -> None:  # fmt: skip
+def test_an_invalid_amount_is_refused(text: str) -> None:  # fmt: skip
     with pytest.raises(BadText):
         read_coins(text)
 

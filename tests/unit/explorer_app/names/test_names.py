@@ -50,13 +50,13 @@ def test_a_declaration_has_names_types_and_what_is_hashed() -> None:
         "f(uint256 a b)",
     ],
 )
-def test_what_is_no_declaration_is_refused(text: str) -> None:
+def test_an_invalid_declaration_is_refused(text: str) -> None:
     with pytest.raises(MalformedDeclaration):
         Declaration.parse(text)
 
 
 @pytest.mark.parametrize("kind", ["functions", "events", "errors"])
-def test_the_lists_are_read_and_no_declaration_stands_twice(kind: str) -> None:
+def test_the_lists_are_parsed_and_have_no_duplicates(kind: str) -> None:
     found = listed(kind)
     keys = [
         (declaration.signature, tuple(part.indexed for part in declaration.parameters))
@@ -75,7 +75,7 @@ def test_a_call_is_named_by_its_selector_and_its_arguments_are_read() -> None:
     assert value.value == "7"
 
 
-def test_the_contracts_own_abi_comes_first_and_is_no_guess() -> None:
+def test_the_contracts_own_abi_takes_precedence_and_is_not_marked_as_guess() -> None:
     own = Declaration.parse("transfer(address recipient, uint256 wad)")
     found = BOOK.call(called("transfer(address,uint256)", SPENDER, 7), Abi(functions=(own,)))
     assert found is not None
@@ -136,7 +136,7 @@ def test_tuples_and_arrays_are_read_with_the_names_of_their_members() -> None:
     assert none.is_empty
 
 
-def test_of_many_parts_the_first_are_taken_and_none_looks_empty() -> None:
+def test_of_many_parts_the_first_are_shown_and_none_appears_empty() -> None:
     (rows,) = arguments_of(
         Declaration.parse("f(uint8[][])").parameters, eth_abi.encode(["uint8[][]"], [[[1, 2], [], [3]]])
     )  # fmt: skip
@@ -162,7 +162,7 @@ def test_arguments_that_are_too_long_are_not_decoded() -> None:
 
 
 @given(st.binary(max_size=400), st.sampled_from([*listed("functions"), *listed("errors")]))
-def test_whatever_bytes_come_a_name_is_found_or_none(data: bytes, declaration: Declaration) -> None:
+def test_any_input_has_a_name_or_none(data: bytes, declaration: Declaration) -> None:
     found = BOOK.call(declaration.selector + data)
     assert found is None or found.is_guess
     BOOK.event([declaration.topic, data[:32].ljust(32, b"\0")], data)

@@ -109,7 +109,7 @@ def test_versions_and_outputs_come_through(path: Path, installed: Installed) -> 
         ),
     ],
 )
-def test_reasons_why_there_is_no_output_come_through(
+def test_reasons_for_missing_output_are_passed_on(
     path: Path, installed: Installed, answer: bytes | Exception, reason: StrEnum, words: str
 ) -> None:
     installed.answer = answer
@@ -140,7 +140,7 @@ def test_one_compiler_runs_at_a_time(path: Path, installed: Installed) -> None:
     assert (len(installed.asked), installed.most_at_once) == (8, 1)
 
 
-def test_a_request_that_is_none_or_too_long_is_dropped(
+def test_an_invalid_or_too_long_request_is_dropped(
     path: Path, installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiler_socket, "_MAX_REQUEST", 100)

@@ -77,7 +77,7 @@ def test_without_node_or_a_directory_nothing_is_offered(tmp_path: Path) -> None:
             compilers.require(VERSION)
 
 
-def test_a_compiler_answers_what_it_is_asked_and_who_it_is(installed: Installed) -> None:
+def test_a_compiler_returns_its_output_and_its_version(installed: Installed) -> None:
     installed.node(
         f"cat > asked; echo '{json.dumps(ANSWER)}'".replace(
             "asked", str(installed.directory / "asked")
@@ -90,7 +90,7 @@ def test_a_compiler_answers_what_it_is_asked_and_who_it_is(installed: Installed)
     assert (installed.directory / "asked").read_text() == "{}"
 
 
-def test_a_compiler_that_begins_slowly_gets_all_of_a_long_input(installed: Installed) -> None:
+def test_a_slow_compiler_gets_a_long_input_completely(installed: Installed) -> None:
     asked = installed.directory / "asked"
     installed.node(f"sleep 0.3; cat > {asked}; echo '{json.dumps(ANSWER)}'")
     text = b"x" * 1_000_000
@@ -139,7 +139,7 @@ def test_a_compiler_that_takes_too_much_is_ended(installed: Installed) -> None:
         installed.compile(installed.compilers(memory=1))
 
 
-def test_a_compiler_that_falls_over_says_its_last_words(installed: Installed) -> None:
+def test_the_last_output_of_a_crashed_compiler_is_shown(installed: Installed) -> None:
     installed.node("cat > /dev/null; echo 'RangeError: too deep' >&2; exit 1")
 
     with pytest.raises(CompilerStopped, match="RangeError: too deep"):

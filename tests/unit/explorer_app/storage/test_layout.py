@@ -40,6 +40,6 @@ def test_long_labels_are_cut_and_mappings_have_so_many_keys_only() -> None:
         {"storage": [], "types": {"t": {**UINT, "encoding": "mapping", "key": "t", "value": "u"}}},
     ],
 )
-def test_what_is_no_layout_is_refused(given: Any) -> None:
+def test_an_invalid_layout_is_refused(given: Any) -> None:
     with pytest.raises(MalformedLayout):
         read_layout(given)

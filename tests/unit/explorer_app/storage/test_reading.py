@@ -186,7 +186,7 @@ def test_a_slot_that_no_compiler_writes_is_shown_as_it_is(word: bytes) -> None:
     assert found.remark == "not a valid encoding"
 
 
-def test_whoever_reads_slots_may_have_no_time_for_all() -> None:
+def test_reading_slots_may_end_early() -> None:
     asked = []
 
     def one_alone(slots: Sequence[Slot]) -> dict[Slot, Word]:
@@ -215,7 +215,7 @@ def test_a_page_has_so_many_keys_only() -> None:
     assert cells[-1].remark == "the page has too many mappings to look up"
 
 
-def test_what_is_shown_of_labels_is_cut() -> None:
+def test_displayed_labels_are_truncated() -> None:
     types = {"long": inplace("struct " + "L" * 5000, 32)}
     storage = [{"label": "v" * 5000, "type": "long", "slot": "0", "offset": 0}]
     (found,) = read_all(read_layout({"storage": storage, "types": types}), Slots({}))

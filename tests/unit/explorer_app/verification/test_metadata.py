@@ -57,7 +57,7 @@ def test_a_section_has_the_hash_of_its_compilers_time(section: bytes, found: byt
         closed(IPFS) + b"\x00",
     ],
 )
-def test_other_ends_of_code_are_no_section(code: bytes) -> None:
+def test_other_code_endings_are_not_a_metadata_section(code: bytes) -> None:
     assert section_of(code) is None
 
 

@@ -29,7 +29,7 @@ def test_a_minimal_proxy_has_its_implementation_in_its_code() -> None:
     assert (found.kind, found.address) == (ProxyKind.MINIMAL, ADDRESS)
 
 
-def test_an_address_that_begins_with_zeros_may_be_short() -> None:
+def test_an_address_with_leading_zeros_may_be_shortened() -> None:
     code = (
         bytes.fromhex("363d3d373d3d3d363d6f") + SHORT[4:]
         + bytes.fromhex("5af43d82803e903d91602757fd5bf3")
@@ -67,7 +67,7 @@ def test_a_clone_has_arguments_behind_its_code() -> None:
 @pytest.mark.parametrize(
     "code", [b"", minimal()[:9], minimal()[:-1], minimal() + b"\0", b"\x60\0\xf4"]
 )
-def test_other_code_is_no_minimal_proxy(code: bytes) -> None:
+def test_other_code_is_not_a_minimal_proxy(code: bytes) -> None:
     assert target_in_code(code) is None
 
 
@@ -92,6 +92,6 @@ def test_an_array_of_addresses_is_read_whole_or_not_at_all() -> None:
     assert addresses_of(word) == []
 
 
-def test_data_of_a_push_are_no_instruction() -> None:
+def test_push_data_is_not_an_instruction() -> None:
     assert delegates(b"\x60\x00\xf4")
     assert not delegates(b"\x61\xf4\xf4")

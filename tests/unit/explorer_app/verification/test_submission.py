@@ -120,7 +120,7 @@ def test_a_single_file_has_its_settings_in_the_form() -> None:
         ({"constructorArguments": "00" * 200_000}, SubmissionReason.SUBMISSION_TOO_LARGE),
     ],
 )
-def test_what_cannot_be_verified_is_refused_with_its_reason(
+def test_a_failed_verification_has_a_reason(
     changes: dict[str, str], reason: SubmissionReason
 ) -> None:
     with raises(reason, kind=BadSubmission):

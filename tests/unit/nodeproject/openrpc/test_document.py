@@ -113,7 +113,7 @@ def references(value: Any) -> Iterator[str]:
             yield from references(item)
 
 
-def test_an_interface_tells_of_its_own_methods_alone_and_makes_that_once() -> None:
+def test_an_interface_reports_its_own_methods_alone_and_makes_that_once() -> None:
     for interface in interfaces():
         document = json.loads(bytes(interface.discover()))
         assert [method["name"] for method in document["methods"]] == [
@@ -135,7 +135,7 @@ def test_the_whole_document_says_where_each_method_is_asked() -> None:
     assert where["info.peers"] == ["/ext/info"]
 
 
-def test_a_node_without_the_c_chain_does_not_tell_of_it(settings: Any) -> None:
+def test_a_node_without_the_c_chain_does_not_report_it(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, chains=("P",))
     names = {method["name"] for method in json.loads(whole(interfaces()))["methods"]}
 

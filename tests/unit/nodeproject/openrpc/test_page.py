@@ -121,7 +121,7 @@ def test_a_method_is_asked_where_it_is_answered() -> None:
     assert found["platform.getHeight"].path == "/ext/bc/P"
 
 
-def test_who_tries_a_method_is_told_when_it_changes_the_node() -> None:
+def test_the_form_warns_if_a_method_changes_the_node() -> None:
     found = methods(facts())
 
     assert found["anvil_setBalance"].changes
