@@ -549,7 +549,7 @@ def test_the_commands_say_what_they_did_and_why_not(saved: Path, tmp_path: Path)
     call_command("backup", str(tmp_path / "again"), "--without-keys", stdout=out)
     assert f"Saved {tmp_path}/again: C-Chain at 5, P-Chain at 1, " in out.getvalue()
     assert "It contains no keys: neither the node's identity nor the keystore." in out.getvalue()
-    with pytest.raises(CommandError, match=r"^There is a file .*/again already"):
+    with pytest.raises(CommandError, match=r"^The file .*/again exists already"):
         call_command("backup", str(tmp_path / "again"))
     with pytest.raises(CommandError, match=r"^The database here is not empty"):
         call_command("restore", str(saved))

@@ -72,7 +72,7 @@ UNUSUAL = {
 def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The served node, with each health check run once; no response expires."""
     monkeypatch.setattr(answers, "OLDEST", inf)
-    monkeypatch.setattr(answers, "POLL_SECONDS", inf)
+    monkeypatch.setattr(answers, "LOOK", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
     begin_anew()
     reporter = Reporter(

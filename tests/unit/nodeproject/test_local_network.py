@@ -60,7 +60,7 @@ def test_what_is_not_shared_are_settings() -> None:
             1,
             2,
             [
-                "This network began with 2 validators, of which 1 runs: their stake is missing, which "
+                "This network began with 2 validators, of which 1 runs: their stake is missing, and "
                 "the health check P fails below 80 %."
             ],
         ),

@@ -218,7 +218,7 @@ def test_nobody_goes_back_below_the_replay(rpc, replayed):
 
 def test_the_admin_says_what_was_replayed(replayed, admin_client):
     page = admin_client.get("/admin/").content.decode()
-    assert f"from block 15 on, with the next up to {text(SECOND)}; state roots are" in page
+    assert f"from block 15 on, with the next up to {text(SECOND)}; state roots cover" in page
 
 
 def test_a_transaction_that_is_not_known_is_refused(block, settings):
