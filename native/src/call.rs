@@ -76,7 +76,8 @@ pub(crate) fn prepare(
     reader: Reader,
     limits: Limits<'_>,
 ) -> Result<(Runner<()>, TxEnv), CallFailure> {
-    let (context, tx) = context_and_transaction(environment, message, reader, limits, Price::Usual)?;
+    let (context, tx) =
+        context_and_transaction(environment, message, reader, limits, Price::Usual)?;
     Ok((Runner::new(context, environment.precompiles()), tx))
 }
 

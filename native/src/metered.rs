@@ -59,7 +59,10 @@ fn timed(
 }
 
 #[inline(always)]
-fn check_limits(interpreter: &Interpreter<EthInterpreter>, host: &mut EvmContext) -> InstructionExecResult {
+fn check_limits(
+    interpreter: &Interpreter<EthInterpreter>,
+    host: &mut EvmContext,
+) -> InstructionExecResult {
     let remaining = interpreter.gas.remaining();
     if host.chain.meter.is_due(remaining)
         && let Some(limit) = host.chain.meter.settle(remaining)

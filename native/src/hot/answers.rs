@@ -16,7 +16,7 @@ use crate::{
     convert::{Addr, Word, bytes},
     environment::{Env, Environment},
     hot::{
-        call::{Estimates, Share, CallEnvironment},
+        call::{CallEnvironment, Estimates, Share},
         frames::FrameAnswers,
         loop_time::LoopTime,
         memory::StateMemory,

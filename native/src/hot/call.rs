@@ -325,8 +325,10 @@ mod tests {
             [(SlowKinds::default(), 0), (SlowKinds::of_all_that_fail(), usize::from(PASSED))]
         {
             for _ in 0..STRIKES {
-                heavy
-                    .note(kind, &CallOutcome::<()> { found: None, late: false, is_unread: false, used: 0 });
+                heavy.note(
+                    kind,
+                    &CallOutcome::<()> { found: None, late: false, is_unread: false, used: 0 },
+                );
             }
             assert_eq!(passed(&mut heavy, &kind), expected);
         }

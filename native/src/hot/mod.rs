@@ -3,9 +3,9 @@
 //! too.
 
 mod answers;
+mod bounded_map;
 mod call;
 mod frames;
-mod bounded_map;
 mod logs;
 mod loop_time;
 mod memory;

@@ -12,7 +12,7 @@ use crate::{
     codes,
     hot::{
         answers::HotAnswers,
-        call::{self, Estimates, SlowKinds, Kind, Purpose, CallOutcome, Share, CallEnvironment},
+        call::{self, CallEnvironment, CallOutcome, Estimates, Kind, Purpose, Share, SlowKinds},
         memory::{Account, Head, StateMemory},
         request::{self, Body, Call},
         values::{ResultKey, RunsOn},
@@ -199,7 +199,11 @@ impl HotAnswers {
         fitting(self.respond(body, Some(share), limits, Way::Pool { longest }), longest)
     }
 
-    fn many<'a>(&self, body_answer: &mut BodyAnswer<'_>, calls: &[Call<'a>]) -> Answered<Names<'a>> {
+    fn many<'a>(
+        &self,
+        body_answer: &mut BodyAnswer<'_>,
+        calls: &[Call<'a>],
+    ) -> Answered<Names<'a>> {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for (place, call) in calls.iter().enumerate() {
             body_answer.out.push(if place == 0 { b'[' } else { b',' });
@@ -283,15 +287,22 @@ impl HotAnswers {
     }
 
     /// Run a call, or estimate its gas.
-    fn run(&self, body_answer: &mut BodyAnswer<'_>, call: &Call<'_>, purpose: Purpose) -> Answered<()> {
+    fn run(
+        &self,
+        body_answer: &mut BodyAnswer<'_>,
+        call: &Call<'_>,
+        purpose: Purpose,
+    ) -> Answered<()> {
         let message = known(call.message())?;
         let state = self.head(body_answer)?;
         let kind = SlowKinds::kind(&message, purpose);
         let (call_environment, rules) = self.call_environment(&message, purpose)?;
         self.pass_by(body_answer, &kind)?;
         // Two digits per byte, and the characters around them.
-        let room =
-            body_answer.way.longest().map(|longest| longest.saturating_sub(body_answer.out.len() + 4) / 2);
+        let room = body_answer
+            .way
+            .longest()
+            .map(|longest| longest.saturating_sub(body_answer.out.len() + 4) / 2);
         let share = body_answer.share()?;
         let begun = Instant::now();
         let wanted = message.clone();
@@ -374,7 +385,10 @@ impl HotAnswers {
         call_environment: &CallEnvironment,
         wanted: request::Message,
     ) -> Answered<Option<T>> {
-        if ran.is_unread && body_answer.way.reads() && body_answer.find_unread(call_environment, wanted)? {
+        if ran.is_unread
+            && body_answer.way.reads()
+            && body_answer.find_unread(call_environment, wanted)?
+        {
             return Ok(None);
         }
         self.values().heavy(body_answer.way.runs_on()).note(kind, &ran);
@@ -383,7 +397,12 @@ impl HotAnswers {
     }
 
     /// Write the cached result of another method.
-    fn result(&self, body_answer: &mut BodyAnswer<'_>, call: &Call<'_>, method: &str) -> Answered<()> {
+    fn result(
+        &self,
+        body_answer: &mut BodyAnswer<'_>,
+        call: &Call<'_>,
+        method: &str,
+    ) -> Answered<()> {
         let values = self.values();
         let head = values.head;
         let result: &[u8] = match method {

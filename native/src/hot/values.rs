@@ -6,8 +6,8 @@ use std::{collections::HashMap, sync::Arc};
 use revm::primitives::B256;
 
 use crate::hot::{
-    call::{Estimates, SlowKinds, LongKinds, CallEnvironment},
     bounded_map::BoundedMap,
+    call::{CallEnvironment, Estimates, LongKinds, SlowKinds},
 };
 
 /// The key of a result about an accepted block, which never changes.

@@ -141,7 +141,9 @@ impl WholeAnswers {
         let started = Instant::now();
         match self.outcome(data, defaults, connection, started) {
             Some(Outcome::Answered(response, names)) => {
-                self.on_answered.bind(py).call1((names.to_python(py)?, started.elapsed().as_secs_f64()))?;
+                self.on_answered
+                    .bind(py)
+                    .call1((names.to_python(py)?, started.elapsed().as_secs_f64()))?;
                 Ok(Some(PyBytes::new(py, &response)))
             }
             Some(Outcome::Later(job)) => {
@@ -167,7 +169,10 @@ impl WholeAnswers {
             reported.map_err(|error| error.write_unraisable(py, None)).ok()?;
             Some(PyBytes::new(py, &found.response))
         };
-        finished.into_iter().map(|(connection, found)| (connection, found.and_then(report))).collect()
+        finished
+            .into_iter()
+            .map(|(connection, found)| (connection, found.and_then(report)))
+            .collect()
     }
 }
 
@@ -232,7 +237,8 @@ impl WholeAnswers {
         let KnownHead { longest, start, .. } =
             heads.known.get(&data[..end]).filter(|known| known.length == body.len())?;
         let request_connection = RequestConnection { whole: self, connection };
-        let concurrent = (self.threads > 1 && connection != 0).then_some(&request_connection as &dyn ConcurrentCalls);
+        let concurrent = (self.threads > 1 && connection != 0)
+            .then_some(&request_connection as &dyn ConcurrentCalls);
         match self.answers.get().whole(body, self.limits, *longest, concurrent, now) {
             Ok((answer, names)) => Some(Outcome::Answered(response(start, &answer), names)),
             Err(Refusal::Long) => {

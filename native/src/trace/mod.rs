@@ -142,7 +142,8 @@ pub(crate) fn call(
     price: Price,
     limits: Limits<'_>,
 ) -> Result<Trace, CallFailure> {
-    let (mut context, tx) = call::context_and_transaction(environment, message, reader, limits, price)?;
+    let (mut context, tx) =
+        call::context_and_transaction(environment, message, reader, limits, price)?;
     message::check_funds(&mut context, &tx)?;
     let contract = call::created_address(&mut context, &tx)?;
     let mut tracer = Tracer::new(context, environment.precompiles(), recording.most_bytes);
