@@ -107,7 +107,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
     """Transfers of tokens, the latest first."""
 
     list_display = (
-        "position", "short_transaction", "short_contract", "standard", "between", "what", "is_hidden",
+        "position", "short_transaction", "short_contract", "standard", "between", "what", "is_doubtful",
     )  # fmt: skip
     list_select_related = ("transaction",)
     list_defer = ("transaction__raw",)
@@ -116,7 +116,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
     search_help_text = "Address (token, sender or recipient) or block"
     fieldsets = (
         (None, {"fields": (
-            "block", "full_transaction", "full_contract", "standard", "full_sender", "full_to", "what", "is_hidden",
+            "block", "full_transaction", "full_contract", "standard", "full_sender", "full_to", "what", "is_doubtful",
         )}),
     )  # fmt: skip
 
@@ -188,10 +188,10 @@ class TokenTransferAdmin(TokenRowsAdmin):
         last = "" if transfer.last_token_id is None else f" to #{transfer.last_token_id}"
         return f"{transfer.value:,} of #{transfer.token_id}{last}"
 
-    @admin.display(description="Hidden", boolean=True)
-    def is_hidden(self, transfer: TokenTransfer) -> bool:
-        """Return whether lists of an address omit the transfer by default."""
-        return transfer.hidden
+    @admin.display(description="Doubtful", boolean=True)
+    def is_doubtful(self, transfer: TokenTransfer) -> bool:
+        """Return whether the event alone does not prove the transfer."""
+        return transfer.doubtful
 
 
 @admin.register(TokenBalance)

@@ -141,10 +141,14 @@ class TokenTransfer(models.Model):
         null=True, help_text="For a range: number of its first IDs whose owners have rows"
     )
     value = UInt256Field(help_text="Amount in the smallest unit; for ERC-721 the number of tokens")
-    hidden = models.BooleanField(
-        help_text="Whether lists of an address omit it by default: it transfers nothing, or its sender did not "
-        "sign the transaction"
+    doubtful = models.BooleanField(
+        db_column="hidden",
+        help_text="The value is zero, or the sender is an account that did not sign the transaction: contracts can emit "
+        "such events to make it appear as the sender. Allowances look the same; balances tell them apart.",
     )
+
+    is_confirmed = False
+    """Whether the sender's balance, as the contract reports it, includes the transfer; set by selectors."""
 
     class Meta:
         ordering = ["-id"]
@@ -164,12 +168,6 @@ class TokenTransfer(models.Model):
             ),
             models.Index(fields=["sender", "id"], name="explorer_transfer_by_sender"),
             models.Index(fields=["to", "id"], name="explorer_transfer_by_recipient"),
-            models.Index(
-                fields=["sender", "id"], name="explorer_shown_by_sender", condition=Q(hidden=False)
-            ),
-            models.Index(
-                fields=["to", "id"], name="explorer_shown_by_recipient", condition=Q(hidden=False)
-            ),
         ]
 
     @override

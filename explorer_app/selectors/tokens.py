@@ -161,7 +161,7 @@ def transfers_of(
     chain: EvmChain,
     address: Address,
     *,
-    hidden: bool = False,
+    doubtful: bool = True,
     before: int | None = None,
     count: int = PAGE,
 ) -> TransferPage:
@@ -172,12 +172,13 @@ def transfers_of(
     Args:
         chain: The chain.
         address: An account.
-        hidden: Whether to include transfers that move nothing, or whose sender is an account that did not sign.
+        doubtful: Whether to include transfers of the value zero, and those whose sender is an account that did not sign
+            the transaction and whose balance does not confirm them.
         before: The key of the last transfer shown.
         count: Limit of transfers.
     """
     every = _transfers(chain)
-    shown = every if hidden else every.filter(hidden=False)
+    shown = every if doubtful else every.filter(Q(doubtful=False) | Q(is_confirmed=True))
     sides = [shown.filter(sender=address), shown.filter(to=address)]
     end = max(_looked_at(branch, before) for branch in sides)
     of_tokens = [branch.filter(id__gte=end, contract__kind__isnull=False) for branch in sides]
@@ -317,8 +318,20 @@ def _is_in(row: TokenTransfer, token_id: int) -> bool:
 
 
 def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:
+    """Return all transfers, each with `is_confirmed`.
+
+    Unspecified: a transfer is confirmed if the contract last reported the balance that the sender has by all transfers. A
+    contract that reports consistent balances for transfers that nobody allowed is a token of its own rules.
+    """
+    balances = chain.db.objects(TokenBalance).filter(
+        Q(token_id__isnull=True) | Q(token_id=OuterRef("token_id")),
+        contract=OuterRef("contract"), holder=OuterRef("sender"), kind=OuterRef("kind"),
+        differs=False, to_ask=False, asked_height__isnull=False,
+    )  # fmt: skip
     transfers = chain.db.objects(TokenTransfer).select_related("contract", "transaction__block")
-    return transfers.defer("transaction__raw", "transaction__block__header")
+    return transfers.defer("transaction__raw", "transaction__block__header").annotate(
+        is_confirmed=Exists(balances) & ~Q(value=0)
+    )
 
 
 def _looked_at(branch: QuerySet[TokenTransfer], before: int | None) -> int:

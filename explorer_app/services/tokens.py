@@ -177,15 +177,15 @@ class _Part:
         accounts = self._signing_senders(pairs)
         for log, transfer in pairs:
             signed = transfer.sender == self._signers.get(log.transaction)
-            hidden = not transfer.value or (transfer.sender in accounts and not signed)
+            doubtful = not transfer.value or (transfer.sender in accounts and not signed)
             yield PlacedTransfer(
-                log.key, log.transaction, log.address, transfer, hidden, is_of_erc20(log.topics)
+                log.key, log.transaction, log.address, transfer, doubtful, is_of_erc20(log.topics)
             )
 
     def _signing_senders(self, pairs: Sequence[tuple[TransferLog, Transfer]]) -> set[Address]:
-        """Return the senders that can sign transactions: a transfer that such a sender did not sign is suspicious.
+        """Return the senders that can sign transactions: a transfer that such a sender did not sign is doubtful.
 
-        Unspecified: if this could not be determined, no sender is returned, so that their transfers are shown.
+        Unspecified: if this could not be determined, no sender is returned, so that no transfer is doubtful for it.
         """
         senders = {
             transfer.sender
@@ -196,7 +196,7 @@ class _Part:
             return self._contracts.signing_accounts(senders)
         except DetailsUnavailable as error:
             _log.warning(
-                "transfers of %d accounts are shown although it is unknown whether they signed: %s",
+                "transfers of %d accounts are not marked as doubtful, signed or not: %s",
                 len(senders),
                 error,
             )

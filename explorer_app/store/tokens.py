@@ -50,7 +50,7 @@ _FACTS: Final = (
 )  # fmt: skip
 _TRANSFER: Final = (
     "id", "transaction", "contract", "log_index", "kind", "sender", "to", "token_id", "last_token_id", "noted",
-    "value", "hidden",
+    "value", "doubtful",
 )  # fmt: skip
 FIRST: Final = row_id(1)
 """The first key: the genesis block has no transactions."""
@@ -95,8 +95,8 @@ class PlacedTransfer(NamedTuple):
     """The key of its transaction."""
     contract: Address
     transfer: Transfer
-    hidden: bool
-    """Whether lists of an address omit it by default."""
+    doubtful: bool
+    """Whether the value is zero, or the sender is an account that did not sign the transaction."""
     is_of_erc20: bool
     """Whether its log is a Transfer event as ERC-20 requires it."""
 
@@ -302,7 +302,7 @@ def _transfer_row(key: int, transfer: PlacedTransfer) -> Row:
     return (
         key, transfer.transaction, transfer.contract, transfer.log - row_id(height_of(transfer.log)), event.kind, event.sender,
         event.to, event.token_id, event.last_token_id, event.noted if event.is_range else None, event.value,
-        transfer.hidden,
+        transfer.doubtful,
     )  # fmt: skip
 
 

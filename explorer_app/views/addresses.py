@@ -29,6 +29,7 @@ from primitives.evm import Address
 from primitives.ids import ShortID
 
 SHOWN: Final = {"": "All", "sent": "Sent", "received": "Received"}
+SHOWN_TRANSFERS: Final = {"": "All", "confirmed": "Without doubtful ones"}
 MAX_SOURCE: Final = 64 * 1024
 """Limit of characters of a source file on a page."""
 
@@ -131,15 +132,19 @@ def _transactions(site: Explorer, request: HttpRequest, account: AccountInfo) ->
 
 
 def _tokens(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
-    before = read_number(request.GET.get("before"))
+    before, show = read_number(request.GET.get("before")), request.GET.get("show", "")
+    if show not in SHOWN_TRANSFERS:
+        raise Http404(NO_PART)
     transfers, next_key = tokens.transfers_of(
-        site.evm, account.address, before=before, count=PAGE + 1
+        site.evm, account.address, doubtful=not show, before=before, count=PAGE + 1
     )
     rows, has_more = shown_of(transfers, PAGE)
     balances = tokens.balances_of(
         site.evm, account.address, after=_read_key(request.GET.get("held"))
     )
     return {
+        "show": show,
+        "shown": SHOWN_TRANSFERS.items(),
         "balances": balances.rows,
         "transfers": transfer_rows(rows, account.address),
         "how_far": tokens.how_far(site.evm),

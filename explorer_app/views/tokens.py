@@ -46,6 +46,13 @@ class ListedTransfer(NamedTuple):
     """On the page of an address: `in`, `out` or `self`."""
 
     @property
+    def doubt(self) -> str:
+        """A word about a transfer that its event alone does not prove; empty if there is no doubt."""
+        if not self.transfer.doubtful or self.transfer.is_confirmed:
+            return ""
+        return "unconfirmed" if self.transfer.value else "zero value"
+
+    @property
     def is_mint(self) -> bool:
         """Whether the transfer minted tokens."""
         return bytes(self.transfer.sender) == ZERO_ADDRESS

@@ -14,6 +14,7 @@ from explorer_app.services import tokens as service
 from explorer_app.store import tokens as token_rows
 from explorer_app.tokens import events
 from explorer_app.tokens.events import TokenStandard
+from explorer_app.views.tokens import transfer_rows
 from primitives.evm import Address
 from tests.builders import bytecode, puppet
 from tests.builders.bytecode import words
@@ -371,9 +372,7 @@ def test_an_inventory_is_read_by_an_index_of_what_is_owned(tokens: TokenChain) -
     assert asked.slow_plans() == []
 
 
-def test_empty_and_unsigned_transfers_are_hidden_by_default(
-    tokens: TokenChain,
-) -> None:
+def test_empty_and_unsigned_transfers_are_doubtful(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     pool = tokens.deploy(puppet.of_erc20())
     tokens.move(coin, SENDER, OTHER, 1)
@@ -384,17 +383,33 @@ def test_empty_and_unsigned_transfers_are_hidden_by_default(
     evm = tokens.chain.evm
 
     assert [row[-1] for row in transfers()] == [False, True, True, False]
-    assert [transfer.value for transfer in found.transfers_of(evm, OTHER).rows] == [3, 1]
-    assert [transfer.value for transfer in found.transfers_of(evm, OTHER, hidden=True).rows] == [
-        3,
-        7,
-        0,
-        1,
-    ]
-    assert [transfer.value for transfer in found.transfers_of(evm, RECIPIENT).rows] == []
-    last = found.transfers_of(evm, OTHER, hidden=True, count=2).rows[-1]
-    rest = found.transfers_of(evm, OTHER, hidden=True, before=last.id).rows
+    shown = found.transfers_of(evm, OTHER).rows
+    assert [transfer.value for transfer in shown] == [3, 7, 0, 1]
+    assert [line.doubt for line in transfer_rows(shown)] == ["", "unconfirmed", "zero value", ""]
+    certain = found.transfers_of(evm, OTHER, doubtful=False).rows
+    assert [transfer.value for transfer in certain] == [3, 1]
+    assert found.transfers_of(evm, RECIPIENT, doubtful=False).rows == []
+    last = found.transfers_of(evm, OTHER, count=2).rows[-1]
+    rest = found.transfers_of(evm, OTHER, before=last.id).rows
     assert [transfer.value for transfer in rest] == [0, 1]
+
+
+def test_a_balance_that_the_contract_reports_confirms_a_transfer(tokens: TokenChain) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, puppet.put(OTHER, 3), erc20(NOBODY, OTHER, 10), erc20(OTHER, RECIPIENT, 7))
+    tokens.index()
+    evm = tokens.chain.evm
+
+    (transfer,) = found.transfers_of(evm, RECIPIENT, doubtful=False).rows
+    assert (transfer.value, transfer.doubtful, transfer.is_confirmed) == (7, True, True)
+    assert [line.doubt for line in transfer_rows([transfer])] == [""]
+
+    tokens.call(coin, puppet.put(OTHER, 3), erc20(OTHER, RECIPIENT, 2))
+    tokens.index()
+
+    assert found.transfers_of(evm, RECIPIENT, doubtful=False).rows == []
+    every = transfer_rows(found.transfers_of(evm, RECIPIENT).rows)
+    assert [line.doubt for line in every] == ["unconfirmed", "unconfirmed"]
 
 
 def test_false_amounts_break_nothing(tokens: TokenChain) -> None:

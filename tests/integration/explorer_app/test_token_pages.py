@@ -230,21 +230,39 @@ def test_an_addresss_transfers_and_balances_are_there_for_its_page(tokens: Token
     lines = transfer_rows(found.transfers_of(evm, SENDER).rows, SENDER)
     shown = render_to_string("explorer/_transfers.html", {"transfers": lines})
 
-    assert [line.direction for line in lines] == ["self", "in"]
-    assert [row[4] for row in cells(shown)] == ["self", "in"]
-    assert cells(shown)[1][6:] == ["3.5", f"CN {text_of(coin)[:6]}…{text_of(coin)[-4:]}"]
+    assert [line.direction for line in lines] == ["out", "self", "in"]
+    assert [row[4] for row in cells(shown)] == ["out", "self", "in"]
+    assert [row[0].endswith("zero value") for row in cells(shown)] == [True, False, False]
+    assert cells(shown)[2][6:] == ["3.5", f"CN {text_of(coin)[:6]}…{text_of(coin)[-4:]}"]
     balances = render_to_string(
         "explorer/_balances.html", {"balances": found.balances_of(evm, SENDER).rows}
     )
     assert [row[1:3] for row in cells(balances)] == [["ERC-20", "3.5"]]
-    key = lines[0].transfer.transaction_id
+    key = lines[1].transfer.transaction_id
     assert [transfer.value for transfer in found.transfers_in(evm, key)] == [1]
     copy = tokens.deploy(puppet.of_erc20())
     tokens.move(copy, NOBODY, SENDER, 1)
     tokens.index()
     shown = [bool(transfer.contract.is_copy) for transfer in found.transfers_of(evm, SENDER).rows]
-    assert shown == [True, False, False]
+    assert shown == [True, False, False, False]
     assert "No token transfers." in render_to_string("explorer/_transfers.html", {"transfers": []})
+
+
+def test_the_page_of_an_address_leaves_doubtful_transfers_out_on_request(
+    tokens: TokenChain, pchain: PChain, browse: Browser
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, puppet.put(SENDER, 3_500_000), erc20(NOBODY, SENDER, 3_500_000))
+    tokens.call(coin, erc20(SENDER, OTHER, 0), erc20(OTHER, SENDER, 5))
+    tokens.index()
+
+    every, certain = browse(hexed(SENDER)), browse(f"{hexed(SENDER)}&show=confirmed")
+
+    for word in ("zero value", "unconfirmed"):
+        assert f">{word}</span>" in every
+        assert f">{word}</span>" not in certain
+    assert 'href="?tab=tokens&amp;show=confirmed"' in every
+    browse(f"{hexed(SENDER)}&show=other", 404)
 
 
 def hexed(address: bytes) -> str:

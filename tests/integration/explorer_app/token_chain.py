@@ -85,7 +85,7 @@ def erc1155(sender: Address, to: Address, token_id: int, value: int) -> bytes:
 
 def transfers() -> list[tuple[Any, ...]]:
     """Return the fields of all transfer rows, in order."""
-    columns = ("kind", "sender", "to", "token_id", "last_token_id", "value", "hidden")
+    columns = ("kind", "sender", "to", "token_id", "last_token_id", "value", "doubtful")
     return [tuple(row) for row in models.TokenTransfer.objects.order_by("id").values_list(*columns)]
 
 
