@@ -16,6 +16,9 @@ has cc || missing+=(gcc libc6-dev)
 has promtool || missing+=(prometheus)
 # For systemd-analyze, which checks the units; no service of it has to run.
 has systemd-analyze || missing+=(systemd)
+# For the examples in deploy/proxies.
+has nginx || missing+=(nginx-light)
+has caddy || missing+=(caddy)
 has setpriv || missing+=(util-linux)
 # The native engine's own tests are programs that link the interpreter.
 if "$here/native_toolchain.sh" >/dev/null && ! .venv/bin/python "$here/python_library.py" >/dev/null; then

@@ -18,12 +18,13 @@ class Certificate(NamedTuple):
     key: Path
 
 
-def make_certificate(directory: Path) -> Certificate:
-    """Write the certificate of a server at 127.0.0.1 only."""
+def make_certificate(directory: Path, *hosts: str) -> Certificate:
+    """Write the certificate of a server at 127.0.0.1 only, and of these host names."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test server")])
     now = datetime.now(UTC)
-    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    names = [x509.IPAddress(ip_address("127.0.0.1")), *map(x509.DNSName, hosts)]
+    address = x509.SubjectAlternativeName(names)
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
