@@ -125,10 +125,10 @@ def test_the_network_is_shown_as_its_process_reports(page: Page) -> None:
 
 def test_help_says_what_is_counted_and_when(text: str) -> None:
     for said in (
-        "svc_network_known_nodes Validators and bootstrappers whose signed address is kept; no other "
-        "peers, and not this node.",
-        "svc_platform_gas_capacity Gas that was left after the last block, as platform.getFeeState "
-        "says; time since adds to it.",
+        "svc_network_known_nodes Validators and bootstrappers, other than this node, whose signed "
+        "address is known.",
+        "svc_platform_gas_capacity Gas capacity of the P-Chain after the last block "
+        "(platform.getFeeState); it grows with time.",
     ):
         assert f"# HELP {said}" in text.splitlines()
 

@@ -30,7 +30,7 @@ def page(instruments: Instruments) -> list[str]:
 
 def test_a_gauge_without_labels_is_a_plain_line() -> None:
     assert shown(gauge("network_peers", 7)) == [
-        "# HELP svc_network_peers Connected peers.",
+        "# HELP svc_network_peers Number of connected peers.",
         "# TYPE svc_network_peers gauge",
         "svc_network_peers 7.0",
     ]
@@ -43,11 +43,11 @@ def test_the_values_of_a_name_stand_together() -> None:
         counter("network_bytes", 2, direction='b"\n'),
     )
     assert lines == [
-        "# HELP svc_network_bytes_total Bytes to and from peers.",
+        "# HELP svc_network_bytes_total Bytes of messages exchanged with peers, by direction.",
         "# TYPE svc_network_bytes_total counter",
         'svc_network_bytes_total{direction="a"} 1.0',
         r'svc_network_bytes_total{direction="b\"\n"} 2.0',
-        "# HELP svc_network_peers Connected peers.",
+        "# HELP svc_network_peers Number of connected peers.",
         "# TYPE svc_network_peers gauge",
         "svc_network_peers 7.0",
     ]
