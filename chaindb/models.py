@@ -7,13 +7,15 @@ from typing_extensions import override
 
 
 class Clock(models.Model):
-    """The single row has the clock's offset once it was moved; without it the clock is wall time."""
+    """The offset of the node's clock, in a single row. Without the row the clock shows wall time."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
-    offset = models.BigIntegerField(help_text="Seconds ahead of wall time; below zero: behind it")
+    offset = models.BigIntegerField(
+        help_text="Seconds by which the node's clock is ahead of wall time; negative if it is behind"
+    )
     behind = models.BigIntegerField(
         db_default=0,
-        help_text="Seconds by which the C-Chain's time is before it: it has gone back, and the P-Chain has not",
+        help_text="Seconds by which the C-Chain's time is behind the node's clock, after a rewind of the C-Chain alone",
     )
 
     class Meta:
@@ -29,7 +31,7 @@ class Clock(models.Model):
 
 
 class Generation(models.Model):
-    """The single row counts how often this database was rewound; without it the count is 0.
+    """The number of rewinds of this database, in a single row. Without the row the number is 0.
 
     The counter itself is never rewound.
     """
