@@ -17,7 +17,9 @@ class SnowSettings:
         least=0,
     )
     confidence_quorum_size: int = flag(
-        0, "Votes with which a poll counts towards a decision. 0: likewise.", least=0
+        0,
+        "Votes from which a poll counts towards a decision. 0: the default of NODE_SNOW_PREFERENCE_QUORUM_SIZE.",
+        least=0,
     )
     commit_threshold: int = flag(
         20,
@@ -28,7 +30,7 @@ class SnowSettings:
         4, "Target number of concurrent polls while blocks are undecided.", least=1
     )
     optimal_processing: int = flag(
-        10, "Number of undecided blocks from which on this node builds no further block.", least=1
+        10, "Number of undecided blocks at which this node stops building further blocks.", least=1
     )
     max_processing: int = flag(
         256, "Number of undecided blocks above which the node is unhealthy.", least=1

@@ -26,7 +26,7 @@ def flags_markdown() -> str:
         f"| {', '.join(f'`{option}`' for option in row.options)} | `{row.variable}` | {row.remarks} |"
         for row in option_table(NodeSettings)
     ]
-    return "\n".join(["| Flag | Variable | Besides |", "|---|---|---|", *rows])
+    return "\n".join(["| Flag | Variable | Additional effect |", "|---|---|---|", *rows])
 
 
 class Command(BaseCommand):
