@@ -79,13 +79,13 @@ def rate(title: str, values: Sequence[int]) -> SafeString:
     """
     if not values:
         shown = format_html(
-            '<div class="nd-faint">more than {} blocks in the last minute</div>', f"{MAX_BLOCKS:,}"
+            '<div class="nd-muted">more than {} blocks in the last minute</div>', f"{MAX_BLOCKS:,}"
         )
     else:
         mean = sum(values) / len(values)
         count = len(values)
         shown = format_html(
-            '<div class="nd-figure">{}</div>{}<div class="nd-faint">{} a minute on average, {} at most, in {}</div>',
+            '<div class="nd-figure">{}</div>{}<div class="nd-muted">{} a minute on average, {} at most, in {}</div>',
             f"{values[-1]:,}", bars(values, f"{title}, the last {count} minutes"), f"{mean:,.1f}",
             f"{max(values):,}", "1 min" if count == 1 else f"{count} min",
         )  # fmt: skip

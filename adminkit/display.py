@@ -16,8 +16,8 @@ from django.utils.safestring import SafeString, mark_safe
 from adminkit import formats
 from chaindb.fields import HexBytes
 
-NOTHING = mark_safe('<span class="nd-faint">–</span>')
-ZERO = mark_safe('<span class="nd-faint">0</span>')
+NOTHING = mark_safe('<span class="nd-muted">–</span>')
+ZERO = mark_safe('<span class="nd-muted">0</span>')
 MAX_BYTES = 16 * 1024
 """Bytes of input, data or code that are shown; of the rest only the length is shown."""
 
@@ -69,9 +69,9 @@ def counted_link(count: int, page: str) -> SafeString:
     return link(f"{count:,}", page) if count else ZERO
 
 
-def faint(text: str) -> SafeString:
+def muted(text: str) -> SafeString:
     """Return a remark in a faint colour."""
-    return format_html('<span class="nd-faint">{}</span>', text)
+    return format_html('<span class="nd-muted">{}</span>', text)
 
 
 def moment(seconds: int) -> SafeString:
@@ -100,7 +100,7 @@ def box(data: bytes) -> SafeString:
         return NOTHING
     more = len(data) - MAX_BYTES
     return format_html(
-        '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-faint">{} bytes</div>',
+        '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-muted">{} bytes</div>',
         HexBytes(data[:MAX_BYTES]), f"… and {more:,} bytes more" if more > 0 else "",
         f"{len(data):,}",
     )  # fmt: skip
@@ -140,7 +140,7 @@ def prose_table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> Sa
     )
 
 
-def line(*parts: object) -> SafeString:
+def side_by_side(*parts: object) -> SafeString:
     """Return parts side by side, wrapped if they do not fit."""
     return format_html(
         '<span class="nd-line">{}</span>', format_html_join("", "{}", ((part,) for part in parts))
@@ -149,14 +149,14 @@ def line(*parts: object) -> SafeString:
 
 def between_neighbours(number: int, page: Callable[[int], str], *, has_next: bool) -> SafeString:
     """Return a block number between links to the pages of the previous and the next block."""
-    return line(
+    return side_by_side(
         f"{number:,}",
         link("‹ previous", page(number - 1)) if number else "",
         link("next ›", page(number + 1)) if has_next else "",
     )
 
 
-def stack(*parts: object) -> SafeString:
+def one_per_line(*parts: object) -> SafeString:
     """Return parts below one another."""
     return format_html(
         '<span class="nd-stack">{}</span>',

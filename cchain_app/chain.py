@@ -76,7 +76,7 @@ class EvmChain:
         node: The settings that the apps of a node share.
         settings: The settings of the chain.
         db: The database with the chain's rows.
-        pointers: Where the node publishes its events; by default the chain publishes its own.
+        events: Where the node publishes its events; by default the chain publishes its own.
         aliases: The chain's names. The first one is its `name`, in shared caches, events and rows.
         blockchain_id: Returns the blockchain ID, which the P-Chain's genesis determines; raises
             `NoBlockchainID` before that is known. None: the chain has no blockchain ID.
@@ -98,7 +98,7 @@ class EvmChain:
         settings: EvmSettings,
         db: Database,
         *,
-        pointers: ChainEvents | None = None,
+        events: ChainEvents | None = None,
         aliases: tuple[str, ...] = CCHAIN_ALIASES,
         blockchain_id: Callable[[], ID] | None = None,
         genesis_file: Callable[[], bytes] | None = None,
@@ -118,7 +118,7 @@ class EvmChain:
         self._least_time = least_time
         self.genesis_source = GenesisSource(node, settings, db, genesis_file, self.format)
         """The files among which the chain finds its genesis."""
-        self.pointers = pointers or ChainEvents(node.profile)
+        self.events = events or ChainEvents(node.profile)
         """Publishes the chain's events to subscribers; see `notifications`."""
         self.building = BlocksInProgress(self.name, node.profile)
         """The blocks that are being built."""

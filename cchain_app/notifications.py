@@ -23,18 +23,18 @@ def head_accepted(chain: EvmChain, number: int, block_hash: Hash) -> None:
     """Announce that a block was committed."""
     chain.building.accepted(number)
     head = {"type": HEAD, "number": number, "hash": bytes(block_hash)}
-    chain.pointers.send(chain.name, head)
+    chain.events.send(chain.name, head)
 
 
 def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
     """Announce that transactions in the pool became pending."""
     if hashes:
         pending = {"type": PENDING, "hashes": [bytes(block_hash) for block_hash in hashes]}
-        chain.pointers.send(chain.name, pending)
+        chain.events.send(chain.name, pending)
 
 
 def rewound(chain: EvmChain, number: int, block_hash: Hash) -> None:
     """Announce that an earlier block is the head again, or that the head's state was restored."""
     chain.memory.on_rewind()
     head = {"type": REWOUND, "number": number, "hash": bytes(block_hash)}
-    chain.pointers.send(chain.name, head)
+    chain.events.send(chain.name, head)

@@ -49,7 +49,7 @@ Observer = Callable[[float], object]
 """Takes the seconds from the start of work on a block until its commit."""
 
 
-class _Begun(threading.local):
+class _ThreadWork(threading.local):
     """The first height and the start time of the blocks that this thread works on."""
 
     at: tuple[int, float] | None = None
@@ -71,7 +71,7 @@ class BlocksInProgress:
         self._observer: Observer | None = None
         self._numbers = itertools.count()
         self._table: dict[int, _Work] = {}
-        self._begun = _Begun()
+        self._of_thread = _ThreadWork()
         self._shared_keys: dict[int, str] = {}
         """Cache keys of the blocks in the table that have an entry in the cache."""
         self._work_begins = threading.Event()
@@ -87,7 +87,7 @@ class BlocksInProgress:
 
         Blocks that were accepted together share their time equally.
         """
-        began, self._begun.at = self._begun.at, None
+        began, self._of_thread.at = self._of_thread.at, None
         if began is None or self._observer is None:
             return
         first, moment = began
@@ -100,7 +100,7 @@ class BlocksInProgress:
     def count(self, height: int) -> Iterator[None]:
         """Count a block as outstanding while it is built, or verified and accepted."""
         number, started = next(self._numbers), time.monotonic()
-        self._begun.at = (height, started)
+        self._of_thread.at = (height, started)
         key = self._key(_slot_of(os.getpid()))
         self._table[number] = _Work(height, time.time(), started, key)
         try:
@@ -110,7 +110,7 @@ class BlocksInProgress:
                 yield
         finally:
             # If no block was committed, this thread's next work must not count as part of it.
-            self._begun.at = None
+            self._of_thread.at = None
             del self._table[number]
             self._unshare(number)
 
@@ -129,11 +129,11 @@ class BlocksInProgress:
         self._work_begins.set()
         with self._watching:
             if self._watcher is None or not self._watcher.is_alive():  # or the process was forked
-                work, name = self._share_what_lasts, f"building-{self._name}"
+                work, name = self._share_long_work, f"building-{self._name}"
                 self._watcher = threading.Thread(target=work, name=name, daemon=True)
                 self._watcher.start()
 
-    def _share_what_lasts(self) -> None:
+    def _share_long_work(self) -> None:
         while not self._is_idle():
             self._work_begins.clear()
             while self._table:

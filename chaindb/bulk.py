@@ -21,21 +21,21 @@ from chaindb.packed import Pack
 
 Row = Sequence[Any]
 Columns = tuple[str, ...]
-Question = tuple[str, Sequence[Any]]
+SqlQuery = tuple[str, Sequence[Any]]
 """A statement with the values of its placeholders."""
 Rows = list[tuple[Any, ...]]
 _Field: TypeAlias = "Field[Any, Any]"
 
-_AT_ONCE: Final = 1_000
+_MAX_ROWS: Final = 1_000
 """Maximum rows for each write."""
 
-_FEW: Final = 50
+_MAX_FEW: Final = 50
 """Maximum rows of a statement that is sent together with others."""
 
-_MANY: Final = 50
+_MIN_PACKED: Final = 50
 """Minimum rows that SQLite gets packed in one statement; fewer are faster as bound parameters."""
 
-_PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
+_CONVERSIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "bytea": bytes, "bigint": int, "integer": int, "smallint": int, "numeric": int,
     "text": str, "varchar": str,
 }  # fmt: skip
@@ -56,7 +56,7 @@ class BulkStatement(Protocol):
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
         """Yield the rows in non-empty parts, each for one write."""
 
-    def of_few(self, rows: Sequence[Row]) -> Question | None:
+    def of_few(self, rows: Sequence[Row]) -> SqlQuery | None:
         """Return a statement for a message with others that writes a part; None: use `run`."""
 
     def run(self, connection: BaseDatabaseWrapper, rows: Sequence[Row]) -> None:
@@ -76,12 +76,12 @@ def bulk_statement(
         columns: Names of the fields that a row has values for.
         keys: For `update`: fields by which rows are selected; their values follow the others.
     """
-    kind = _ListByList if connection.vendor == "postgresql" else _RowByRow
+    kind = _ArrayStatement if connection.vendor == "postgresql" else _RowStatement
     fields = [_field(model, name) for name in (*columns, *keys)]
     return kind(connection, verb, model, fields, len(columns))
 
 
-class _RowByRow:
+class _RowStatement:
     """A SQLite statement with a placeholder for each value of a row. Insertions of many rows are packed."""
 
     def __init__(
@@ -95,9 +95,9 @@ class _RowByRow:
         table, names = _names(connection, model, fields)
         equal = [f"{name} = %s" for name in names]
         self._sql = {
-            "insert": lambda: f"{_insert(table, names)} VALUES ({_marks(names)})",
+            "insert": lambda: f"{_insert(table, names)} VALUES ({_placeholders(names)})",
             "upsert": lambda: (
-                f"{_insert(table, names)} VALUES ({_marks(names)}) {_overwrite(names)}"
+                f"{_insert(table, names)} VALUES ({_placeholders(names)}) {_overwrite(names)}"
             ),
             "update": lambda: (
                 f"UPDATE {table} SET {', '.join(equal[:written])} WHERE {' AND '.join(equal[written:])}"
@@ -105,8 +105,8 @@ class _RowByRow:
             "delete": lambda: f"DELETE FROM {table} WHERE {' AND '.join(equal)}",
         }[verb]()
         self._wide = {
-            place: field.digits
-            for place, field in enumerate(fields)
+            position: field.digits
+            for position, field in enumerate(fields)
             if isinstance(field, UnsignedField)
         }
         """Digits of the integers beyond 63 bits, by position in the row."""
@@ -129,7 +129,7 @@ class _RowByRow:
         """Write rows."""
         rows = [*map(self._adapt, rows)] if self._wide else rows
         with connection.cursor() as cursor:
-            if self._is_packed and len(rows) >= _MANY:
+            if self._is_packed and len(rows) >= _MIN_PACKED:
                 cursor.execute(*packed.packed(self._head, self._tail, self._packs, rows))
             else:
                 cursor.executemany(self._sql, rows)
@@ -137,13 +137,13 @@ class _RowByRow:
     def _adapt(self, row: Row) -> list[Any]:
         """Convert big integers to the form of this database's columns."""
         values = list(row)
-        for place, digits in self._wide.items():
-            if values[place] is not None:
-                values[place] = for_database(values[place], digits, self._vendor)
+        for position, digits in self._wide.items():
+            if values[position] is not None:
+                values[position] = for_database(values[position], digits, self._vendor)
         return values
 
 
-class _ListByList:
+class _ArrayStatement:
     """A PostgreSQL statement with a placeholder for each column: an array of the rows' values."""
 
     def __init__(
@@ -158,8 +158,8 @@ class _ListByList:
         # Types without lengths: a cast with a length truncates silently where an insertion fails.
         types = [_type(field, connection) for field in fields]
         source = f"unnest({', '.join(f'%s::{sql_type}[]' for sql_type in types)})"
-        named = f"{source} AS given({', '.join(f'g{place}' for place in range(len(names)))})"
-        equal = [f"{name} = g{place}" for place, name in enumerate(names)]
+        named = f"{source} AS given({', '.join(f'g{position}' for position in range(len(names)))})"
+        equal = [f"{name} = g{position}" for position, name in enumerate(names)]
         matching = [f"{table}.{column}" for column in equal]
         # Rows are written and numbered in the order of `unnest`.
         self._sql = {
@@ -171,30 +171,30 @@ class _ListByList:
             ),
             "delete": lambda: f"DELETE FROM {table} USING {named} WHERE {' AND '.join(matching)}",
         }[verb]()
-        row = f"({_marks(names)})"
+        row = f"({_placeholders(names)})"
         self._of_few: Callable[[int], str] | None = {
-            "insert": lambda count: f"{_insert(table, names)} VALUES {_list(row, count)}",
+            "insert": lambda count: f"{_insert(table, names)} VALUES {_repeat(row, count)}",
             "upsert": lambda count: (
-                f"{_insert(table, names)} VALUES {_list(row, count)} {_overwrite(names)}"
+                f"{_insert(table, names)} VALUES {_repeat(row, count)} {_overwrite(names)}"
             ),
             "update": None,
             "delete": lambda count: (
-                f"DELETE FROM {table} WHERE ({', '.join(names)}) IN ({_list(row, count)})"
+                f"DELETE FROM {table} WHERE ({', '.join(names)}) IN ({_repeat(row, count)})"
             ),
         }[verb]
         self._key = {"insert": None, "delete": None, "upsert": slice(1), "update": slice(written, None)}[verb]  # fmt: skip
         """Slice of a row that identifies the row to overwrite. If several rows share it, the last counts."""
-        self._plain = [_PLAIN.get(sql_type) for sql_type in types]
+        self._plain = [_CONVERSIONS.get(sql_type) for sql_type in types]
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
         """Yield rows in parts."""
         return _in_parts(rows)
 
-    def of_few(self, rows: Sequence[Row]) -> Question | None:
+    def of_few(self, rows: Sequence[Row]) -> SqlQuery | None:
         """Return a statement with a placeholder for each value. It is planned faster than arrays."""
-        if len(rows) > _FEW:
+        if len(rows) > _MAX_FEW:
             return None
-        rows = list(self._last_ones(rows))
+        rows = list(self._without_duplicates(rows))
         if self._of_few is None:
             return self._sql, self._lists(rows)
         return self._of_few(len(rows)), [value for row in rows for value in row]
@@ -206,10 +206,10 @@ class _ListByList:
 
     def _lists(self, rows: Sequence[Row]) -> list[list[Any]]:
         """Return the values of each column."""
-        lists = zip(*self._last_ones(rows), strict=True)
+        lists = zip(*self._without_duplicates(rows), strict=True)
         return [_plain(kind, values) for kind, values in zip(self._plain, lists, strict=True)]
 
-    def _last_ones(self, rows: Sequence[Row]) -> Iterable[Row]:
+    def _without_duplicates(self, rows: Sequence[Row]) -> Iterable[Row]:
         if self._key is None or len(rows) == 1:
             return rows
         return {tuple(row[self._key]): row for row in rows}.values()
@@ -218,7 +218,7 @@ class _ListByList:
 def _in_parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Yield rows in parts, so that a large block is not in memory twice."""
     remaining = iter(rows)
-    while part := list(islice(remaining, _AT_ONCE)):
+    while part := list(islice(remaining, _MAX_ROWS)):
         yield part
 
 
@@ -237,11 +237,11 @@ def _overwrite(names: Sequence[str]) -> str:
     return f"ON CONFLICT ({names[0]}) DO UPDATE SET {updates}"
 
 
-def _list(row: str, count: int) -> str:
+def _repeat(row: str, count: int) -> str:
     return ", ".join([row] * count)
 
 
-def _marks(names: Sequence[str]) -> str:
+def _placeholders(names: Sequence[str]) -> str:
     return ", ".join(["%s"] * len(names))
 
 

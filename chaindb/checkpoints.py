@@ -62,7 +62,7 @@ class Checkpointer:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._path = f"{db.connection.settings_dict['NAME']}-wal"
-        self._seen = _LogSize(b"", 0)
+        self._last_copied = _LogSize(b"", 0)
         self._committed = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
@@ -82,12 +82,12 @@ class Checkpointer:
         while not self._ending.is_set():
             self._committed.wait()
             self._committed.clear()
-            self._ending.wait(self._try_to_look())
+            self._ending.wait(self._try_checkpoint())
 
-    def _try_to_look(self) -> float:
+    def _try_checkpoint(self) -> float:
         """Check the log; return the seconds until the next check."""
         try:
-            self.look()
+            self.checkpoint_if_long()
         except (DatabaseError, OSError) as error:  # a full disk, which writers report as well
             _log.warning("the write-ahead log is not copied: %s", error)
             return RETRY
@@ -96,7 +96,7 @@ class Checkpointer:
         finally:
             release()
 
-    def look(self) -> bool:
+    def checkpoint_if_long(self) -> bool:
         """Copy the log if it is long, as far as readers permit. Return whether it was long.
 
         Raises:
@@ -113,7 +113,7 @@ class Checkpointer:
         if copied == frames:
             with self._db.turn():
                 frames, _ = self._checkpoint()
-        self._seen = _LogSize(salts, frames)
+        self._last_copied = _LogSize(salts, frames)
         return True
 
     def _salts_if_long(self) -> bytes | None:
@@ -124,7 +124,11 @@ class Checkpointer:
             try:
                 header = os.pread(descriptor, _HEADER, 0)
                 salts = header[_SALTS]
-                last = PAGES if salts != self._seen.salts else self._seen.frames + MORE_PAGES
+                last = (
+                    PAGES
+                    if salts != self._last_copied.salts
+                    else self._last_copied.frames + MORE_PAGES
+                )
                 size = _FRAME_HEADER + int.from_bytes(header[_PAGE_SIZE])
                 frame = os.pread(descriptor, _FRAME_HEADER, _HEADER + (last - 1) * size)
             finally:

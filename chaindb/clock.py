@@ -12,7 +12,7 @@ behind the node's clock from then on, by the difference; both move forward toget
 import time
 from typing import Final
 
-from chaindb.bulk import Question
+from chaindb.bulk import SqlQuery
 from chaindb.database import Database
 from chaindb.models import Clock
 
@@ -26,7 +26,7 @@ node's clock is never set later.
 
 Unspecified: a block's own timestamp may be later; the clock then does not follow it."""
 
-_OFFSET: Final[Question] = ('SELECT "offset", behind FROM chaindb_clock', ())
+_OFFSET: Final[SqlQuery] = ('SELECT "offset", behind FROM chaindb_clock', ())
 
 
 class ClockTooLate(Exception):
@@ -48,7 +48,7 @@ def now(db: Database = _DATABASE) -> int:
     """Return the node's time in Unix seconds.
 
     Args:
-        db: A database that may have read `questions` ahead, if the clock is in it.
+        db: A database that may have prefetched `queries`, if the clock is in it.
     """
     return int(time.time()) + offset(db)
 
@@ -58,7 +58,7 @@ def cchain_now(db: Database = _DATABASE) -> int:
     return int(time.time()) + cchain_offset(db)
 
 
-def questions(db: Database) -> list[Question]:
+def queries(db: Database) -> list[SqlQuery]:
     """Return the queries of `now` to this database: none if the clock is in another database."""
     return [_OFFSET] if db.alias == _DATABASE.alias else []
 
@@ -85,7 +85,7 @@ def cchain_offset(db: Database = _DATABASE) -> int:
 
 
 def _read(db: Database) -> tuple[int, int]:
-    row = (db if questions(db) else _DATABASE).row(*_OFFSET)
+    row = (db if queries(db) else _DATABASE).row(*_OFFSET)
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
@@ -98,7 +98,7 @@ def move(seconds: int) -> int:
     """
     if seconds < 0:
         raise ClockMovesForward
-    row = _held()
+    row = _locked_row()
     if wall() + row.offset + seconds > LATEST:
         raise ClockTooLate(seconds)
     row.offset += seconds
@@ -111,7 +111,7 @@ def reach(moment: int) -> int:
 
     Return by how many seconds it moved. The caller holds the transaction.
     """
-    row = _held()
+    row = _locked_row()
     behind = max(0, min(moment, LATEST) - wall() - row.offset)
     if behind:
         row.offset += behind
@@ -137,7 +137,7 @@ def restore(seconds: int, *, minimum: int) -> int:
     return ahead
 
 
-def _held() -> Clock:
-    """Return the clock's row, locked until the transaction ends."""
+def _locked_row() -> Clock:
+    """Return the row of the clock, locked until the transaction ends."""
     row, _ = Clock.objects.select_for_update().get_or_create(id=1, defaults={"offset": 0})
     return row

@@ -18,35 +18,35 @@ from django.db.models import Model, QuerySet
 from django.db.transaction import TransactionManagementError
 from typing_extensions import override
 
-from chaindb.bulk import BulkStatement, Columns, Question, Row, Rows, bulk_statement
+from chaindb.bulk import BulkStatement, Columns, Row, Rows, SqlQuery, bulk_statement
 from chaindb.locks import BUSY_SECONDS, Lock, NotInTransaction
 from primitives.fair_lock import FairLock, WaitedTooLong
 
-__all__ = ["Database", "Question", "Row", "Rows"]
+__all__ = ["Database", "Row", "Rows", "SqlQuery"]
 
 M = TypeVar("M", bound=Model)
 
-_NOTICED = 0.5
-"""Seconds of waiting within the process from which they shorten SQLite's own timeout."""
+_NOTICEABLE = 0.5
+"""A wait for other threads that is longer than this many seconds is subtracted from SQLite's own timeout."""
 
 _MAX_KEYS = 500
 """Maximum keys in one statement. Databases have a limit, and larger statements are not planned better."""
 
 
-class _Mine(threading.local):
+class _ThreadState(threading.local):
     """State of one thread for a database."""
 
     def __init__(self) -> None:
-        self.ahead: dict[tuple[str, tuple[Any, ...]], Rows] = {}
+        self.prefetched: dict[tuple[str, tuple[Any, ...]], Rows] = {}
         """Prefetched rows, by query."""
-        self.waiting: list[Question] | None = None
+        self.queued: list[SqlQuery] | None = None
         """Statements to send together; None if each statement is sent separately."""
-        self.lost = False
+        self.has_failed = False
         """Whether statements that were sent together have failed; later statements then fail too."""
 
 
-def _hashable(question: Question) -> tuple[str, tuple[Any, ...]]:
-    sql, params = question
+def _key(query: SqlQuery) -> tuple[str, tuple[Any, ...]]:
+    sql, params = query
     return sql, tuple(params)
 
 
@@ -69,7 +69,7 @@ class Database:
         self._writing = FairLock()
         self.after_writing: Callable[[], object] = _nothing
         """Is called after each committed SQLite transaction, when others may write again."""
-        self._mine = _Mine()
+        self._local = _ThreadState()
         self._statements: dict[tuple[Any, ...], BulkStatement] = {}
 
     @override
@@ -107,14 +107,14 @@ class Database:
             yield
 
     @contextmanager
-    def as_of_one_moment(self) -> Iterator[None]:
-        """Let this thread's connection read the database as of one moment, without blocking writers.
+    def consistent_read(self) -> Iterator[None]:
+        """Let this thread's connection see one state of the database in the body, without blocking writers.
 
         The body only reads and may take any time. Meanwhile SQLite's write-ahead log grows by all
         writes of others.
         """
         connection = self.connection
-        assert not connection.in_atomic_block, "a moment begins outside of transactions"
+        assert not connection.in_atomic_block, "a consistent read starts outside of transactions"
         if connection.vendor == "postgresql":
             with self.atomic(durable=True):
                 self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -147,7 +147,7 @@ class Database:
             except WaitedTooLong as error:
                 raise OperationalError("database is locked") from error
             left = until - time.monotonic()
-            if left < BUSY_SECONDS - _NOTICED:
+            if left < BUSY_SECONDS - _NOTICEABLE:
                 # Another process may have the lock too: wait no longer for both than for one.
                 self.execute(f"PRAGMA busy_timeout = {max(1, round(1000 * left))}")
                 usual = f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}"
@@ -178,11 +178,11 @@ class Database:
             raise NotInTransaction(lock.name)
         if connection.vendor != "postgresql":
             return True
-        (question,) = self.lock_questions(lock)
-        row = self.row(*question)
+        (query,) = self.lock_queries(lock)
+        row = self.row(*query)
         return row is not None and bool(row[0])
 
-    def lock_questions(self, lock: Lock) -> list[Question]:
+    def lock_queries(self, lock: Lock) -> list[SqlQuery]:
         """Return the queries of `try_acquire`: none on SQLite."""
         if self.connection.vendor != "postgresql":
             return []
@@ -223,7 +223,7 @@ class Database:
             if connection.vendor != "postgresql":
                 yield
                 return
-            self._mine.waiting, self._mine.lost = [], False
+            self._local.queued, self._local.has_failed = [], False
             try:
                 with connection.execute_wrapper(self._send_before):
                     yield
@@ -232,23 +232,23 @@ class Database:
                         is_all = len(connection.atomic_blocks) == 1 and connection.commit_on_exit
                         self._send((), commits=is_all)
             finally:
-                self._mine.waiting, self._mine.lost = None, False
+                self._local.queued, self._local.has_failed = None, False
 
-    def send_waiting(self) -> None:
+    def send_queued(self) -> None:
         """Send the queued statements and wait until they have run."""
         self._send(())
 
-    def answers(self, questions: Sequence[Question]) -> list[Rows]:
+    def answers(self, queries: Sequence[SqlQuery]) -> list[Rows]:
         """Return the rows of each query. PostgreSQL gets all queries in one message.
 
         Each query sees the data that is committed when it runs.
         """
-        if questions and self.connection.vendor == "postgresql":
-            return self._send(questions)
-        return [self.rows(*question) for question in questions]
+        if queries and self.connection.vendor == "postgresql":
+            return self._send(queries)
+        return [self.rows(*query) for query in queries]
 
     @contextmanager
-    def read_ahead(self, questions: Sequence[Question]) -> Iterator[None]:
+    def read_ahead(self, queries: Sequence[SqlQuery]) -> Iterator[None]:
         """Prefetch in one message to PostgreSQL the results of queries that the body runs one by one.
 
         Each prefetched result serves exactly one identical query from this thread and is as of the
@@ -257,22 +257,20 @@ class Database:
         value must not be able to change between the prefetch and the query, or the caller must check
         it again before using it.
         """
-        local = self._mine
-        new_questions = []
+        local = self._local
+        new_queries = []
         if self.connection.vendor == "postgresql":
-            new_questions = [
-                question for question in map(_hashable, questions) if question not in local.ahead
-            ]
-        local.ahead.update(zip(new_questions, self.answers(new_questions), strict=True))
+            new_queries = [query for query in map(_key, queries) if query not in local.prefetched]
+        local.prefetched.update(zip(new_queries, self.answers(new_queries), strict=True))
         try:
             yield
         finally:
-            for question in new_questions:
-                local.ahead.pop(question, None)
+            for query in new_queries:
+                local.prefetched.pop(query, None)
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> Rows:
         """Return all rows of a query."""
-        prefetched = self._known(sql, params)
+        prefetched = self._prefetched(sql, params)
         if prefetched is not None:
             return prefetched
         with self.connection.cursor() as cursor:
@@ -282,7 +280,7 @@ class Database:
 
     def row(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None."""
-        prefetched = self._known(sql, params)
+        prefetched = self._prefetched(sql, params)
         if prefetched is not None:
             return prefetched[0] if prefetched else None
         with self.connection.cursor() as cursor:
@@ -292,19 +290,19 @@ class Database:
 
     def execute(self, sql: str, params: Sequence[Any] = ()) -> None:
         """Run a statement that returns no rows."""
-        local = self._mine
-        local.ahead.clear()
-        if local.waiting is not None:
-            local.waiting.append((sql, params))
+        local = self._local
+        local.prefetched.clear()
+        if local.queued is not None:
+            local.queued.append((sql, params))
             return
         with self.connection.cursor() as cursor:
             cursor.execute(sql, params)
 
-    def _known(self, sql: str, params: Sequence[Any]) -> Rows | None:
+    def _prefetched(self, sql: str, params: Sequence[Any]) -> Rows | None:
         """Return the prefetched rows, once; or send the query after the queued statements, if any."""
-        local = self._mine
-        prefetched = local.ahead.pop(_hashable((sql, params)), None) if local.ahead else None
-        if prefetched is None and local.waiting is not None:
+        local = self._local
+        prefetched = local.prefetched.pop(_key((sql, params)), None) if local.prefetched else None
+        if prefetched is None and local.queued is not None:
             return self._send([(sql, params)])[0]
         return prefetched
 
@@ -319,11 +317,11 @@ class Database:
         """Run a statement after the queued ones. One of Django's `execute_wrappers`."""
         if sql.startswith("ROLLBACK TO SAVEPOINT"):
             # Queued or failed statements came after the savepoint, which was sent separately.
-            self._mine.waiting, self._mine.lost = [], False
+            self._local.queued, self._local.has_failed = [], False
         self._send(())
         return execute(sql, params, many, context)
 
-    def _send(self, questions: Sequence[Question], *, commits: bool = False) -> list[Rows]:
+    def _send(self, queries: Sequence[SqlQuery], *, commits: bool = False) -> list[Rows]:
         """Send the queued statements and then the queries to PostgreSQL, in one message.
 
         Return the rows of the queries.
@@ -331,20 +329,20 @@ class Database:
         Raises:
             TransactionManagementError: An earlier message of the transaction has failed.
         """
-        local = self._mine
-        if local.lost:
-            raise TransactionManagementError("what was to be written before has failed")
-        pending = local.waiting or []
-        everything = [*pending, *questions]
+        local = self._local
+        if local.has_failed:
+            raise TransactionManagementError("an earlier statement of this transaction has failed")
+        pending = local.queued or []
+        everything = [*pending, *queries]
         if not everything:
             return []
         if pending:
-            local.waiting = []
+            local.queued = []
         connection: Any = self.connection  # the PostgreSQL backend adds `send`
         try:
             results: list[Rows] = connection.send(everything, commits=commits)
         except BaseException:
-            local.lost = local.waiting is not None
+            local.has_failed = local.queued is not None
             raise
         return results[len(pending) :]
 
@@ -353,15 +351,11 @@ class Database:
 
         `before` has the values of the placeholders in front of `{keys}`.
         """
-        return [
-            row
-            for question in self.key_questions(sql, keys, before)
-            for row in self.rows(*question)
-        ]
+        return [row for query in self.key_queries(sql, keys, before) for row in self.rows(*query)]
 
-    def key_questions(
+    def key_queries(
         self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()
-    ) -> list[Question]:
+    ) -> list[SqlQuery]:
         """Return the queries of `rows_by_keys`: one for each part of the keys."""
         parts = [keys[start : start + _MAX_KEYS] for start in range(0, len(keys), _MAX_KEYS)]
         return [
@@ -402,11 +396,11 @@ class Database:
         statement = self._statements.get(name)
         if statement is None:
             statement = self._statements[name] = bulk_statement(self.connection, *name)
-        local = self._mine
-        local.ahead.clear()
+        local = self._local
+        local.prefetched.clear()
         for part in statement.parts(rows):
-            if local.waiting is not None and (few := statement.of_few(part)) is not None:
-                local.waiting.append(few)
+            if local.queued is not None and (few := statement.of_few(part)) is not None:
+                local.queued.append(few)
             else:
                 self._send(())
                 statement.run(self.connection, part)

@@ -1,6 +1,6 @@
-"""Pointers to chain events, sent to every event loop of the node that follows the chain.
+"""Events of the node's chains, sent to every event loop of the node that is bound to the chain.
 
-A pointer is a number or a hash, never a payload: receivers read the rows or their memory. In the
+An event carries a number or a hash, never a payload: receivers read the rows or their caches. In the
 embedded profile a message goes directly to every bound loop; in production it goes through a group of
 the channel layer. The channel layer may lose messages, so receivers also check the database
 periodically. The `notifications` module of each chain defines its messages.
@@ -21,16 +21,16 @@ from channels.layers import get_channel_layer
 from chaindb.servers import PATIENCE, WatchedServer
 
 Message = dict[str, Any]
-"""The key `type` has the kind of event, `chain` the name of its chain."""
+"""An event: `type` is its kind, `chain` the name of its chain; further keys depend on the kind."""
 
 Deliver = Callable[[Message], object]
-"""Takes a message, on the loop that it was bound with. It must not block."""
+"""Called with each message, on the bound loop. It must not block."""
 
 RETRY = 1.0
 """Seconds after which groups are joined again when the channel layer failed."""
 
 CANCEL_AGAIN = 1.0
-"""Seconds after which a task that still follows is cancelled once more."""
+"""Seconds after which a task that ignored its cancellation is cancelled again."""
 
 REJOIN = 3600.0
 """Seconds after which groups are joined again, because a channel layer forgets members after a day."""
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Listener:
-    """An event loop that follows, the chains that it follows, and the receiver of the messages."""
+    """A bound event loop: the chains whose messages it gets, and the function that receives them."""
 
     loop: asyncio.AbstractEventLoop
     chains: frozenset[str]
@@ -48,7 +48,7 @@ class _Listener:
 
 
 class ChainEvents:
-    """Sends and receives the pointers of one node in one of its processes. Thread-safe.
+    """Sends and receives the events of a node's chains, in one process of the node. Thread-safe.
 
     Args:
         profile: With `embedded` there is no other process, and the channel layer is not used.
@@ -134,15 +134,15 @@ class ChainEvents:
         with self._lock:
             if self._own_loop is None:
                 self._own_loop = loop = asyncio.new_event_loop()
-                threading.Thread(target=_run, args=[loop], name="pointers", daemon=True).start()
+                threading.Thread(target=_run, args=[loop], name="chain-events", daemon=True).start()
                 # The thread ends with this object; at the end of the process it is just stopped.
                 weakref.finalize(self, loop.call_soon_threadsafe, loop.stop).atexit = False
             return self._own_loop
 
 
 def group_of(chain: str) -> str:
-    """Return the channel layer group of a chain's pointers."""
-    return f"{chain.lower()}chain.pointers"
+    """Return the channel layer group of a chain's events."""
+    return f"{chain.lower()}chain.events"
 
 
 def redis_server() -> WatchedServer:

@@ -6,15 +6,15 @@ to the same height with other blocks.
 
 from typing import Final
 
-from chaindb.database import Database, Question
+from chaindb.database import Database, SqlQuery
 from chaindb.models import Generation
 
-QUESTION: Final[Question] = ("SELECT number FROM chaindb_generation", ())
+QUERY: Final[SqlQuery] = ("SELECT number FROM chaindb_generation", ())
 
 
 def number(db: Database) -> int:
     """Return how often the rows were rewound, usually 0. Runs one statement."""
-    row = db.row(*QUESTION)
+    row = db.row(*QUERY)
     return 0 if row is None else int(row[0])
 
 

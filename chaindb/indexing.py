@@ -15,10 +15,10 @@ most of the reading. A writer also takes more from the serving thread than its o
 the writer returns from the database and needs the interpreter, the other thread waits for a switch
 interval."""
 
-MUCH: Final = 0.5
-"""Share of its time that the serving thread computes from which it counts as busy."""
+BUSY_SHARE: Final = 0.5
+"""The serving thread counts as busy if it computes for more than this share of its time."""
 
-LOOK_SECONDS: Final = 0.5
+CHECK_SECONDS: Final = 0.5
 """Minimum seconds between two checks; in a shorter time a single response would count as busy."""
 
 
@@ -37,18 +37,18 @@ class IndexingTime:
         self._share = SHARE[profile]
         self._clock = clock
         self._processor_time: Callable[[], float] | None = None
-        self._looked_at = self._used = 0.0
-        self._has_much_to_answer = False
+        self._checked_at = self._used_before = 0.0
+        self._is_busy = False
         self._written_at: dict[str, float] = {}
         """When each index was last written, by name."""
 
     def beside(self, processor_time: Callable[[], float]) -> None:
-        """Give way to a thread of this process from now on.
+        """Pause writing from now on while a thread of this process is busy.
 
         Args:
             processor_time: Returns the seconds that the thread has computed.
         """
-        self._looked_at, self._used = self._clock(), processor_time()
+        self._checked_at, self._used_before = self._clock(), processor_time()
         self._processor_time = processor_time
 
     def seconds(self, index: str) -> float:
@@ -59,17 +59,17 @@ class IndexingTime:
         """
         now = self._clock()
         if self._processor_time is not None:
-            self._look(now, self._processor_time)
+            self._update_busy(now, self._processor_time)
         last = self._written_at.get(index)
-        if self._has_much_to_answer and last is not None and now - last < REST_SECONDS:
+        if self._is_busy and last is not None and now - last < REST_SECONDS:
             return 0.0
         self._written_at[index] = now
         return self._share
 
-    def _look(self, now: float, processor_time: Callable[[], float]) -> None:
-        passed = now - self._looked_at
-        if passed < LOOK_SECONDS:
+    def _update_busy(self, now: float, processor_time: Callable[[], float]) -> None:
+        passed = now - self._checked_at
+        if passed < CHECK_SECONDS:
             return
         used = processor_time()
-        self._has_much_to_answer = used - self._used > MUCH * passed
-        self._looked_at, self._used = now, used
+        self._is_busy = used - self._used_before > BUSY_SHARE * passed
+        self._checked_at, self._used_before = now, used

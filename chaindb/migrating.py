@@ -58,14 +58,14 @@ def named(column: str, names: Mapping[int, str]) -> str:
 _OLD_KEY: Final = re.compile(r'(?P<column>"\w+") bigint NOT NULL PRIMARY KEY')
 
 
-class _Made(NamedTuple):
+class _SchemaObject(NamedTuple):
     """Name and SQL statement of an object in the schema."""
 
     name: str
     statement: str
 
 
-def keep_by_rowid(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
+def rebuild_with_rowid(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Rebuild these tables with their rows, one by one, in the running transaction. For a migration.
 
     Foreign keys must not be enforced meanwhile; Django's schema editor ensures that. Until the
@@ -73,24 +73,28 @@ def keep_by_rowid(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """
     if schema_editor.connection.vendor != "sqlite":
         return
-    old = [table for table in _made(schema_editor, "table") if _OLD_KEY.search(table.statement)]
+    old = [
+        table
+        for table in _schema_objects(schema_editor, "table")
+        if _OLD_KEY.search(table.statement)
+    ]
     # SQLite does not rename a table while a view refers to a missing table.
-    views = _made(schema_editor, "view") if old else []
+    views = _schema_objects(schema_editor, "view") if old else []
     for view in reversed(views):
         schema_editor.execute(f'DROP VIEW "{view.name}"')
     for table in old:
-        _make_anew(schema_editor, table)
+        _rebuild(schema_editor, table)
     for view in views:
         schema_editor.execute(view.statement)
 
 
-def _make_anew(schema_editor: BaseDatabaseSchemaEditor, table: _Made) -> None:
+def _rebuild(schema_editor: BaseDatabaseSchemaEditor, table: _SchemaObject) -> None:
     """Rebuild a table (SQLite's "ALTER TABLE", Making Other Kinds Of Table Schema Changes)."""
-    indexes = _made(schema_editor, "index", table.name)
+    indexes = _schema_objects(schema_editor, "index", table.name)
     new = f"new__{table.name}"
     named = table.statement.replace(f'"{table.name}"', f'"{new}"', 1)
     key = _OLD_KEY.search(named)
-    assert key is not None, "such are chosen"
+    assert key is not None, "the caller selects tables with such a key"
     column = key["column"]
     schema_editor.execute(_OLD_KEY.sub(r"\g<column> integer NOT NULL PRIMARY KEY", named))
     schema_editor.execute(f'INSERT INTO "{new}" SELECT * FROM "{table.name}" ORDER BY {column}')  # noqa: S608  # names come from the schema
@@ -100,9 +104,9 @@ def _make_anew(schema_editor: BaseDatabaseSchemaEditor, table: _Made) -> None:
         schema_editor.execute(index.statement)
 
 
-def _made(
+def _schema_objects(
     schema_editor: BaseDatabaseSchemaEditor, kind: str, table: str | None = None
-) -> list[_Made]:
+) -> list[_SchemaObject]:
     """Return the schema objects of one kind that have SQL of their own, oldest first.
 
     With `table`, only those of the table.
@@ -114,4 +118,4 @@ def _made(
         params.append(table)
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(f"{statement} ORDER BY rowid", params)
-        return [_Made(*row) for row in cursor.fetchall()]
+        return [_SchemaObject(*row) for row in cursor.fetchall()]

@@ -32,7 +32,7 @@ class OutageFilter(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        return not any(_is_blamed(error) for error in _errors(record))
+        return not any(_is_caused_by_outage(error) for error in _errors(record))
 
 
 class UnavailableFilter(logging.Filter):
@@ -83,7 +83,7 @@ def _errors(record: logging.LogRecord) -> Iterator[BaseException]:
     yield from (arg for arg in args if isinstance(arg, BaseException))
 
 
-def _is_blamed(error: BaseException) -> bool:
+def _is_caused_by_outage(error: BaseException) -> bool:
     if away(error):
         return True  # the code that raised it has counted it
     server = _server(error)

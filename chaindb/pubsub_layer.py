@@ -56,7 +56,7 @@ class PubSubLayer(BaseChannelLayer):
         self._channels: dict[str, _Channel] = {}
 
     @override
-    async def new_channel(self, prefix: str = "pointers") -> str:
+    async def new_channel(self, prefix: str = "events") -> str:
         """Return the name of a new channel, which is in no group yet."""
         name = f"{prefix}.{secrets.token_hex(8)}"
         self._channels[name] = _Channel(self._client().pubsub())

@@ -68,13 +68,13 @@ class _Client(redis.Redis):
     @override
     def execute_command(self, *args: Any, **kwargs: Any) -> Any:
         execute: Callable[..., Any] = super().execute_command
-        return _asked(lambda: execute(*args, **kwargs))
+        return _run(lambda: execute(*args, **kwargs))
 
     @override
     def pipeline(self, *args: Any, **kwargs: Any) -> Any:
         pipeline: Any = super().pipeline(*args, **kwargs)
         execute = pipeline.execute
-        pipeline.execute = lambda *a, **k: _asked(lambda: execute(*a, **k))
+        pipeline.execute = lambda *a, **k: _run(lambda: execute(*a, **k))
         return pipeline
 
 
@@ -92,7 +92,7 @@ def list_lengths(keys: Sequence[str]) -> dict[str, int]:
         return dict(zip(keys, pipeline.execute(), strict=True))
 
 
-def _asked(command: Callable[[], T]) -> T:
+def _run(command: Callable[[], T]) -> T:
     """Run a command, unless Redis is known to be away.
 
     Raises:
@@ -113,8 +113,7 @@ def _asked(command: Callable[[], T]) -> T:
 def server() -> WatchedServer:
     """Return the node's Redis server.
 
-    One object for the process: Django makes a cache for each thread, and outages are shared knowledge.
-    about an outage.
+    All threads share the object, and with it what is known about an outage: Django makes a cache for each thread.
     """
     url = settings.NODE.redis_url
     where = redis.ConnectionPool.from_url(url).connection_kwargs

@@ -33,7 +33,7 @@ class UnknownColumn(Exception):
     """A column of a type that cannot be copied (only possible for a new model)."""
 
     def __init__(self, field: "models.Field[Any, Any]") -> None:
-        super().__init__(f"{field} has a type that cannot be carried to another database")
+        super().__init__(f"{field} has a type that cannot be copied to another database")
 
 
 class Table:
@@ -51,7 +51,7 @@ class Table:
         self.name: str = model._meta.db_table
         fields = [field for field in model._meta.concrete_fields if field.column]
         self.columns: tuple[str, ...] = tuple(str(field.column) for field in fields)
-        self._fields = [_carried(field) for field in fields]
+        self._fields = [_value_field(field) for field in fields]
         self._order = ", ".join(f'"{field.column}"' for field in model._meta.pk_fields)
         kinds = [_kind(field) for field in self._fields]
         self.types: tuple[type, ...] = tuple(type_ for type_, _ in kinds)
@@ -97,7 +97,7 @@ class Table:
         return [_for_sqlite(field) for field in self._fields]
 
 
-def _carried(field: "models.Field[Any, Any]") -> "models.Field[Any, Any]":
+def _value_field(field: "models.Field[Any, Any]") -> "models.Field[Any, Any]":
     """Return the field that defines a column's values: for a foreign key, the field that it refers to."""
     while isinstance(field, models.ForeignKey):
         field = field.target_field
@@ -165,8 +165,8 @@ def _copy(db: Database, table: Table, rows: Iterable[Row]) -> int:
 
 def _insert(db: Database, table: Table, rows: Iterable[Row]) -> int:
     column_list = ", ".join(f'"{name}"' for name in table.columns)
-    marks = ", ".join(["%s"] * len(table.columns))
-    statement = f'INSERT INTO "{table.name}" ({column_list}) VALUES ({marks})'  # noqa: S608  # as above
+    placeholders = ", ".join(["%s"] * len(table.columns))
+    statement = f'INSERT INTO "{table.name}" ({column_list}) VALUES ({placeholders})'  # noqa: S608  # as above
     adapt = table.for_sqlite()
     written, remaining = 0, iter(rows)
     with db.connection.cursor() as cursor:
@@ -177,7 +177,7 @@ def _insert(db: Database, table: Table, rows: Iterable[Row]) -> int:
 
 
 def raise_sequences(db: Database, table: str) -> None:
-    """Raise the sequences above all existing keys. Keys that were used before are not used again."""
+    """Raise the sequences above all existing keys, and never lower them, so that no key is used twice."""
     own = db.connection.ops.quote_name(table)
     for sequence, column in db.rows(_SEQUENCES, [own, table, own]):
         key = db.connection.ops.quote_name(column)

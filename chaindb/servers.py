@@ -27,7 +27,7 @@ SILENCE: Final = 0.4
 PATIENCE: Final = 1.3
 """Seconds without a byte after such a query within which a live server answers: a slow login takes more
 than one. A call loses at most this plus `SILENCE`, and 2 s are promised."""
-LOOK: Final = 0.5
+POLL_SECONDS: Final = 0.5
 """Seconds between two checks of a server that is away."""
 
 _log: Final = logging.getLogger(__name__)
@@ -92,33 +92,33 @@ class WatchedServer:
         self.address = address
         self._ask = ask
         self._explain = explain
-        self._asking = threading.Lock()
-        self._answered = -math.inf
+        self._probing = threading.Lock()
+        self._answered_at = -math.inf
         """When it last answered a query, by the monotonic clock."""
-        self._heard = -math.inf
+        self._received_at = -math.inf
         """When other data last arrived from it, by the same clock."""
-        self._question: _ServerProbe | None = None
+        self._probe: _ServerProbe | None = None
         """The query that has no answer yet."""
-        self._away = ""
+        self._outage = ""
         """Message about the current outage, or empty."""
-        self._began = 0.0
+        self._began_at = 0.0
         self._failures = 0
         _servers.add(self)
 
     @property
     def away(self) -> str:
         """Message that the server does not answer, and why; empty if it answers."""
-        return self._away
+        return self._outage
 
     def failed(self) -> str:
         """Count a failure if the server is away; return the message about the outage, or ""."""
-        if self._away:
+        if self._outage:
             self._failures += 1
-        return self._away
+        return self._outage
 
     def heard(self) -> None:
         """Note that data has arrived from the server. Called for each answer, so it is cheap."""
-        self._heard = time.monotonic()
+        self._received_at = time.monotonic()
 
     def suspect(self, error: BaseException | None = None) -> str:
         """Check whether the server caused a failure; return the message about its outage, if so.
@@ -131,11 +131,11 @@ class WatchedServer:
                 server that shuts down still sends messages on many connections.
         """
         started = time.monotonic()
-        with self._asking:
-            if self._away:
+        with self._probing:
+            if self._outage:
                 return self.failed()
             since = started if error is not None else started - SILENCE
-            if self._answered > since or (error is None and self._heard > since):
+            if self._answered_at > since or (error is None and self._received_at > since):
                 return ""  # another thread has found out meanwhile
             refusal = self._answer()
             if not refusal:
@@ -145,49 +145,47 @@ class WatchedServer:
 
     def _answer(self) -> str:
         """Wait for the answer to a query. Return why it failed, or "" if the server is alive."""
-        if self._question is None or self._question.ended.is_set():
-            self._question = _ServerProbe(self.name, self._ask, self._explain)
-        question = self._question
-        silent_since = max(question.began, self._heard)
-        question.ended.wait(silent_since + PATIENCE - time.monotonic())
-        if question.refusal is None:
-            return "" if self._heard > silent_since else f"no answer within {PATIENCE:g}s"
-        if not question.refusal:
-            self._answered = time.monotonic()
-        return question.refusal
+        if self._probe is None or self._probe.ended.is_set():
+            self._probe = _ServerProbe(self.name, self._ask, self._explain)
+        probe = self._probe
+        silent_since = max(probe.began, self._received_at)
+        probe.ended.wait(silent_since + PATIENCE - time.monotonic())
+        if probe.refusal is None:
+            return "" if self._received_at > silent_since else f"no answer within {PATIENCE:g}s"
+        if not probe.refusal:
+            self._answered_at = time.monotonic()
+        return probe.refusal
 
     def _begin(self, why: str) -> None:
-        self._away = f"{self.name} at {self.address} does not answer: {why}"
-        self._began = time.monotonic()
+        self._outage = f"{self.name} at {self.address} does not answer: {why}"
+        self._began_at = time.monotonic()
         self._failures = 0
-        self._question = (
-            None  # a query on a lost connection is not answered when the server is back
-        )
-        _log.error("%s", self._away)
+        self._probe = None  # a query on a lost connection is not answered when the server is back
+        _log.error("%s", self._outage)
         threading.Thread(target=self._watch, name=f"watch-{self.name}", daemon=True).start()
 
     def _watch(self) -> None:
         """Check the server periodically until it is back."""
         while True:
-            time.sleep(LOOK)
+            time.sleep(POLL_SECONDS)
             try:
                 self._ask()
             except Exception:  # noqa: S112  # still away, which is already logged
                 continue
             break
-        lasted, failures = time.monotonic() - self._began, self._failures
+        lasted, failures = time.monotonic() - self._began_at, self._failures
         _log.warning(
             "%s at %s answers again after %.1f s; %d operations failed meanwhile",
             self.name, self.address, lasted, failures,
         )  # fmt: skip
         # Last, so that the log line precedes any notice that the outage is over.
-        self._answered, self._away = time.monotonic(), ""
+        self._answered_at, self._outage = time.monotonic(), ""
 
     def _forget(self) -> None:
         """Reset the state in a forked process, which has no threads of its parent."""
-        self._asking = threading.Lock()
-        self._question = None
-        self._away = ""
+        self._probing = threading.Lock()
+        self._probe = None
+        self._outage = ""
 
 
 def away(error: BaseException | None) -> str:

@@ -49,8 +49,8 @@ class Wakeup:
         self._lock = threading.Lock()
         self._is_attended = False
         """Whether a thread of this process is doing the work, and checks once more before it ends."""
-        self._asked = threading.Event()
-        """Whether work was requested since that thread's last check."""
+        self._requested_meanwhile = threading.Event()
+        """Set when work is requested after that thread's last check."""
 
     @property
     def lock_key(self) -> int:
@@ -78,13 +78,13 @@ class Wakeup:
         self.answer()
         with self._lock:
             self._is_attended = True
-            self._asked.clear()
+            self._requested_meanwhile.clear()
         try:
             yield
         finally:
             with self._lock:
                 self._is_attended = False
-                left = self._asked.is_set()
+                left = self._requested_meanwhile.is_set()
             if left:
                 self._send()
 
@@ -93,9 +93,9 @@ class Wakeup:
 
         For the body of `attending`. In production PostgreSQL delivers requests, so this does not wait.
         """
-        if self._in_production or not self._asked.wait(seconds):
+        if self._in_production or not self._requested_meanwhile.wait(seconds):
             return False
-        self._asked.clear()
+        self._requested_meanwhile.clear()
         return True
 
     def is_unattended(self) -> bool:
@@ -112,14 +112,14 @@ class Wakeup:
         """
         with self._lock:
             if self._is_attended:
-                self._asked.set()
+                self._requested_meanwhile.set()
                 return
         try:
             if cache.add(self._requested, 1, _LIFETIME):
                 current_app.signature(self.task, kwargs=self._arguments).apply_async(expires=60)
         except (
             Exception
-        ) as error:  # a failing broker or cache must not matter, since the work is stored
+        ) as error:  # the work is stored, so a failure of the broker or cache only delays it
             _log.warning(
                 "the broker is unavailable; the block is built at the next tick: %s", error
             )

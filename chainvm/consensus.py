@@ -37,7 +37,7 @@ class Consensus(Protocol[B_co]):
             allow_empty: Also build a block without transactions.
         """
 
-    def produce_line(self, times: Sequence[int]) -> Sequence[B_co]:
+    def produce_batch(self, times: Sequence[int]) -> Sequence[B_co]:
         """Build a sequence of blocks, empty ones included, and accept them together.
 
         Only for a node that decides alone.
@@ -108,7 +108,7 @@ class SoleConsensus(Generic[B]):
                 except HeadMoved:
                     continue
 
-    def produce_line(self, times: Sequence[int]) -> Sequence[B]:
+    def produce_batch(self, times: Sequence[int]) -> Sequence[B]:
         """Build a sequence of blocks, empty ones included, accept them together and return them.
 
         Args:
@@ -122,9 +122,9 @@ class SoleConsensus(Generic[B]):
             assert last is not None
             with self._building(last.height + 1):
                 self.vm.set_preference(last.block_id)
-                return self._produce_line(times)
+                return self._produce_batch(times)
 
-    def _produce_line(self, times: Sequence[int]) -> Sequence[B]:
+    def _produce_batch(self, times: Sequence[int]) -> Sequence[B]:
         blocks: list[B] = []
         for now in times:
             block = self.vm.build(BlockContext(now), allow_empty=True)

@@ -113,7 +113,7 @@ class ProcessingTree(Generic[B, E]):
         """Return the processing children of a processing block or of the last accepted one."""
         return tuple(self._children(block_id))
 
-    def line(self, block_id: ID) -> list[B]:
+    def branch(self, block_id: ID) -> list[B]:
         """Return the blocks from the first undecided ancestor of a block to the block itself.
 
         Empty for the last accepted block.

@@ -49,8 +49,8 @@ def show_error(error: str) -> SafeString:
     if not error:
         return display.NOTHING
     summary, _, reasons = error.partition(" reason: ")
-    lines = [summary, *(display.faint(reason) for reason in reasons.split(", ") if reason)]
-    return format_html('<span class="nd-why">{}</span>', display.stack(*lines))
+    lines = [summary, *(display.muted(reason) for reason in reasons.split(", ") if reason)]
+    return format_html('<span class="nd-why">{}</span>', display.one_per_line(*lines))
 
 
 @admin.register(HealthChange)
@@ -112,7 +112,7 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
     def measured(self, change: HealthChange) -> SafeString:
         """Return the check's message."""
         if change.message is None:
-            return display.faint("Nothing could be measured.")
+            return display.muted("Nothing could be measured.")
         text = dumps(change.message, indent=2, ensure_ascii=False)
         return format_html('<pre class="nd-box nd-json" tabindex="0">{}</pre>', text)
 
@@ -150,10 +150,10 @@ def _failure_table(failing: Sequence[str], checks: Mapping[str, CheckResult]) ->
                 title_of(name),
                 show_error(result.error),
                 display.moment(began),
-                display.stack(*(entry.cause for entry in found_advice))
+                display.one_per_line(*(entry.cause for entry in found_advice))
                 if found_advice
                 else display.NOTHING,
-                display.stack(
+                display.one_per_line(
                     *(entry.action for entry in found_advice) if found_advice else (_CHECK_LOG,)
                 ),
             )

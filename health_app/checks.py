@@ -90,7 +90,9 @@ class Checks:
     """Write failures of this process."""
     began: float = field(default_factory=time.time)
     """When this process started, in Unix seconds: silence before then proves nothing, others may have just started too."""
-    heard: threading.Event = field(default_factory=threading.Event, init=False, compare=False)
+    has_reported: threading.Event = field(
+        default_factory=threading.Event, init=False, compare=False
+    )
     """Set once the network process has reported since `began`; a clock that is set back later does not clear it."""
 
     @property
@@ -162,7 +164,7 @@ class Checks:
         """Measure the values that the network process reports."""
         reported, now = self._reported(), datetime.now(UTC)
         if reported is None:
-            silent = self._too_long(now.timestamp() - self.began)
+            silent = self._excess_silence(now.timestamp() - self.began)
             since = now.timestamp() - self.began
             traffic = NetworkTraffic(
                 0, 0.0, since, since, has_sent=False, has_received=False, silent=silent
@@ -175,7 +177,7 @@ class Checks:
             since_received=_age(reported.last_received_at or reported.started_at, now),
             has_sent=reported.last_sent_at is not None,
             has_received=reported.last_received_at is not None,
-            silent=self._too_long(_age(reported.heartbeat_at, now)),
+            silent=self._excess_silence(_age(reported.heartbeat_at, now)),
             failures=tuple(map(str, network.dial_failures(reported))),
         )
         return rules.network(traffic, in_network=network.in_network())
@@ -318,10 +320,10 @@ class Checks:
         """
         reported = network.status()
         if reported is not None and reported.heartbeat_at.timestamp() >= self.began:
-            self.heard.set()
-        return reported if self.heard.is_set() else None
+            self.has_reported.set()
+        return reported if self.has_reported.is_set() else None
 
-    def _too_long(self, silence: float) -> float | None:
+    def _excess_silence(self, silence: float) -> float | None:
         """Return the seconds of silence of the network process if they exceed the tolerance; a fork has no such process."""
         expected = self.settings.network and self.evms[0].chain.fork is None
         return silence if expected and silence > HEARTBEAT_TOLERANCE else None

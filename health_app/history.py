@@ -100,7 +100,7 @@ class HistoryWriter:
         except DatabaseError as error:
             self._writes.failed(error)
         except Exception:  # after any failure changes can still be written
-            _log.exception("it could not be seen whether the database takes writes")
+            _log.exception("testing whether the database accepts writes failed")
 
     def _write(self, name: str, result: CheckResult) -> None:
         """Write a change, and retry until it succeeds."""

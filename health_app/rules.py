@@ -88,8 +88,8 @@ def evm_chain(
     block that this node rejects (`obstacle`), or if the nodes that should make blocks have stalled (`standstill`).
     """
     message = {"consensus": _consensus(blocks), "vm": None}
-    faults = _stuck(blocks, limits, refusal, obstacle) + _still(standstill)
-    return Finding(message, _because("consensus is not healthy", faults))
+    faults = _block_faults(blocks, limits, refusal, obstacle) + _standstill_faults(standstill)
+    return Finding(message, _error_text("consensus is not healthy", faults))
 
 
 def absent(text: str, warning: str = "") -> Finding:
@@ -117,10 +117,10 @@ def p_chain(
     Unspecified: a network of one node has no peers, so the stake is then part of the message but not judged.
     """
     message = {"consensus": _consensus(blocks), "vm": {"percentConnected": connected_stake}}
-    faults = _stuck(blocks, limits, refusal, obstacle) + _still(standstill)
+    faults = _block_faults(blocks, limits, refusal, obstacle) + _standstill_faults(standstill)
     if in_network and connected_stake < limits.stake:
         faults.append(f"connected to {connected_stake:.2%} of the stake < {limits.stake:.2%}")
-    return Finding(message, _because("consensus is not healthy", faults))
+    return Finding(message, _error_text("consensus is not healthy", faults))
 
 
 def x_chain(vertices: Sized, transactions: Sized) -> Finding:
@@ -132,7 +132,7 @@ def x_chain(vertices: Sized, transactions: Sized) -> Finding:
     faults = []
     if len(vertices) > MAX_BLOCKS:
         faults.append(f"number of outstanding vertices {len(vertices)} > {MAX_BLOCKS}")
-    return Finding({"consensus": consensus}, _because("consensus is not healthy", faults))
+    return Finding({"consensus": consensus}, _error_text("consensus is not healthy", faults))
 
 
 def bootstrapped(chains: Mapping[str, bool], waiting: str = "") -> Finding:
@@ -162,8 +162,8 @@ def network(traffic: NetworkTraffic, *, in_network: bool) -> Finding:
     if traffic.silent is not None:
         faults.append(f"the network's process has not reported for {seconds_text(traffic.silent)}")
     if in_network:
-        faults += _isolated(traffic)
-    return Finding(message, _because("network layer is unhealthy", faults))
+        faults += _connection_faults(traffic)
+    return Finding(message, _error_text("network layer is unhealthy", faults))
 
 
 def router(requests: Outstanding) -> Finding:
@@ -176,7 +176,7 @@ def router(requests: Outstanding) -> Finding:
     if requests.longest > LONGEST_REQUEST:
         limit = seconds_text(LONGEST_REQUEST)
         faults.append(f"time for longest request {longest} > {limit}")
-    return Finding(message, _because("the router is not healthy", faults))
+    return Finding(message, _error_text("the router is not healthy", faults))
 
 
 def _consensus(blocks: Outstanding) -> Json:
@@ -186,7 +186,9 @@ def _consensus(blocks: Outstanding) -> Json:
     }
 
 
-def _stuck(blocks: Outstanding, limits: ConsensusLimits, refusal: str, obstacle: str) -> list[str]:
+def _block_faults(
+    blocks: Outstanding, limits: ConsensusLimits, refusal: str, obstacle: str
+) -> list[str]:
     faults = [f"the database takes no writes: {refusal}"] if refusal else []
     if obstacle:
         faults.append(obstacle)
@@ -198,7 +200,7 @@ def _stuck(blocks: Outstanding, limits: ConsensusLimits, refusal: str, obstacle:
     return faults
 
 
-def _still(standstill: Standstill | None) -> list[str]:
+def _standstill_faults(standstill: Standstill | None) -> list[str]:
     if standstill is None or standstill.seconds <= LONGEST_STANDSTILL:
         return []
     since = seconds_text(standstill.seconds)
@@ -215,19 +217,19 @@ def _still(standstill: Standstill | None) -> list[str]:
     return [f"{due}, but {reason}"]
 
 
-def _isolated(traffic: NetworkTraffic) -> list[str]:
+def _connection_faults(traffic: NetworkTraffic) -> list[str]:
     faults = []
     if traffic.connected < MIN_PEERS:
         faults.append(f"not connected to a minimum of {MIN_PEERS} peer(s) only {traffic.connected}")
         faults += traffic.failures
-    faults += _silence("received from", traffic.since_received, ever=traffic.has_received)
-    faults += _silence("sent to", traffic.since_sent, ever=traffic.has_sent)
+    faults += _silence_faults("received from", traffic.since_received, ever=traffic.has_received)
+    faults += _silence_faults("sent to", traffic.since_sent, ever=traffic.has_sent)
     if traffic.send_fail_rate > MAX_FAILED_SENDS:
         faults.append(f"rate of failed sends {traffic.send_fail_rate:g} > {MAX_FAILED_SENDS:g}")
     return faults
 
 
-def _silence(direction: str, seconds: float, *, ever: bool) -> list[str]:
+def _silence_faults(direction: str, seconds: float, *, ever: bool) -> list[str]:
     error = f"no messages {direction} network"
     if not ever:
         return [error]
@@ -236,6 +238,6 @@ def _silence(direction: str, seconds: float, *, ever: bool) -> list[str]:
     return [f"{error} in {seconds_text(seconds)} > {seconds_text(LONGEST_SILENCE)}"]
 
 
-def _because(what: str, faults: Iterable[str]) -> str:
+def _error_text(what: str, faults: Iterable[str]) -> str:
     reasons = ", ".join(faults)
     return f"{what} reason: {reasons}" if reasons else ""

@@ -55,7 +55,7 @@ class NoIdentity(Exception):
     """The files with this node's identity are missing or invalid."""
 
     def __init__(self) -> None:
-        super().__init__("this node has no identity yet: init_node makes its keys")
+        super().__init__("this node has no identity yet: run init_node to create its keys")
 
 
 class OwnNode:

@@ -24,9 +24,9 @@ FILTER_INTERVAL = 60.0
 _MIN_EXPECTED = 128
 _TARGET_RATE = 0.001
 _MAX_RATE = 0.01
-_ENTRIES_OF_ONE = 2
+_MAX_ENTRIES_PER_NODE = 2
 """Claims per node in a filter, so that a node that often signs a new address cannot fill the filter."""
-_LOOKED_AT = 512
+_MAX_COMPARED = 512
 """Number of claims that are compared with a requester's filter."""
 
 
@@ -86,7 +86,7 @@ class AddressBook:
         self._claims[signed.node_id] = signed
         if self._filter.full:
             self._fill_filter()
-        elif self._entries[signed.node_id] < _ENTRIES_OF_ONE:
+        elif self._entries[signed.node_id] < _MAX_ENTRIES_PER_NODE:
             self._add_to_filter(signed)
         return True
 
@@ -105,9 +105,9 @@ class AddressBook:
 
         Unspecified: only a random part of a large book is considered, so that no request is expensive.
         """
-        looked_at = min(len(self._claims), _LOOKED_AT)
+        compared = min(len(self._claims), _MAX_COMPARED)
         found: list[NodeClaim] = []
-        for known in self._random.sample(list(self._claims.values()), looked_at):
+        for known in self._random.sample(list(self._claims.values()), compared):
             if len(found) >= count:
                 break
             if (

@@ -71,7 +71,7 @@ def fetch_genesis() -> None:
         raise CannotJoin(JoinReason.VALIDATORS_VOTE if votes else JoinReason.ONE_PRODUCER)
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
     if answer.producer and not node.common.votes:
-        files[node_network().producer.told_path.name] = answer.producer.encode()
+        files[node_network().producer.received_path.name] = answer.producer.encode()
     _write(node.common.genesis_directory, files)
     evm_chain().read_genesis_again()
     node_network().producer.read_again()

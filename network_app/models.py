@@ -1,4 +1,4 @@
-"""Tables of the network: peers, reports of the network's process, sync progress, blocks, decisions."""
+"""Tables of the network: peers, reports of the network process, sync progress, blocks, decisions."""
 
 from django.db import models
 from typing_extensions import override
@@ -14,15 +14,19 @@ class Peer(models.Model):
     """A node that has been connected at least once, and the latest facts known about it."""
 
     node_id = NodeIDField(primary_key=True)
-    node = models.CharField(max_length=64, help_text="The node ID as text, for those who query")
+    node = models.CharField(max_length=64, help_text="The node ID as text, for SQL queries")
     ip = models.CharField(max_length=64, help_text="host:port of the connection")
-    public_ip = models.CharField(max_length=64, help_text="host:port that it signed")
+    public_ip = models.CharField(max_length=64, help_text="host:port of the peer's signed address")
     version = models.CharField(max_length=64)
-    upgrade_time = models.BigIntegerField(help_text="Unix seconds of its latest upgrade")
-    outbound = models.BooleanField(help_text="Whether we dialled")
-    connected_since = models.DateTimeField(null=True, help_text="Null: it is not connected")
+    upgrade_time = models.BigIntegerField(
+        help_text="Unix seconds at which the peer's latest network upgrade takes effect"
+    )
+    outbound = models.BooleanField(help_text="Whether this node opened the connection")
+    connected_since = models.DateTimeField(
+        null=True, help_text="Null while the peer is not connected"
+    )
     first_seen = models.DateTimeField()
-    last_seen = models.DateTimeField(help_text="When it was connected last")
+    last_seen = models.DateTimeField(help_text="Latest time at which the peer was connected")
     last_sent = models.DateTimeField()
     last_received = models.DateTimeField()
     observed_uptime = models.SmallIntegerField(
@@ -31,7 +35,9 @@ class Peer(models.Model):
     tracked_subnets = models.JSONField(default=list)
     supported_acps = models.JSONField(default=list)
     objected_acps = models.JSONField(default=list)
-    benched = models.JSONField(default=list, help_text="Chains on which it is not asked")
+    benched = models.JSONField(
+        default=list, help_text="Chains on which this node sends the peer no queries"
+    )
     pardoned_at = models.DateTimeField(
         null=True,
         help_text="When an operator requested that the network process query it again",
@@ -60,14 +66,16 @@ class Peer(models.Model):
 
 
 class NetworkStatus(models.Model):
-    """The single row with the status of the network's process, written once a second."""
+    """The single row with the status of the network process, written once a second."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     started_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()
     ip = models.CharField(max_length=64, help_text="host:port that this node advertises")
     connected = models.IntegerField()
-    known = models.IntegerField(help_text="Validators and bootstrappers whose address is kept")
+    known = models.IntegerField(
+        help_text="Validators and bootstrappers whose signed address is known"
+    )
     messages_sent = models.BigIntegerField()
     messages_received = models.BigIntegerField()
     bytes_sent = models.BigIntegerField()
@@ -79,7 +87,8 @@ class NetworkStatus(models.Model):
     times_connected = models.BigIntegerField()
     times_disconnected = models.BigIntegerField()
     dial_failures = models.JSONField(
-        default=list, help_text="Why bootstrappers are not connected: `ports.DialFailure`"
+        default=list,
+        help_text="Reason for each bootstrapper that is not connected (`ports.DialFailure`)",
     )
 
     class Meta:
@@ -107,28 +116,41 @@ class ChainSync(models.Model):
         max_length=NAME_LENGTH, primary_key=True, help_text="The chain's name, such as P or C"
     )
     phase = models.CharField(max_length=16, choices=SyncPhase)
-    start_height = models.BigIntegerField(help_text="Where this run began")
-    height = models.BigIntegerField()
-    target_height = models.BigIntegerField(help_text="The frontier, as far as it is known")
-    fetched = models.BigIntegerField(help_text="Blocks that are stored and wait to be executed")
-    beacons = models.IntegerField(
-        null=True, help_text="Bootstrappers, as long as it waits for more of them"
+    start_height = models.BigIntegerField(
+        help_text="Height of the last accepted block when this run started"
     )
-    beacons_connected = models.IntegerField(null=True, help_text="Those of them that are connected")
+    height = models.BigIntegerField()
+    target_height = models.BigIntegerField(
+        help_text="Greatest height that peers have accepted, as far as known"
+    )
+    fetched = models.BigIntegerField(
+        help_text="Number of blocks that are stored and not executed yet"
+    )
+    beacons = models.IntegerField(
+        null=True,
+        help_text="Number of bootstrappers; null unless the chain waits for connections to them",
+    )
+    beacons_connected = models.IntegerField(
+        null=True, help_text="Number of connected bootstrappers; null likewise"
+    )
     # Nullable, so that SQLite can add the column without copying the table.
     obstacle = models.TextField(  # noqa: DJ001
         null=True,
-        help_text="What keeps it from going on where the network has gone on",
+        help_text="Why this chain cannot accept blocks that the network has accepted",
     )
-    outstanding = models.IntegerField(help_text="Blocks received and not decided yet")
+    outstanding = models.IntegerField(
+        help_text="Number of received blocks that are not decided yet"
+    )
     oldest_outstanding_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
     updated_at = models.DateTimeField()
-    measured_height = models.BigIntegerField(help_text="At the last measurement of the rate")
+    measured_height = models.BigIntegerField(help_text="Height at the last measurement of the rate")
     measured_at = models.DateTimeField()
     blocks_per_second = models.FloatField(null=True)
-    seconds_left = models.FloatField(null=True, help_text="At that rate")
+    seconds_left = models.FloatField(
+        null=True, help_text="Seconds until the target height at that rate"
+    )
 
     class Meta:
         ordering = ["-chain"]
@@ -150,26 +172,26 @@ class ChainSync(models.Model):
         """Progress of this run in percent, rounded down: less than 100 until it is complete."""
         if self.phase == SyncPhase.BOOTSTRAPPED:
             return 100
-        way = self.target_height - self.start_height
-        return min(99, 100 * (self.height - self.start_height) // way) if way > 0 else 0
+        total = self.target_height - self.start_height
+        return min(99, 100 * (self.height - self.start_height) // total) if total > 0 else 0
 
     @property
-    def place(self) -> str:
+    def progress_text(self) -> str:
         """Progress as text that matches `percent`: both count from the start of this run."""
-        way = self.target_height - self.start_height
-        if self.phase == SyncPhase.BOOTSTRAPPED or way <= 0:
+        total = self.target_height - self.start_height
+        if self.phase == SyncPhase.BOOTSTRAPPED or total <= 0:
             return f"at height {self.height:,}"
         done = self.height - self.start_height
-        words = f"{done:,} of {with_unit(f'{way:,}', 'blocks')}"
+        words = f"{done:,} of {with_unit(f'{total:,}', 'blocks')}"
         return f"{words} since height {self.start_height:,}" if self.start_height else words
 
 
 class Certificate(models.Model):
     """The staking certificate of a node that proposed blocks."""
 
-    node_id = NodeIDField(primary_key=True, help_text="The hash of the certificate")
-    node = models.CharField(max_length=64, help_text="The node ID as text, for those who query")
-    der = BytesField(help_text="The certificate")
+    node_id = NodeIDField(primary_key=True, help_text="Node ID: hash of the certificate")
+    node = models.CharField(max_length=64, help_text="The node ID as text, for SQL queries")
+    der = BytesField(help_text="The certificate in DER form")
 
     @override
     def __str__(self) -> str:
@@ -185,22 +207,26 @@ class OuterBlock(models.Model):
     id = models.BigAutoField(primary_key=True)
     chain = models.CharField(max_length=NAME_LENGTH, help_text="The chain's name, such as P or C")
     height = models.BigIntegerField()
-    block_id = IDField(unique=True, help_text="By which peers know the block")
-    kind = models.SmallIntegerField(help_text="0 signed or unsigned, 1 option, 2 with an epoch")
-    time = models.BigIntegerField(null=True, help_text="Unix seconds; options have none")
+    block_id = IDField(unique=True, help_text="ID of the outer block, by which peers refer to it")
+    kind = models.SmallIntegerField(
+        help_text="0: signed or unsigned block, 1: option of a proposal, 2: block with an epoch"
+    )
+    time = models.BigIntegerField(
+        null=True, help_text="Timestamp in Unix seconds; null for options"
+    )
     p_chain_height = models.BigIntegerField(
-        null=True, help_text="Of the validators that its child's proposer is drawn from"
+        null=True, help_text="P-Chain height whose validators are sampled for the child's proposer"
     )
     epoch_height = models.BigIntegerField(null=True)
     epoch_number = models.BigIntegerField(null=True)
-    epoch_start = models.BigIntegerField(null=True, help_text="Unix seconds")
+    epoch_start = models.BigIntegerField(null=True, help_text="Start of the epoch in Unix seconds")
     proposer = models.ForeignKey(
         Certificate,
         models.PROTECT,
         null=True,
         db_index=False,  # the composite index below starts with this field
         related_name="blocks",
-        help_text="Who signed it",
+        help_text="The validator that signed the block",
     )
     signature = BytesField()
 
@@ -220,7 +246,7 @@ class OuterBlock(models.Model):
 
 
 class FetchedBlock(models.Model):
-    """A block that was fetched while bootstrapping and waits to be executed."""
+    """A block that was fetched during bootstrapping and is not executed yet."""
 
     id = models.BigAutoField(primary_key=True)
     chain = models.CharField(max_length=NAME_LENGTH, help_text="The chain's name, such as P or C")
@@ -240,12 +266,12 @@ class FetchedBlock(models.Model):
 
 
 class ChainConsensus(models.Model):
-    """The state of the consensus on a chain, as reported by the network's process about once a second."""
+    """The state of the consensus on a chain, as reported by the network process about once a second."""
 
     chain = models.CharField(
         max_length=NAME_LENGTH, primary_key=True, help_text="The chain's name, such as P or C"
     )
-    report = models.JSONField(help_text="As network_app/consensus/messages.py writes it")
+    report = models.JSONField(help_text="JSON that network_app/consensus/messages.py encodes")
     updated_at = models.DateTimeField()
 
     class Meta:
@@ -262,17 +288,27 @@ class BlockDecision(models.Model):
 
     chain = models.CharField(max_length=NAME_LENGTH, help_text="The chain's name, such as P or C")
     height = models.BigIntegerField()
-    block_id = IDField(help_text="By which peers know the block")
+    block_id = IDField(help_text="ID of the outer block, by which peers refer to it")
     parent_id = IDField()
     # Stored as text, because the proposers of rejected blocks may have no row in the certificates.
     proposer = models.CharField(  # noqa: DJ001  null means no proposer, as in the other tables
-        max_length=64, null=True, help_text="The node ID, as text, of who signed it"
+        max_length=64,
+        null=True,
+        help_text="Node ID of the validator that signed the block, as text",
     )
-    accepted = models.BooleanField(help_text="Or rejected, for another block")
-    issued_at = models.DateTimeField(help_text="When it was verified and its votes were asked for")
+    accepted = models.BooleanField(
+        help_text="Whether the block was accepted; otherwise rejected in favour of another block"
+    )
+    issued_at = models.DateTimeField(
+        help_text="When the block was verified and the first poll for it was sent"
+    )
     decided_at = models.DateTimeField()
-    polls = models.IntegerField(help_text="That ended between the two")
-    rejected = models.IntegerField(help_text="Blocks that were rejected for it")
+    polls = models.IntegerField(
+        help_text="Number of polls that finished between issue and decision"
+    )
+    rejected = models.IntegerField(
+        help_text="Number of blocks rejected because this one was accepted"
+    )
 
     class Meta:
         ordering = ["-id"]

@@ -81,10 +81,10 @@ class NodeNetwork:
             platform.chain, platform.vm, PlatformBackend(platform.chain), first=lambda: 0
         )
         """The P-Chain for the network."""
-        self._every: dict[str, NetworkChain[Any]] = {platform.chain.name: self.platform}
+        self._all_chains: dict[str, NetworkChain[Any]] = {platform.chain.name: self.platform}
         """All chains, those that NODE_CHAINS leaves out included."""
         for evm in evms:
-            self._every[evm.chain.name] = self._evm_chain(evm)
+            self._all_chains[evm.chain.name] = self._evm_chain(evm)
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -97,9 +97,9 @@ class NodeNetwork:
         return self._platform.identity.keys
 
     @property
-    def pointers(self) -> ChainEvents:
+    def events(self) -> ChainEvents:
         """The event channel to the followers of its chains."""
-        return self._platform.pointers
+        return self._platform.events
 
     @property
     def evm_chain(self) -> EvmChain:
@@ -109,14 +109,14 @@ class NodeNetwork:
     @property
     def names(self) -> list[str]:
         """The names of its chains, those that NODE_CHAINS leaves out included."""
-        return list(self._every)
+        return list(self._all_chains)
 
     @property
     def chains(self) -> Mapping[str, NetworkChain[Any]]:
         """The chains that this node runs, by name."""
         return {
             name: chain
-            for name, chain in self._every.items()
+            for name, chain in self._all_chains.items()
             if takes_part(name, self.common.chains)
         }
 
@@ -128,13 +128,13 @@ class NodeNetwork:
             found = self._validators[subnet_id] = PlatformValidators(self._platform, proposers)
         return found
 
-    def decide(self) -> None:
+    def connect_consensus(self) -> None:
         """Connect the chains' block producers to the consensus on outer blocks.
 
         If the validators vote, the producers only send an event that there are transactions for a block.
         """
         for runtime in self._inner:
-            outer = self._every[runtime.chain.name]
+            outer = self._all_chains[runtime.chain.name]
             voted = self._voted(outer, runtime.chain.subnet_id) if self.common.votes else None
             runtime.decide_by(voted or outer.consensus)
 
@@ -163,7 +163,7 @@ class NodeNetwork:
         else:
             parameters, only = ONE_VOTE, OneValidator(producer)
         subnets = {item.chain.name: item.chain.subnet_id for item in self._inner}
-        voted = {name: one.voted(followed=producer) for name, one in self.chains.items()}
+        voted = {name: chain.voted(followed=producer) for name, chain in self.chains.items()}
 
         def take_part(
             chain: ports.AcceptedChain, shared: SharedParts, requests: Requests
@@ -191,7 +191,7 @@ class NodeNetwork:
     def _voted(self, chain: NetworkChain[B], subnet_id: ID) -> VotedConsensus[B]:
         return VotedConsensus(
             chain.alias,
-            self.pointers,
+            self.events,
             chain.consensus,
             chain.rows,
             self.validators(subnet_id).proposers,
@@ -224,9 +224,11 @@ class NodeNetwork:
 
     def _evm_chain(self, evm: EvmRuntime) -> NetworkChain[Any]:
         chain = evm.chain
-        made = self._chain(chain, evm.vm, EvmBackend(evm), first=lambda: chain.first_number)
-        chain.on_rewinding.append(made.rows.forget_above)
-        return made
+        network_chain = self._chain(
+            chain, evm.vm, EvmBackend(evm), first=lambda: chain.first_number
+        )
+        chain.on_rewinding.append(network_chain.rows.forget_above)
+        return network_chain
 
     def _wrap(
         self,

@@ -1,4 +1,4 @@
-"""Interfaces between the parts of the network's process. Pure.
+"""Interfaces between the parts of the network process. Pure.
 
 `peers.network.Network` is the `Network`. `sync.router.ChainRouter` is the `MessageHandler` above it and drives an
 `AcceptedChain` for each chain, which `chains` builds from Django services and rows. All methods of `AcceptedChain` and
@@ -329,11 +329,11 @@ class SyncState(NamedTuple):
     waiting: Gathering | None = None
     """Bootstrappers that the chain waits for before it starts."""
     obstacle: str | None = None
-    """The reason why the chain cannot continue although the network has."""
+    """The reason why the chain cannot continue although the network has continued."""
 
 
 class NetworkReports(Protocol):
-    """Reports of the network's process for other processes. The methods block, so they run in threads."""
+    """Reports of the network process for other processes. The methods block, so they run in threads."""
 
     def peers(
         self,

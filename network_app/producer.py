@@ -59,7 +59,7 @@ class ProducerPolicy:
         return self._chain.node_id
 
     @property
-    def told_path(self) -> Path:
+    def received_path(self) -> Path:
         """File with the producer that other nodes named with the genesis."""
         return self._node.genesis_directory / "producers"
 
@@ -81,7 +81,7 @@ class ProducerPolicy:
             return named(node.producer)
         if not node.bootstrap:
             return self.own
-        named_by_others = None if node.platform_genesis else self._told()
+        named_by_others = None if node.platform_genesis else self._received()
         return accepted.first_validator(self._chain) if named_by_others is None else named_by_others
 
     def read_again(self) -> None:
@@ -89,7 +89,7 @@ class ProducerPolicy:
         self.__dict__.pop("node_id", None)
 
     @property
-    def told_to_others(self) -> str:
+    def announced_name(self) -> str:
         """The block producer, as text for nodes that join this network."""
         return VALIDATORS if self.node_id is None else str(self.node_id)
 
@@ -130,9 +130,9 @@ class ProducerPolicy:
             )
         return {node_id: member.weight for node_id, member in members.items()}
 
-    def _told(self) -> NodeID | None:
+    def _received(self) -> NodeID | None:
         """Return the producer that other nodes named with the genesis; None if they named none."""
         try:
-            return named(self.told_path.read_text().strip(), str(self.told_path))
+            return named(self.received_path.read_text().strip(), str(self.received_path))
         except FileNotFoundError:
             return None

@@ -36,9 +36,9 @@ HEARTBEAT = 1.0
 """Seconds between reports of the peers."""
 LONELY_HEARTBEAT = 5.0
 """Seconds between reports while no peer is connected; well below the time after which reports count as missing."""
-LOOK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between checks of the heads, because events may be lost."""
-DIRECTORY = 1.0
+DIRECTORY_INTERVAL = 1.0
 """Seconds between reads of the validators."""
 
 T = TypeVar("T")
@@ -109,15 +109,15 @@ class RunningNetwork:
         await in_thread(_begin, self._records, self._node)
         await in_thread(self._directory.read)
         aliases = [chain.alias for chain in self._chains]
-        unbind = self._node.pointers.bind(asyncio.get_running_loop(), self._told, aliases)
+        unbind = self._node.events.bind(asyncio.get_running_loop(), self._on_event, aliases)
         try:
             await self._network.start(self._router)
             tasks = [
                 asyncio.create_task(self._router.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
                 asyncio.create_task(_repeat(self._consensus.report, HEARTBEAT)),
-                asyncio.create_task(_repeat(self._read_directory, DIRECTORY)),
-                asyncio.create_task(_repeat(self._look_at_heads, LOOK)),
+                asyncio.create_task(_repeat(self._read_directory, DIRECTORY_INTERVAL)),
+                asyncio.create_task(_repeat(self._check_heads, POLL_SECONDS)),
             ]
             waiting = asyncio.create_task(stopping.wait())
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -143,7 +143,7 @@ class RunningNetwork:
         found = self._network.tracked_nodes()
         return self._bootstrappers.beacons(found, self._network.tracked_peers())
 
-    def _told(self, message: dict[str, Any]) -> None:
+    def _on_event(self, message: dict[str, Any]) -> None:
         """Handle an event of this node's own chains."""
         chain = message["chain"]
         match message["type"]:
@@ -158,7 +158,7 @@ class RunningNetwork:
             case voting.BLOCKS_WAITING:
                 self._router.blocks_waiting(chain)
 
-    async def _look_at_heads(self) -> None:
+    async def _check_heads(self) -> None:
         """Find blocks whose event was lost, or that another process built (time travel)."""
         if self._network.connected():
             for chain in self._chains:
@@ -183,7 +183,7 @@ class RunningNetwork:
         """Pardon the benched peers that an operator has selected."""
         benched = self._router.benched()
         for node_id in await in_thread(self._records.pardons, benched.keys()) if benched else ():
-            _log.warning("%s is asked again, as was wished in the admin", node_id)
+            _log.warning("%s was unbenched by an operator and gets queries again", node_id)
             self._router.pardon(node_id)
 
     def _genesis(self) -> GenesisBytes:
@@ -192,7 +192,7 @@ class RunningNetwork:
         return GenesisBytes(
             accepted.genesis_bytes(node.platform_chain) or b"",
             genesis_text(node.evm_chain).encode(),
-            node.producer.told_to_others,
+            node.producer.announced_name,
         )
 
     async def _read_directory(self) -> None:
@@ -252,14 +252,14 @@ class _Bootstrappers:
     def beacons(
         self, found: Mapping[tuple[str, int], NodeID], connected: Collection[NodeID]
     ) -> Beacons:
-        """Count them, and log the addresses that do not count."""
+        """Return the connected bootstrappers; log duplicate addresses and this node's own address."""
         first: dict[NodeID, NodeAddress] = {}
         for address in self._addresses:
             node_id = found.get(address)
             if node_id is None:
                 continue
             if node_id == self._own:
-                self._warn(address, "is this node itself: it is left out")
+                self._warn(address, "is this node itself and is ignored")
             elif node_id in first:
                 self._warn(address, f"is the node at {first[node_id]}: it counts once")
             else:
@@ -281,7 +281,7 @@ async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
             failing = False
         except Exception:  # the next attempt may succeed, whatever the reason
             if not failing:
-                _log.exception("the network's reports fail")
+                _log.exception("a periodic task of the network failed and will be repeated")
             failing = True
         await asyncio.sleep(seconds)
 

@@ -1,7 +1,7 @@
 """Queries about the network for info, health, metrics and the admin, answered from rows."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from django.conf import settings
@@ -25,13 +25,13 @@ from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 HEARTBEAT_TOLERANCE = 15.0
-"""Seconds without a report after which the network's process counts as stopped."""
+"""Seconds without a report after which the network process counts as stopped."""
 
 Status = NetworkStatus
 
 
 def status() -> Status | None:
-    """Return the last report of the network's process, or None if it has never run."""
+    """Return the last report of the network process, or None if it has never run."""
     return NetworkStatus.objects.first()
 
 
@@ -116,7 +116,7 @@ class Uptimes(NamedTuple):
 
 
 def peers(node_ids: Collection[NodeID] = ()) -> Sequence[Peer]:
-    """Return connected peers, all or those given; empty if the network's process has stopped."""
+    """Return connected peers, all or those given; empty if the network process has stopped."""
     reported = status()
     if reported is None or not is_fresh(reported):
         return []
@@ -133,13 +133,6 @@ def has_peers() -> bool:
 def connected_ids() -> frozenset[NodeID]:
     """Return the node IDs of connected peers."""
     return frozenset(peer.node_id for peer in peers())
-
-
-def heard_ids(seconds: float) -> frozenset[NodeID]:
-    """Return the connected peers that sent something within the last `seconds`."""
-    since = datetime.now(UTC) - timedelta(seconds=seconds)
-    found = Peer.objects.filter(connected_since__isnull=False, last_received__gte=since)
-    return frozenset(peer.node_id for peer in found.only("node_id"))
 
 
 def connected_stake(connected: Sequence[Peer] | None = None) -> ConnectedStake:
@@ -196,7 +189,7 @@ def syncs() -> Mapping[str, Sync]:
 def waiting() -> str:
     """Return the reasons why chains have not started, or cannot continue.
 
-    The text is empty if they do not wait, or if the network's process does not report.
+    The text is empty if they do not wait, or if the network process does not report.
     """
     reported = status()
     if reported is None or not is_fresh(reported):

@@ -1,6 +1,6 @@
 """Use cases of the network: one function, one transaction.
 
-The clock of a local network follows the time of the blocks (design 8). The network's process stores its reports for
+The clock of a local network follows the time of the blocks (design 8). The network process stores its reports for
 the other processes (`ports.Records`). The bench of peers is in the memory of that process, so an operator's pardon of
 a benched peer is passed to it as a row.
 """
@@ -52,7 +52,7 @@ class PardonReason(StrEnum):
 
     # The peer is not benched, or is not connected.
     NOT_BENCHED = "{node_id} is not benched"
-    # The network's process does not report; if it has ended, its bench is lost.
+    # The network process does not report; if it has ended, its bench is lost.
     NO_REPORT = "the network process has not reported, and only its memory has the benched peers"
 
 
@@ -61,12 +61,12 @@ class PardonRefused(ErrorWithReason):
 
 
 def pardon(db: Database, node_id: NodeID) -> None:
-    """Request that a peer be asked again on all chains; the network's process executes it at its next report.
+    """Request that a peer be asked again on all chains; the network process executes it at its next report.
 
     If the peer is gone by then, the request is dropped.
 
     Raises:
-        PardonRefused: The network's process does not report, or its last report says that the peer is not benched or
+        PardonRefused: The network process does not report, or its last report says that the peer is not benched or
             not connected.
     """
     reported = selectors.status()
@@ -97,11 +97,11 @@ class DatabaseRecords:
         self._started = datetime.now(UTC)
 
     def begin(self) -> None:
-        """Record the start of the network's process: no peer is connected, and no chain is synced."""
+        """Record the start of the network process: no peer is connected, and no chain is synced."""
         with self._db.atomic(durable=True):
             peers.forget_connections()
-            sync.begin_anew()
-            consensus.begin_anew()
+            sync.clear()
+            consensus.clear()
 
     def peers(
         self,
@@ -146,7 +146,7 @@ class DatabaseRecords:
 
 
 def end(db: Database) -> None:
-    """Record the end of the network's process: no peer is connected any more."""
+    """Record the end of the network process: no peer is connected any more."""
     with db.atomic(durable=True):
         peers.forget_connections()
 

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 def track_uptime() -> dict[str, int]:
     """Add the current connections to the validators' uptime.
 
-    While the network's process has stopped, connections are not observed and no validator counts as offline.
+    While the network process has stopped, connections are not observed and no validator counts as offline.
     The same holds for a network of a single node, whichever nodes connect to it.
     """
     reported = selectors.status()
@@ -34,9 +34,11 @@ def measure_bootstrap() -> dict[str, float]:
     for row in services.measure(platform_chain().db):
         rates[row.chain] = row.blocks_per_second or 0.0
         if row.waiting is not None:
-            _log.info("%s-Chain waits, %s", row.chain, row.waiting)
+            _log.info("%s-Chain is waiting: %s", row.chain, row.waiting)
             continue
-        _log.info("%s-Chain: %s (%d %%)%s", row.chain, row.place, row.percent, _pace(row))
+        _log.info(
+            "%s-Chain: %s (%d %%)%s", row.chain, row.progress_text, row.percent, _rate_text(row)
+        )
     return rates
 
 
@@ -46,7 +48,7 @@ def prune_peers() -> dict[str, int]:
     return {"forgotten": services.prune(platform_chain().db)}
 
 
-def _pace(row: selectors.Sync) -> str:
+def _rate_text(row: selectors.Sync) -> str:
     """Return rate and time left as text, as far as they were measured."""
     if row.blocks_per_second is None:
         return ""

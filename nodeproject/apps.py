@@ -75,7 +75,7 @@ class NodeConfig(AppConfig):
         from nodeproject.node import Node, processes_in
 
         node = Node(settings.NODE, processes_in(settings.METRICS_DIRECTORY))
-        node.network.decide()
+        node.network.connect_consensus()
         use(node)
         import_module("nodeproject.startup.checks")
 

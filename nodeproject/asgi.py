@@ -48,7 +48,7 @@ from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 
 # Before Django creates its middleware, which counts.
-this_node().processes.enrol("web")
+this_node().processes.register("web")
 django_application: Any = get_asgi_application()
 
 

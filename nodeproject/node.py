@@ -21,7 +21,7 @@ from explorer_app.services.composition import compose as compose_explorer
 from explorer_app.services.tokens import follow as follow_with_tokens
 from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
-from health_app.metrics.sharing import Alone, SharedProcesses
+from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from health_app.result import Report
 from jsonrpc.limits.interpreter import LoopTurn
 from network_app.node import NodeNetwork
@@ -44,14 +44,14 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
 
-def processes_in(directory: Path | None) -> Alone | SharedProcesses:
+def processes_in(directory: Path | None) -> SingleProcess | SharedProcesses:
     """Return the processes that share their metrics with this one.
 
     Args:
         directory: Where the processes of this machine share their metrics; None: this process is alone.
     """
     own = ProcessMetrics()
-    return Alone(own) if directory is None else SharedProcesses(own, directory)
+    return SingleProcess(own) if directory is None else SharedProcesses(own, directory)
 
 
 class FurtherChain(NamedTuple):
@@ -81,14 +81,14 @@ class Node:
     def __init__(
         self,
         settings: NodeSettings,
-        processes: Alone | SharedProcesses | None = None,
+        processes: SingleProcess | SharedProcesses | None = None,
         further: Sequence[FurtherChain] = (),
     ) -> None:
         self.settings = settings
         self.processes = processes or processes_in(None)
         self.identity = files_of(settings)
         """The files of the node's identity. No other code reads them."""
-        self.pointers = ChainEvents(settings.common.profile)
+        self.events = ChainEvents(settings.common.profile)
         """Announces chain events to listeners in this process and in others."""
         self.database = Database()
         """The database of the primary network's chains; their writers in this process take turns."""
@@ -97,7 +97,7 @@ class Node:
             settings.platform,
             self.database,
             self.identity,
-            pointers=self.pointers,
+            events=self.events,
         )
         is_local = settings.common.network_id == LOCAL
         own = Renewal(self.platform_chain) if is_local else None
@@ -106,7 +106,7 @@ class Node:
             settings.common,
             settings.cchain,
             self.database,
-            pointers=self.pointers,
+            events=self.events,
             blockchain_id=self._c_chain_id,
             has_peers=has_peers,
             least_time=self._least_time,
@@ -241,7 +241,7 @@ class Node:
             self.settings.common,
             self.settings.cchain,
             Database(given.database),
-            pointers=self.pointers,
+            events=self.events,
             aliases=given.aliases,
             blockchain_id=lambda: given.blockchain_id,
             genesis_file=given.genesis_file,

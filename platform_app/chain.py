@@ -90,7 +90,7 @@ class PlatformChain:
         settings: The settings of the chain.
         db: The database with its rows.
         identity: The identity of that node.
-        pointers: The node's `ChainEvents`; by default the chain creates its own.
+        events: The node's `ChainEvents`; by default the chain creates its own.
     """
 
     blockchain_id: ID = PRIMARY_NETWORK_ID
@@ -108,7 +108,7 @@ class PlatformChain:
         db: Database,
         identity: IdentityFiles,
         *,
-        pointers: ChainEvents | None = None,
+        events: ChainEvents | None = None,
     ) -> None:
         self.node = node
         self.settings = settings
@@ -120,7 +120,7 @@ class PlatformChain:
         self.answers = AnswerMemory(self.place)
         """Cached answers to queries of its accepted state."""
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
-        self.pointers = pointers or ChainEvents(node.profile)
+        self.events = events or ChainEvents(node.profile)
         """Sends messages to subscribers; see `notifications`."""
         self.building = BlocksInProgress(self.cache_key(self.name), node.profile)
         """Its blocks in progress."""

@@ -19,11 +19,11 @@ def head_accepted(chain: PlatformChain, height: int, block_id: ID) -> None:
     """Announce that blocks up to this one were committed."""
     chain.building.accepted(height)
     head = {"type": HEAD, "height": height, "block_id": bytes(block_id)}
-    chain.pointers.send(chain.name, head)
+    chain.events.send(chain.name, head)
 
 
 def txs_issued(chain: PlatformChain, tx_ids: Sequence[ID]) -> None:
     """Announce that transactions were added to the mempool."""
     if tx_ids:
         issued = {"type": ISSUED, "tx_ids": [bytes(tx_id) for tx_id in tx_ids]}
-        chain.pointers.send(chain.name, issued)
+        chain.events.send(chain.name, issued)

@@ -139,20 +139,20 @@ class BoundedCache(Generic[Key, Value]):
 class Counter:
     """A count that only rises. Incrementing is one interpreter step, so none is lost."""
 
-    __slots__ = ("_lock", "_looks", "_ticks", "add")
+    __slots__ = ("_lock", "_reads", "_ticks", "add")
 
     def __init__(self) -> None:
         self._ticks = itertools.count()
         self._lock = threading.Lock()  # for readers; counting never waits
-        self._looks = 0
+        self._reads = 0
         self.add: Callable[[], int] = self._ticks.__next__
         """Increment the count; the return value is meaningless."""
 
     def read(self) -> int:
         """Return the count."""
         with self._lock:  # a read advances the iterator too, which is subtracted
-            self._looks += 1
-            return next(self._ticks) + 1 - self._looks
+            self._reads += 1
+            return next(self._ticks) + 1 - self._reads
 
 
 class HitCounter:

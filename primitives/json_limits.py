@@ -23,11 +23,11 @@ FILE_VALUES: Final = 4_000_000
 _TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+(["\[\]{},])?')
 """Bytes without structure, then a structural character. Possessive, so it takes linear time."""
 
-_INSIDE: Final = re.compile(rb'(?:[^"\\]{1,64}+|\\.){0,4096}+("?)', re.DOTALL)
+_STRING_PART: Final = re.compile(rb'(?:[^"\\]{1,64}+|\\.){0,4096}+("?)', re.DOTALL)
 """A part of a string after its first quote, and its closing quote. No other thread runs during one match, so a match
 covers at most 256 KiB, which takes three milliseconds."""
 
-_STEPS: Final = 5 * MAX_VALUES
+_MAX_TOKENS: Final = 5 * MAX_VALUES
 """Maximum tokens that are examined: a text with fewer values and more tokens is not JSON."""
 
 _BLOCK: Final = 1024 * 1024
@@ -65,8 +65,8 @@ class TooDeep(Exception):
 def end_of_string(text: bytes, position: int) -> int:
     """Return the end of the string whose opening quote precedes a position, or of the text if it is open."""
     while True:
-        piece = _INSIDE.match(text, position)
-        assert piece is not None, "the pattern fits nothing too"
+        piece = _STRING_PART.match(text, position)
+        assert piece is not None, "the pattern also matches the empty text"
         if piece[1] or piece.end() == position:
             return piece.end() if piece[1] else len(text)
         position = piece.end()
@@ -165,7 +165,7 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
     level = values = outermost = steps = position = 0
     while position < len(body):
         token = _TOKEN.match(body, position)
-        assert token is not None, "the pattern fits nothing too"
+        assert token is not None, "the pattern also matches the empty text"
         steps += 1
         position = token.end()
         start = token.start(1)
@@ -185,7 +185,7 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
             values += step > 0
             if level > levels:
                 raise TooDeep
-        if values > MAX_VALUES or steps > _STEPS:
+        if values > MAX_VALUES or steps > _MAX_TOKENS:
             raise TooManyValues
     return body
 

@@ -34,10 +34,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @receiver(setting_changed)
 def follow_settings(*, setting: str, value: Any, **_: object) -> None:
     """Apply the node settings that a test has just changed to this process."""
-    from tests.builders.process import begin_anew
+    from tests.builders.process import restart_node
 
     if setting == "NODE":
-        begin_anew(value)
+        restart_node(value)
 
 
 def pytest_collection_finish() -> None:

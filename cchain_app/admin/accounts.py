@@ -137,7 +137,7 @@ class AccountAdmin(RowsAdmin):
     @admin.display(description="History")
     def history(self, account: Account) -> SafeString:
         """Return links to the account's transactions, the logs it emitted and its changes."""
-        return display.line(
+        return display.side_by_side(
             *(
                 display.link(f"{text} ›", pages.search_page(model, account.address))
                 for text, model in (
@@ -162,7 +162,9 @@ class AccountAdmin(RowsAdmin):
         if made is not None:
             page = pages.transaction_page(made.transaction)
             shown = display.full_link(made.transaction_hash, page)
-            return display.stack(shown, display.line("by", display.full_account(made.creator)))
+            return display.one_per_line(
+                shown, display.side_by_side("by", display.full_account(made.creator))
+            )
         receipts = objects(Receipt).filter(contract_address=account.address, succeeded=True)
         found = receipts.order_by("contract_address").values_list("pk", "transaction__hash").first()
         if found is None:
@@ -213,7 +215,7 @@ class AccountAdmin(RowsAdmin):
             (display.short(slot.key[20:]), display.full(slot.value)) for slot in shown[:MAX_SLOTS]
         ]
         more = f"The first {MAX_SLOTS} slots." if len(shown) > MAX_SLOTS else ""
-        return display.line(display.table(("Slot", "Value"), rows), more)
+        return display.side_by_side(display.table(("Slot", "Value"), rows), more)
 
 
 @admin.register(AccountChange)

@@ -101,10 +101,10 @@ def show_tree(transaction: Transaction) -> SafeString:
     """Return a transaction's frames as a table, the inner ones indented."""
     tree = tree_of(transaction)
     if not tree.calls:
-        return display.faint(tree.trouble) if tree.trouble else display.NOTHING
+        return display.muted(tree.trouble) if tree.trouble else display.NOTHING
     headings = ("Call", "From → to", "Value", "Gas given", "Gas used")
     shown = display.table(headings, [_tree_row(call) for call in tree.calls])
-    return display.line(shown, _others(transaction) if tree.more else tree.trouble)
+    return display.side_by_side(shown, _others(transaction) if tree.more else tree.trouble)
 
 
 def _others(transaction: Transaction) -> SafeString:
@@ -112,11 +112,11 @@ def _others(transaction: Transaction) -> SafeString:
     first = f"The first {MAX_CALLS} calls."
     written = calls.indexed(evm_chain())
     if transaction.block_id < written.start:
-        return display.line(first, "The others were pruned (NODE_HISTORY_CALLS).")
+        return display.side_by_side(first, "The others were pruned (NODE_HISTORY_CALLS).")
     if transaction.block_id not in written:
-        return display.line(first, "The others are not indexed yet.")
+        return display.side_by_side(first, "The others are not indexed yet.")
     page = pages.search_page("call", transaction.hash)
-    return display.line(first, display.link("All calls", page))
+    return display.side_by_side(first, display.link("All calls", page))
 
 
 def _tree_row(call: Call) -> tuple[object, ...]:
@@ -134,7 +134,7 @@ def what(call: Call) -> SafeString:
         parts.append(failure(call))
     elif not call.succeeded:
         parts.append(display.badge("undone", "wait"))
-    return display.line(*parts)
+    return display.side_by_side(*parts)
 
 
 def failure(call: Call) -> SafeString:
@@ -147,7 +147,9 @@ def failure(call: Call) -> SafeString:
 
 def between(call: Call) -> SafeString:
     """Return the caller and the called account."""
-    return display.line(display.short_account(call.sender), "→", display.short_account(call.to))
+    return display.side_by_side(
+        display.short_account(call.sender), "→", display.short_account(call.to)
+    )
 
 
 def creation_of(address: bytes) -> CreatedContract | None:
@@ -205,7 +207,9 @@ class CallAdmin(RowsAdmin):
     @admin.display(description="Call")
     def kind(self, call: Call) -> SafeString:
         """Return the frame's type and the function that it calls."""
-        return display.line(display.badge(CallType(call.type).label, "note"), *_function(call))
+        return display.side_by_side(
+            display.badge(CallType(call.type).label, "note"), *_function(call)
+        )
 
     @admin.display(description="Block")
     def block_number(self, call: Call) -> SafeString:

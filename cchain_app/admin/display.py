@@ -15,11 +15,11 @@ from adminkit.display import (
     coin_symbol,
     copy_button,
     counted_link,
-    faint,
-    line,
     link,
     moment,
-    stack,
+    muted,
+    one_per_line,
+    side_by_side,
     table,
 )
 from adminkit.formats import cut_decimals, format_units, percent
@@ -86,9 +86,32 @@ def format_type(number: int) -> str:
 
 
 __all__ = [
-    "NOTHING", "amount", "badge", "between_neighbours", "block_link", "box", "counted_link", "faint", "fee", "full", "full_account",
-    "full_amount", "full_fee", "full_gas_price", "full_link", "gas_price", "gas_share", "line", "link", "moment", "short", "short_account",
-    "short_link", "stack", "status", "table",
+    "NOTHING",
+    "amount",
+    "badge",
+    "between_neighbours",
+    "block_link",
+    "box",
+    "counted_link",
+    "fee",
+    "full",
+    "full_account",
+    "full_amount",
+    "full_fee",
+    "full_gas_price",
+    "full_link",
+    "gas_price",
+    "gas_share",
+    "link",
+    "moment",
+    "muted",
+    "one_per_line",
+    "short",
+    "short_account",
+    "short_link",
+    "side_by_side",
+    "status",
+    "table",
 ]  # fmt: skip
 
 
@@ -175,7 +198,7 @@ def gas_share(used: int, limit: int) -> SafeString:
     """Return gas and its share of the limit, with a bar."""
     share = percent(used, limit)
     return format_html(
-        '<span class="nd-gas" title="{} of {} gas">{} <span class="nd-faint">{} %</span>{}</span>',
+        '<span class="nd-gas" title="{} of {} gas">{} <span class="nd-muted">{} %</span>{}</span>',
         f"{used:,}", f"{limit:,}", f"{used:,}", share, bar(share),
     )  # fmt: skip
 

@@ -152,7 +152,7 @@ class ForkedSlotAdmin(FetchedAdmin):
         current = objects(StorageSlot).filter(pk=row.pk).values_list("value", flat=True).first()
         value = HexBytes(current or ZERO_WORD)
         if value == row.value:
-            return display.faint("the same")
+            return display.muted("the same")
         return display.badge("not set", "wait") if _is_zero(value) else display.full(value)
 
 
@@ -200,7 +200,7 @@ def upstream_source() -> SafeString | str:
 def upstream_in_use() -> SafeString | str:
     """Return the upstream that serves missing data, as NODE_FORK_URL or anvil_setRpcUrl set it in this process."""
     upstream = evm_chain().upstream
-    return display.faint("none: NODE_FORK_URL is not set") if upstream is None else upstream.host
+    return display.muted("none: NODE_FORK_URL is not set") if upstream is None else upstream.host
 
 
 def _has_code(account: ForkedAccount) -> bool:

@@ -100,7 +100,9 @@ class LogAdmin(RowsAdmin):
     @admin.display(description="Block")
     def at(self, log: Log) -> SafeString:
         """Return the block and the position in it."""
-        return display.line(display.block_link(log.block_id), f"log {log.index:,} of the block")
+        return display.side_by_side(
+            display.block_link(log.block_id), f"log {log.index:,} of the block"
+        )
 
     @admin.display(description="Transaction")
     @asked_once
@@ -146,7 +148,7 @@ def _indexed(log: Log) -> SafeString:
         for topic, type_ in zip(_topics(log)[1:], types, strict=False)
         for address in [address_in(topic) if type_ == "address" else None]
     ]
-    return display.line(*shown) if shown else display.NOTHING
+    return display.side_by_side(*shown) if shown else display.NOTHING
 
 
 def _decoded(topic: bytes, type_: str) -> SafeString:
@@ -154,7 +156,7 @@ def _decoded(topic: bytes, type_: str) -> SafeString:
     address = address_in(topic) if type_ == "address" else None
     if address is None:
         return display.full(topic)
-    return display.stack(display.full(topic), display.full_account(address))
+    return display.one_per_line(display.full(topic), display.full_account(address))
 
 
 def _topics(log: Log) -> list[HexBytes]:

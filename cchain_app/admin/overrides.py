@@ -90,16 +90,16 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         """Return the mining mode, whether it was set over RPC, and whether mining is paused."""
         paused = (display.badge("paused", "wait"),) if row.paused else ()
         if row.mining is None or not evm_chain().has_development_methods:
-            default = display.faint("as NODE_MINING says")
-            return display.line(evm_chain().settings.mining, default, *paused)
-        return display.line(display.badge(row.mining, "note"), *paused)
+            default = display.muted("as NODE_MINING says")
+            return display.side_by_side(evm_chain().settings.mining, default, *paused)
+        return display.side_by_side(display.badge(row.mining, "note"), *paused)
 
     @admin.display(description="Block interval")
     def every(self, row: DevelopmentSettings) -> SafeString | str:
         """Return the seconds between blocks of interval mining."""
         if row.block_interval is None or not evm_chain().has_development_methods:
             given = f"{evm_chain().settings.block_interval:g} s"
-            return display.line(given, display.faint("as NODE_BLOCK_INTERVAL says"))
+            return display.side_by_side(given, display.muted("as NODE_BLOCK_INTERVAL says"))
         return f"{row.block_interval:g} s"
 
     @admin.display(description="Next timestamp")
@@ -194,7 +194,11 @@ class SenderAdmin(DevelopmentAdmin):
             return display.NOTHING
         has_code = row.account is not None and bytes(row.account.code_hash) != EMPTY_HASH
         badge = display.badge("contract", "note") if has_code else display.badge("account")
-        return display.line(badge, display.faint("signs with its key")) if row.has_key else badge
+        return (
+            display.side_by_side(badge, display.muted("signs with its key"))
+            if row.has_key
+            else badge
+        )
 
     @admin.display(description="Balance")
     def short_balance(self, row: Any) -> SafeString:
@@ -307,7 +311,7 @@ class CreatedAccountAdmin(SenderAdmin):
 
 
 def _not_set() -> SafeString:
-    return display.faint("not set")
+    return display.muted("not set")
 
 
 def _everybody() -> SafeString:

@@ -25,7 +25,7 @@ def show_function(raw: bytes, *, creates: bool) -> SafeString:
         return display.NOTHING
     known = function_of(decoded.data)
     selector = display.full(decoded.data[:4])
-    return selector if known is None else display.line(display.badge(known.text), selector)
+    return selector if known is None else display.side_by_side(display.badge(known.text), selector)
 
 
 def show_input(raw: bytes) -> SafeString:
@@ -52,7 +52,7 @@ def show_lists(raw: bytes) -> SafeString:
             for entry in decoded.authorizations
         )
         parts.append(display.table(("Delegates to", "Nonce"), rows))
-    return display.line(*parts)
+    return display.side_by_side(*parts)
 
 
 def _decode(raw: bytes) -> DecodedTransaction | None:
@@ -130,7 +130,7 @@ class TransactionAdmin(RowsAdmin):
     @admin.display(description="Block")
     def position(self, transaction: Transaction) -> SafeString:
         """Return the block and the position in it."""
-        return display.line(
+        return display.side_by_side(
             display.block_link(transaction.block_id), f"position {transaction.index:,} in the block"
         )
 
@@ -155,7 +155,7 @@ class TransactionAdmin(RowsAdmin):
         if transaction.to is not None:
             return display.short_account(transaction.to)
         created = display.short_account(transaction.receipt.contract_address)
-        return display.line(display.badge("new", "note"), created)
+        return display.side_by_side(display.badge("new", "note"), created)
 
     @admin.display(description="To")
     def full_to(self, transaction: Transaction) -> SafeString:
@@ -163,7 +163,7 @@ class TransactionAdmin(RowsAdmin):
         if transaction.to is not None:
             return display.full_account(transaction.to)
         created = display.full_account(transaction.receipt.contract_address)
-        return display.line(display.badge("new contract", "note"), created)
+        return display.side_by_side(display.badge("new contract", "note"), created)
 
     @admin.display(description="Value")
     def short_value(self, transaction: Transaction) -> SafeString:
@@ -262,7 +262,7 @@ class TransactionAdmin(RowsAdmin):
         rows = objects(Log).filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MAX_LOGS]
         table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
         page = pages.search_page("log", transaction.hash)
-        return display.line(table, display.link(f"All {count:,} in a list", page))
+        return display.side_by_side(table, display.link(f"All {count:,} in a list", page))
 
 
 def _fee(transaction: Transaction) -> int:

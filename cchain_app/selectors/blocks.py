@@ -17,7 +17,7 @@ from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
 from cchain_app.selectors import development
 from cchain_app.store import chain as rows
-from cchain_app.store import questions
+from cchain_app.store import queries
 from chaindb import clock
 from chaindb.database import Row
 from primitives.evm import Address, Hash
@@ -60,7 +60,7 @@ def catch_up(chain: EvmChain, announced: int = 0) -> AcceptedBlock:
         NoGenesis: The database has no chain.
     """
     # The holder of `moving` must not wait for a database lock, whose holder may be waiting for the head.
-    chain.db.send_waiting()
+    chain.db.send_queued()
     with chain.memory.moving:
         with _reading_to(chain, announced):
             found = _catch_up(chain)
@@ -76,8 +76,8 @@ def _reading_to(chain: EvmChain, announced: int) -> Iterator[None]:
     asked = []
     if seen is not None and 0 < announced - seen.number <= FEW:
         asked = [
-            questions.head_question(seen.number),
-            *questions.missed_questions(seen.number + 1, announced),
+            queries.head_query(seen.number),
+            *queries.missed_queries(seen.number + 1, announced),
         ]
     with chain.db.read_ahead(asked):
         yield
@@ -86,7 +86,7 @@ def _reading_to(chain: EvmChain, announced: int) -> Iterator[None]:
 def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     remembered = chain.memory
     seen = remembered.blocks.head
-    found = questions.head_after(chain.db, 0 if seen is None else seen.number)
+    found = queries.head_after(chain.db, 0 if seen is None else seen.number)
     if found is None:
         raise NoGenesis
     (number, block_hash, generation, chain_id), hash_at_seen = found
@@ -101,8 +101,8 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
         remembered.begin_at(read[-1])
         remembered.generation = generation
         return read[-1]
-    with chain.db.read_ahead([*questions.missed_questions(old.number + 1, number)]):
-        missed = questions.missed(chain.db, old.number + 1, number, chain.format)
+    with chain.db.read_ahead([*queries.missed_queries(old.number + 1, number)]):
+        missed = queries.missed(chain.db, old.number + 1, number, chain.format)
     if not missed.blocks or missed.blocks[-1].hash != block_hash:
         return None
     if missed.changed is None:  # the changes since then are not known, or no longer stored

@@ -14,7 +14,7 @@ from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
 from cchain_app.store import chain as stored
 from cchain_app.store import pool as rows
-from cchain_app.store import questions
+from cchain_app.store import queries
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
@@ -35,8 +35,8 @@ def read_ahead(chain: EvmChain) -> Iterator[None]:
     asked = []
     if head is not None:
         memory, is_development = chain.memory.pool, chain.is_development
-        asked = questions.of_building(head.number, memory, is_development=is_development)
-    with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
+        asked = queries.of_building(head.number, memory, is_development=is_development)
+    with chain.db.read_ahead([*asked, *clock.queries(chain.db)]):
         yield
 
 
@@ -193,7 +193,7 @@ def raws_of(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, bytes]:
 
 def _entries_of(chain: EvmChain, senders: Sequence[Address]) -> list[PoolEntry]:
     """Return the pool's transactions of some senders at the remembered head."""
-    with chain.db.read_ahead(questions.of_senders(chain.db, senders)):
+    with chain.db.read_ahead(queries.of_senders(chain.db, senders)):
         return _of_head(chain, lambda: rows.entries_of(chain.db, senders))
 
 

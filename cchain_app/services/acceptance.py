@@ -15,7 +15,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.changes import StateEdit
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
-from cchain_app.store import development, questions
+from cchain_app.store import development, queries
 from cchain_app.store import pool as rows
 from chaindb import clock
 from chaindb.locks import Lock
@@ -59,7 +59,7 @@ def accept(
     unusable: Sequence[Hash],
     written: Written,
     by_hand: BlockCheats = NOTHING,
-    passes_pool: bool = False,
+    bypasses_pool: bool = False,
 ) -> None:
     """Accept consecutive blocks: commit all or none, and move this process's memory. `tell` follows.
 
@@ -71,21 +71,21 @@ def accept(
         written: Called for each block within the transaction, when no other process can write to the chain and
             no block is written yet; an exception rolls everything back.
         by_hand: The manual changes and overrides with which the first block was built.
-        passes_pool: Whether its transactions were never in the pool; then no pending transaction may be skipped.
+        bypasses_pool: Whether its transactions were never in the pool; then no pending transaction may be skipped.
 
     Raises:
         HeadMoved: `head` is no longer the head, or its state, its signers or the chain ID were changed manually since.
         DirectBlockRefused: The transactions may not bypass the pool.
     """
-    asked = questions.of_acceptance(head.number)
+    asked = queries.of_acceptance(head.number)
     with chain.db.atomic_together():
-        if passes_pool:
+        if bypasses_pool:
             chain.db.acquire(Lock.CCHAIN_POOL)
-            asked = [*questions.of_passing_pool(chain.db), *asked]
+            asked = [*queries.of_passing_pool(chain.db), *asked]
         else:
             chain.db.acquire(Lock.CCHAIN)
         with chain.db.read_ahead(asked):
-            if passes_pool:
+            if bypasses_pool:
                 _verify_passes(chain)
             if head_moved(chain, head):
                 raise HeadMoved

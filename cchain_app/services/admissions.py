@@ -20,10 +20,10 @@ from cchain_app.selectors import blocks, development, pool, state
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import pool as rows
-from cchain_app.store import questions
+from cchain_app.store import queries
 from cchain_app.txs.transaction import InvalidTransaction, TransactionReason
 from chaindb import clock
-from chaindb.database import Question
+from chaindb.database import SqlQuery
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
@@ -56,9 +56,9 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     try:
         with chain.db.atomic_together():
             chain.db.acquire(Lock.CCHAIN_POOL)
-            with chain.db.read_ahead(questions.of_following(chain.memory.blocks.head)):
+            with chain.db.read_ahead(queries.of_following(chain.memory.blocks.head)):
                 head = blocks.catch_up(chain)
-            with chain.db.read_ahead(_questions(chain, newcomers)):
+            with chain.db.read_ahead(_queries(chain, newcomers)):
                 # All changes of overrides and state take this lock too, so the values read here stay valid.
                 development.refresh_mining_settings(chain)
                 admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
@@ -79,9 +79,9 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     return AdmissionResult(outcomes, admissions.pending)
 
 
-def _questions(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Question]:
+def _queries(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[SqlQuery]:
     named = _named(newcomers)
-    return questions.of_admission(chain.db, named, is_development=chain.is_development)
+    return queries.of_admission(chain.db, named, is_development=chain.is_development)
 
 
 class Admissions:

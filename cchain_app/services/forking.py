@@ -238,7 +238,7 @@ def reset(runtime: EvmRuntime, wanted: ForkPoint | None) -> None:
         chain.upstream = upstream
         _back_to_beginning(chain, fork)
         return
-    _begin_anew(runtime, beginning, upstream)
+    _restart_at(runtime, beginning, upstream)
 
 
 def _back_to_beginning(chain: EvmChain, fork: ForkOrigin) -> None:
@@ -249,7 +249,7 @@ def _back_to_beginning(chain: EvmChain, fork: ForkOrigin) -> None:
     snapshots.reset(chain, fund)
 
 
-def _begin_anew(runtime: EvmRuntime, beginning: _Beginning, upstream: Upstream) -> None:
+def _restart_at(runtime: EvmRuntime, beginning: _Beginning, upstream: Upstream) -> None:
     chain = runtime.chain
     if chain.has_peers():
         raise DevelopmentError(DevelopmentReason.HAS_PEERS)
@@ -259,7 +259,7 @@ def _begin_anew(runtime: EvmRuntime, beginning: _Beginning, upstream: Upstream) 
             chain.db.acquire(Lock.CCHAIN_POOL)
             found = development.conditions(chain.db)
             rows.forget_everything(chain.db)
-            runtime.vm.begin_anew()
+            runtime.vm.reset()
             for listener in chain.on_rewinding:
                 listener(-1)
             _write(chain, beginning)

@@ -74,7 +74,7 @@ def _mine_part(runtime: EvmRuntime, count: int, interval: int) -> list[int]:
     chain = runtime.chain
     while True:
         try:
-            branch = runtime.consensus.produce_line(_times(chain, count, interval))
+            branch = runtime.consensus.produce_batch(_times(chain, count, interval))
         except HeadMoved:
             continue  # another process has made a block meanwhile
         if branch and interval:

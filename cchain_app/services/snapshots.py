@@ -191,7 +191,7 @@ def _restore_pool(chain: EvmChain, snapshot: RestorableState) -> None:
 
 def dump_state(chain: EvmChain) -> bytes:
     """Return the state at the head, with all development changes, as JSON. It does not block writers."""
-    with chain.db.as_of_one_moment():
+    with chain.db.consistent_read():
         number = stored.head_number(chain.db)
         assert number is not None, "the process has begun the chain"
         head = stored.load_block(chain.db, number, chain.format)

@@ -44,7 +44,7 @@ from cchain_app.services.production import produce
 from cchain_app.services.reading import read_envelopes, read_impersonated
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import pool as rows
-from cchain_app.store import questions
+from cchain_app.store import queries
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from chaindb.locks import QUEUE_SECONDS, Lock
@@ -202,8 +202,8 @@ def _mined(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome] 
 def _mine(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
     """Mine with the lock held. Pauses and manual changes by this process take the lock too."""
     chain, head = runtime.chain, blocks.head(runtime.chain)
-    asked = questions.of_automine(head.number, is_development=chain.is_development)
-    with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
+    asked = queries.of_automine(head.number, is_development=chain.is_development)
+    with chain.db.read_ahead([*asked, *clock.queries(chain.db)]):
         development.refresh_mining_settings(chain)
         if development.mining(chain) != "auto":
             return None

@@ -129,10 +129,10 @@ class EvmVM:
         if not self._makes_blocks:
             return None
         tree = self._blocks()
-        line = [made.block for made in tree.line(tree.preference)]
-        parent = line[-1] if line else tree.head
+        branch = [made.block for made in tree.branch(tree.preference)]
+        parent = branch[-1] if branch else tree.head
         by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
-        chosen = self._chosen(parent, line)
+        chosen = self._chosen(parent, branch)
         if not chosen and not allow_empty:
             return None
         # The senders were already read to find executable transactions.
@@ -149,7 +149,7 @@ class EvmVM:
             if built.made is not None:
                 tree.reject(built.made.block_id)
             return None
-        refused = () if line or self._previews else invalid(chosen, built.skipped)
+        refused = () if branch or self._previews else invalid(chosen, built.skipped)
         if built.made is None:
             drop(self._chain, refused)
             return None
@@ -176,7 +176,7 @@ class EvmVM:
         """
         self.verify_all([block], [context])
 
-    def verify_all(self, line: Sequence[EvmBlock], contexts: Sequence[BlockContext]) -> None:
+    def verify_all(self, blocks: Sequence[EvmBlock], contexts: Sequence[BlockContext]) -> None:
         """Verify consecutive blocks, as `verify` does: all of them or none.
 
         The senders of all blocks are recovered together, and the accounts in them are read together.
@@ -185,16 +185,16 @@ class EvmVM:
             InvalidBlock: By a subclass; its `height` and `block_id` identify the rejected block.
             HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
         """
-        if not line:
+        if not blocks:
             return
-        tree = self._with_parent(line[0])
-        for parent, block in pairwise(line):
+        tree = self._with_parent(blocks[0])
+        for parent, block in pairwise(blocks):
             if block.parent_id != parent.block_id:
                 refusal = unknown_parent(block.header, parent.hash)
                 raise refusal.of(block.block_id, block.height)
         new = [
             (block, context)
-            for block, context in zip(line, contexts, strict=True)
+            for block, context in zip(blocks, contexts, strict=True)
             if block.block_id not in tree
         ]
         parse = self._chain.format.parse_block
@@ -241,7 +241,7 @@ class EvmVM:
                 unusable=unusable,
                 written=written,
                 by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
-                passes_pool=self._offer is not None,
+                bypasses_pool=self._offer is not None,
             )
         except BaseException:
             self._known = None
@@ -262,7 +262,7 @@ class EvmVM:
         """
         self._give_back(self._blocks().reject(block_id))
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Forget everything including the chain's rules, because the chain has become another fork."""
         self._known = None
         self._built.clear()
@@ -318,12 +318,12 @@ class EvmVM:
             raise HeadMoved from error
 
     def _chosen(
-        self, parent: AcceptedBlock, line: Sequence[AcceptedBlock]
+        self, parent: AcceptedBlock, branch: Sequence[AcceptedBlock]
     ) -> Sequence[Transaction]:
-        """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `line`."""
+        """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `branch`."""
         if self._offer is not None:
             return self._offer.transactions if self._offer.parent == parent.hash else ()
-        included = {transaction.hash for block in line for transaction in block.transactions}
+        included = {transaction.hash for block in branch for transaction in block.transactions}
         return choose(self._chain, parent, included)
 
     def _by_hand(self, tree: EvmProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":

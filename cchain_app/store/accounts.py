@@ -10,7 +10,7 @@ from django.db.models import Max
 
 from cchain_app import models
 from cchain_app.development.overrides import SignatureOverride
-from chaindb.database import Database, Question
+from chaindb.database import Database, SqlQuery
 from primitives.evm import Address
 
 
@@ -48,7 +48,7 @@ def account_numbers(db: Database) -> list[tuple[int, Address]]:
 EVERYBODY: Final = None
 """Used in place of an address: all accounts."""
 _SIGNATURES: Final = "SELECT number, signature, signer FROM cchain_app_impersonatedsignature"
-SIGNATURES_QUESTION: Final[Question] = (f"{_SIGNATURES} ORDER BY id", ())
+SIGNATURES_QUERY: Final[SqlQuery] = (f"{_SIGNATURES} ORDER BY id", ())
 
 
 def add_impersonated(db: Database, account: Address | None) -> None:
@@ -79,7 +79,7 @@ def is_impersonated(db: Database, account: Address) -> bool:
 
 def signatures(db: Database) -> tuple[SignatureOverride, ...]:
     """Return all impersonated signatures, in order."""
-    return tuple(map(_signature, db.rows(*SIGNATURES_QUESTION)))
+    return tuple(map(_signature, db.rows(*SIGNATURES_QUERY)))
 
 
 def _signature(row: tuple[Any, ...]) -> SignatureOverride:

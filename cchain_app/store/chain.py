@@ -22,7 +22,7 @@ from cchain_app.rules.port import BlockFormat
 from cchain_app.store import forked, history, state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
-from chaindb.database import Database, Question, Row, Rows
+from chaindb.database import Database, Row, Rows, SqlQuery
 from primitives import rlp
 from primitives.evm import Address, Hash, Word
 
@@ -51,7 +51,7 @@ SELECT number, hash, coalesce((SELECT number FROM chaindb_generation), 0),
 FROM cchain_app_block ORDER BY number DESC LIMIT 1
 """
 
-HEAD_ID_QUESTION: Final[Question] = (
+HEAD_ID_QUERY: Final[SqlQuery] = (
     "SELECT number, hash FROM cchain_app_block ORDER BY number DESC LIMIT 1",
     (),
 )
@@ -86,7 +86,7 @@ class HeadRow(NamedTuple):
 
 def head_id(db: Database) -> tuple[int, Hash] | None:
     """Return height and hash of the last block, or None if there is no genesis block."""
-    row = db.row(*HEAD_ID_QUESTION)
+    row = db.row(*HEAD_ID_QUERY)
     return None if row is None else (row[0], Hash(bytes(row[1])))
 
 
@@ -242,7 +242,7 @@ def load_blocks(
     db: Database, first: int, last: int, block_format: BlockFormat
 ) -> list[AcceptedBlock]:
     """Return the accepted blocks from height `first` to `last` with their contents, read together."""
-    return read_blocks(db.answers(block_questions(first, last)), block_format)
+    return read_blocks(db.answers(block_queries(first, last)), block_format)
 
 
 def time_of(db: Database, number: int) -> int:
@@ -265,14 +265,14 @@ def state_root_of(db: Database, number: int) -> Hash:
     )
 
 
-def block_questions(first: int, last: int) -> list[Question]:
+def block_queries(first: int, last: int) -> list[SqlQuery]:
     """Return the queries for the complete blocks from height `first` to `last`; see `read_blocks`."""
     keys = (models.row_id(first), models.row_id(last + 1))
     return [(_BLOCKS, (first, last)), (_SENT, keys), (_LOGS, keys)]
 
 
 def read_blocks(answers: Sequence[Rows], block_format: BlockFormat) -> list[AcceptedBlock]:
-    """Return the blocks from the results of `block_questions`, in order."""
+    """Return the blocks from the results of `block_queries`, in order."""
     blocks, sent, logs = answers
     sent_by_block = _grouped(map(_Sent._make, sent), lambda one: models.height_of(one.id))
     logs_by_transaction = _grouped(logs, lambda row: int(row[0]))

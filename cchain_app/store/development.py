@@ -13,7 +13,7 @@ from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import StateChanges
 from cchain_app.store import accounts as account_rows
 from cchain_app.store import state
-from chaindb.database import Database, Question, Row
+from chaindb.database import Database, Row, SqlQuery
 from primitives.evm import Address, Hash, Slot, Word
 
 _ONLY: Final = 1
@@ -27,7 +27,7 @@ _CHANGE: Final = ("id", "number", "kind", "address", "slot", "old", "new", "wrot
 _SETTINGS: Final = """
 SELECT {columns} FROM cchain_app_developmentsettings WHERE id = %s
 """.format(columns=", ".join(_CONDITIONS))
-_SETTINGS_QUESTION: Final[Question] = (_SETTINGS, (_ONLY,))
+_SETTINGS_QUERY: Final[SqlQuery] = (_SETTINGS, (_ONLY,))
 _CHANGES: Final = """
 SELECT kind, address, new, old, slot, wrote_history FROM cchain_app_developmentchange
 WHERE id >= %s AND id < %s ORDER BY id
@@ -77,14 +77,14 @@ SELECT {columns} FROM cchain_app_snapshot WHERE id = %s
 """.format(columns=", ".join(RestorableState._fields))
 
 
-def conditions_questions() -> list[Question]:
+def conditions_queries() -> list[SqlQuery]:
     """Return the queries of `conditions`."""
-    return [_SETTINGS_QUESTION, account_rows.SIGNATURES_QUESTION]
+    return [_SETTINGS_QUERY, account_rows.SIGNATURES_QUERY]
 
 
 def conditions(db: Database) -> NextBlockOverrides:
     """Return the overrides for future blocks."""
-    row = db.row(*_SETTINGS_QUESTION)
+    row = db.row(*_SETTINGS_QUERY)
     signatures = account_rows.signatures(db)
     if row is None:
         return NextBlockOverrides(signatures=signatures)
@@ -105,14 +105,14 @@ def set_conditions(db: Database, overrides: NextBlockOverrides) -> None:
     db.upsert(models.DevelopmentSettings, ("id", *_CONDITIONS), [row])
 
 
-def changes_question(number: int) -> Question:
+def changes_query(number: int) -> SqlQuery:
     """Return the query of `changes_before`."""
     return _CHANGES, (models.row_id(number), models.row_id(number + 1))
 
 
 def changes_before(db: Database, number: int) -> list[StateEdit]:
     """Return the development changes that precede a block, in order."""
-    rows = db.rows(*changes_question(number))
+    rows = db.rows(*changes_query(number))
     return [_change(row) for row in rows]
 
 
@@ -122,14 +122,14 @@ def count_before(db: Database, number: int) -> int:
     return 0 if row is None else int(row[0])
 
 
-def set_question(number: int) -> Question:
+def set_query(number: int) -> SqlQuery:
     """Return the query of `set_before`."""
     return _SET_BEFORE, (models.row_id(number), models.row_id(number + 1), number)
 
 
 def set_before(db: Database, number: int) -> tuple[int, dict[bytes, Address]]:
     """Return the number of development changes before a block, and the signers set for it, in one statement."""
-    rows = db.rows(*set_question(number))
+    rows = db.rows(*set_query(number))
     (changes,) = (int(row[0]) for row in rows if row[0] is not None)
     signers = {bytes(row[1]): Address(bytes(row[2])) for row in rows if row[0] is None}
     return changes, signers

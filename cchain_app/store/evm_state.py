@@ -16,7 +16,7 @@ from cchain_app import models
 from cchain_app.development.dump import DumpedAccount
 from cchain_app.evm.engine import AccountState
 from cchain_app.store.history import state_pruned, verify_state
-from chaindb.database import Database, Question
+from chaindb.database import Database, SqlQuery
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 
 _PRUNED = -1
@@ -86,7 +86,7 @@ def account_at(db: Database, address: Address, number: int) -> AccountState | No
     return None if row is None else account_of(row[0], row[1], row[2])
 
 
-def slot_question(address: Address, slot: Slot, number: int) -> Question:
+def slot_query(address: Address, slot: Slot, number: int) -> SqlQuery:
     """Return the query of `slot_at`."""
     key = address + slot
     return _SLOT, (key, number, key, number)
@@ -94,7 +94,7 @@ def slot_question(address: Address, slot: Slot, number: int) -> Question:
 
 def slot_at(db: Database, address: Address, slot: Slot, number: int) -> Word:
     """Return a storage slot as of block `number`; zero if it was not set. Raises as `account_at`."""
-    row = db.row(*slot_question(address, slot, number))
+    row = db.row(*slot_query(address, slot, number))
     if row is not None and row[1] == _PRUNED:
         raise state_pruned(db, number)
     return ZERO_WORD if row is None else Word(bytes(row[0]))
@@ -120,9 +120,9 @@ def block_hash(db: Database, number: int) -> Hash:
     return ZERO_HASH if row is None else Hash(bytes(row[0]))
 
 
-def accounts_questions(db: Database, addresses: Iterable[Address]) -> list[Question]:
+def accounts_queries(db: Database, addresses: Iterable[Address]) -> list[SqlQuery]:
     """Return the queries of `accounts_now`."""
-    return db.key_questions(_ACCOUNTS, sorted(addresses))
+    return db.key_queries(_ACCOUNTS, sorted(addresses))
 
 
 def accounts_now(db: Database, addresses: Iterable[Address]) -> dict[Address, AccountState]:

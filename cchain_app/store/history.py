@@ -11,9 +11,9 @@ HistoryPruned
 from typing import Final
 
 from cchain_app import models
-from chaindb.database import Database, Question, Rows
+from chaindb.database import Database, Rows, SqlQuery
 
-FIRST_STATE_QUESTION: Final[Question] = (
+FIRST_STATE_QUERY: Final[SqlQuery] = (
     "SELECT first_state FROM cchain_app_kepthistory WHERE id = 1",
     (),
 )
@@ -58,11 +58,11 @@ class CallsPruned(HistoryPruned):
 
 def first_state(db: Database) -> int:
     """Return the first block whose state can be read."""
-    return read_first_state(db.rows(*FIRST_STATE_QUESTION))
+    return read_first_state(db.rows(*FIRST_STATE_QUERY))
 
 
 def read_first_state(answer: Rows) -> int:
-    """Return the first block whose state can be read, from the result of `FIRST_STATE_QUESTION`."""
+    """Return the first block whose state can be read, from the result of `FIRST_STATE_QUERY`."""
     return int(answer[0][0]) if answer else 0
 
 
@@ -99,7 +99,7 @@ def keep_calls_from(db: Database, number: int) -> None:
 
 
 def keep_calls_above(db: Database, number: int) -> None:
-    """Keep the calls of all blocks above a height again: the chain gets other blocks there, with unpruned calls."""
+    """Keep the calls of all blocks above a height from now on: the blocks there are replaced, and their calls are not pruned."""
     db.execute(_CALLS_ABOVE, (number + 1, number + 1))
 
 

@@ -7,7 +7,7 @@ from cchain_app import models
 from cchain_app.memory import PoolKey, PoolMemory
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry
 from cchain_app.txs.transaction import Transaction
-from chaindb.database import Database, Question
+from chaindb.database import Database, SqlQuery
 from primitives.evm import Address, Hash
 
 _COLUMNS = (
@@ -33,12 +33,12 @@ FROM cchain_app_pooltransaction
 """Like `_ENTRIES`, but with only hash and key of the rows up to a given key."""
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
 _NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
-EXTENT_QUESTION: Final[Question] = (
+EXTENT_QUERY: Final[SqlQuery] = (
     "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction",
     (SLOT_BYTES - 1, SLOT_BYTES),
 )
 
-ANY_QUESTION: Final[Question] = ("SELECT 1 FROM cchain_app_pooltransaction LIMIT 1", ())
+ANY_QUERY: Final[SqlQuery] = ("SELECT 1 FROM cchain_app_pooltransaction LIMIT 1", ())
 
 _VERSION = "SELECT count(*), max(id), sum(id) FROM cchain_app_pooltransaction"
 
@@ -97,7 +97,7 @@ def stored(db: Database) -> list[tuple[bytes, Address, int]]:
 
 def extent(db: Database) -> Extent:
     """Return the total size of the pool, in one statement."""
-    (found,) = db.rows(*EXTENT_QUESTION)
+    (found,) = db.rows(*EXTENT_QUERY)
     slots, with_authorities = found
     return Extent(int(slots or 0), with_authorities)
 
@@ -110,10 +110,10 @@ def version(db: Database) -> tuple[int | None, ...]:
 
 def is_empty(db: Database) -> bool:
     """Return whether the pool is empty, in one statement."""
-    return db.row(*ANY_QUESTION) is None
+    return db.row(*ANY_QUERY) is None
 
 
-def entries_question(memory: PoolMemory) -> Question:
+def entries_query(memory: PoolMemory) -> SqlQuery:
     """Return the query of `entries`."""
     known = memory.entries
     return _ENTRIES_ABOVE, (max(known)[0] if known else -1,) * _COLUMNS_ABOVE
@@ -126,7 +126,7 @@ def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
     """
     known = memory.entries
     found: dict[PoolKey, PoolEntry | None] = {}
-    for row in db.rows(*entries_question(memory)):
+    for row in db.rows(*entries_query(memory)):
         key = (row[8], bytes(row[0]))
         found[key] = known.get(key) or (None if row[1] is None else _entry(row))
     late = [key for key, entry in found.items() if entry is None]
@@ -140,15 +140,15 @@ def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
     return list(entries.values())
 
 
-def entries_of_questions(db: Database, senders: Iterable[Address]) -> list[Question]:
+def queries_for_senders(db: Database, senders: Iterable[Address]) -> list[SqlQuery]:
     """Return the queries of `entries_of`."""
-    return db.key_questions(_ENTRIES + "WHERE sender IN ({keys})", sorted(senders))
+    return db.key_queries(_ENTRIES + "WHERE sender IN ({keys})", sorted(senders))
 
 
 def entries_of(db: Database, senders: Iterable[Address]) -> list[PoolEntry]:
     """Return the pending transactions of these senders."""
-    asked = entries_of_questions(db, senders)
-    return [_entry(row) for question in asked for row in db.rows(*question)]
+    asked = queries_for_senders(db, senders)
+    return [_entry(row) for query in asked for row in db.rows(*query)]
 
 
 def entries_with_authorities(db: Database) -> list[PoolEntry]:

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from chaindb.migrating import keep_by_rowid
+from chaindb.migrating import rebuild_with_rowid
 
 
 class Migration(migrations.Migration):
@@ -12,5 +12,5 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunPython(keep_by_rowid, migrations.RunPython.noop),
+        migrations.RunPython(rebuild_with_rowid, migrations.RunPython.noop),
     ]

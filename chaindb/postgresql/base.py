@@ -11,15 +11,15 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 from typing_extensions import override
 
-from chaindb.bulk import Question, Rows
+from chaindb.bulk import Rows, SqlQuery
 from chaindb.locks import BUSY_SECONDS
 from chaindb.postgresql.session import PostgresqlAway, WatchedConnection, server, set_parameters
 
 _IDLE: Final = TransactionStatus.IDLE
-_BEGIN: Final[Question] = ("BEGIN", ())
-_COMMIT: Final[Question] = ("COMMIT", ())
+_BEGIN: Final[SqlQuery] = ("BEGIN", ())
+_COMMIT: Final[SqlQuery] = ("COMMIT", ())
 
-TRUSTED: Final = 0.5
+TRUSTED_SECONDS: Final = 0.5
 """Seconds after its last answer in which a pooled connection is used without a check.
 
 The check is a separate message. If the server fails within this time, a statement fails instead."""
@@ -56,7 +56,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 raise PostgresqlAway(outage)
             try:
                 connection = super().get_new_connection(conn_params)
-                if self.pool is None or _lives(connection, self.pool):
+                if self.pool is None or _is_usable(connection, self.pool):
                     return connection
             except PoolTimeout as error:  # has no reason; the pool's timeout is short, so ask again
                 if outage := server().suspect(error):
@@ -70,7 +70,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         set_parameters(connection)
         return True
 
-    def send(self, statements: Sequence[Question], *, commits: bool = False) -> list[Rows]:
+    def send(self, statements: Sequence[SqlQuery], *, commits: bool = False) -> list[Rows]:
         """Run statements in one message; return the rows of each, an empty list if it has none.
 
         The first message of a transaction also begins it. Otherwise the driver would send a separate
@@ -93,7 +93,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 connection.autocommit = False  # the transaction was not begun
         return results[len(before) : len(before) + len(statements)]
 
-    def _run(self, statements: Sequence[Question]) -> list[Rows]:
+    def _run(self, statements: Sequence[SqlQuery]) -> list[Rows]:
         with self.cursor() as cursor:
             cursor.execute(
                 ";".join(sql for sql, _ in statements),
@@ -114,9 +114,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return wrapped
 
 
-def _lives(connection: WatchedConnection, pool: ConnectionPool[WatchedConnection]) -> bool:
+def _is_usable(connection: WatchedConnection, pool: ConnectionPool[WatchedConnection]) -> bool:
     """Return whether a pooled connection is usable; else give it back so that the pool replaces it."""
-    if connection.answered_within(TRUSTED):
+    if connection.answered_within(TRUSTED_SECONDS):
         return True
     try:
         pool.check_connection(connection)

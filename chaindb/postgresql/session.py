@@ -15,7 +15,7 @@ from typing_extensions import override
 from chaindb.locks import BUSY_SECONDS
 from chaindb.servers import SILENCE, ServerAway, WatchedServer
 
-_BEAT: Final = 0.1
+_TICK: Final = 0.1
 """Seconds after which a wait checks the clock."""
 
 SESSION: Final = {
@@ -71,16 +71,16 @@ class WatchedConnection(psycopg.Connection[Any]):
         """Return whether the connection is open and the server answered within the last seconds."""
         return not self.closed and time.monotonic() - self._answered < seconds
 
-    def _hear(self) -> None:
+    def _data_received(self) -> None:
         self._answered = time.monotonic()
         server().heard()
 
     @override
     def wait(
-        self, gen: Generator[Any, Any, Any], interval: float = _BEAT, timeout: float | None = None
+        self, gen: Generator[Any, Any, Any], interval: float = _TICK, timeout: float | None = None
     ) -> Any:
         try:
-            return super().wait(_while_it_lives(gen, self._hear), interval, timeout)
+            return super().wait(_while_alive(gen, self._data_received), interval, timeout)
         except PostgresqlAway:
             self.close()  # it is unknown which statements the server has run
             raise
@@ -95,7 +95,7 @@ def set_parameters(connection: psycopg.Connection[Any]) -> None:
     connection.execute(_SET, [json.dumps(SESSION), list(SESSION)])
 
 
-def _while_it_lives(
+def _while_alive(
     gen: Generator[Any, Any, Any], heard: Callable[[], object]
 ) -> Generator[Any, Any, Any]:
     """Run a wait, and end it when the server is silent and found to be away.
@@ -116,7 +116,7 @@ def _while_it_lives(
                 silent_since = None
             else:
                 now = time.monotonic()
-                silent_since = silent_since or now - _BEAT  # the silence has lasted one beat
+                silent_since = silent_since or now - _TICK  # the silence has lasted one tick
                 if now - silent_since >= SILENCE and (outage := server().suspect()):
                     raise PostgresqlAway(outage)
             read = bool(ready & waiting.Ready.R)
@@ -133,8 +133,8 @@ def _while_it_lives(
 def server() -> WatchedServer:
     """Return the database server.
 
-    One object for the process: Django opens a connection for each thread, and outages are shared
-    knowledge.
+    All threads share the object, and with it what is known about an outage: Django opens a connection for each
+    thread.
     """
     return WatchedServer(
         "PostgreSQL", address(connections["default"].settings_dict), _ask, _explain
@@ -147,10 +147,10 @@ def address(settings: Mapping[str, Any]) -> str:
     ports = str(settings["PORT"]).split(",")
     if len(ports) == 1:
         ports *= len(hosts)
-    return ",".join(_place(*place) for place in zip(hosts, ports, strict=False))
+    return ",".join(_host_address(*pair) for pair in zip(hosts, ports, strict=False))
 
 
-def _place(host: str, port: str) -> str:
+def _host_address(host: str, port: str) -> str:
     if not host:
         host = "the local socket"
     elif host.startswith("/"):

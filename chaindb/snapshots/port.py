@@ -1,4 +1,4 @@
-"""The interface for copies of a database, and what both kinds of database do alike."""
+"""The interface for copies of a database, and the code that PostgreSQL and SQLite share."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ class SnapshotReason(StrEnum):
     UNREADABLE_SNAPSHOT = "the snapshot {name} cannot be read: {cause}"
     # The database user may not create schemas.
     NOT_PERMITTED = (
-        "the node's user of PostgreSQL may not make schemas, in which snapshots are kept "
+        "the node's user of PostgreSQL may not create schemas, in which snapshots are stored "
         "(GRANT CREATE ON DATABASE … TO …): {cause}"
     )
 
@@ -65,12 +65,12 @@ class Copies(Protocol):
     def save(
         self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
     ) -> None:
-        """Copy the database as of one moment, completely or not at all, while others write to it.
+        """Copy one state of the database, completely or not at all, while others write to it.
 
         Args:
             name: Name of the copy.
             tables: Tables that the copy must contain.
-            describe: Is called once, with the database as of that moment; its result is stored with the
+            describe: Is called once, while the database shows that state; its result is stored with the
                 copy.
             replace: Whether to replace a copy of the same name.
 
@@ -90,7 +90,7 @@ class Copies(Protocol):
 
         Raises:
             SnapshotRefused: No copy of the name exists.
-            OtherTables: The copy lacks one of the tables, or one of their columns.
+            SnapshotRefused: The copy lacks one of the tables, or one of their columns.
             UnreadableSnapshot: The copy is damaged.
         """
 
@@ -118,7 +118,7 @@ def verified(name: str) -> str:
     return name
 
 
-class TablePlace(NamedTuple):
+class TableAddress(NamedTuple):
     """A table of the database, or of a copy."""
 
     sql: str
@@ -128,7 +128,13 @@ class TablePlace(NamedTuple):
 
 
 def fill(
-    db: Database, name: str, table: str, own: TablePlace, copy: TablePlace, *, columns: str | None
+    db: Database,
+    name: str,
+    table: str,
+    own: TableAddress,
+    copy: TableAddress,
+    *,
+    columns: str | None,
 ) -> None:
     """Replace the rows of a table in the database by those of a copy.
 

@@ -17,7 +17,7 @@ from chaindb.snapshots.port import (
     SnapshotReason,
     SnapshotRefused,
     StoredCopy,
-    TablePlace,
+    TableAddress,
     UnreadableSnapshot,
     fill,
     is_name,
@@ -56,13 +56,13 @@ class PostgresqlCopies:
 
     Args:
         db: The database.
-        held_first: Tables in which other processes lock a row before they write to any other table,
+        lock_first: Tables in which other processes lock a row before they write to any other table,
             without a lock of the chains.
     """
 
-    def __init__(self, db: Database, held_first: Sequence[str] = ()) -> None:
+    def __init__(self, db: Database, lock_first: Sequence[str] = ()) -> None:
         self._db = db
-        self._held_first = held_first
+        self._lock_first = lock_first
 
     def names(self) -> list[str]:
         """Return the names of all copies, sorted."""
@@ -80,7 +80,7 @@ class PostgresqlCopies:
             ) from error
         if row is None:
             raise UnreadableSnapshot(
-                SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause="nothing is written down of it"
+                SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause="it has no description"
             )
         size = self._db.row(_SIZE, [_schema(name)])
         return StoredCopy(name, str(row[0]), int(size[0]) if size else 0)
@@ -131,7 +131,7 @@ class PostgresqlCopies:
             row = self._db.row("SELECT current_schema()")
             assert row is not None
             for table in tables:
-                own, copy = self._place(str(row[0]), table), self._place(_schema(name), table)
+                own, copy = self._address(str(row[0]), table), self._address(_schema(name), table)
                 columns = ", ".join(map(self._quote, own.columns))
                 fill(self._db, name, table, own, copy, columns=columns)
                 raise_sequences(self._db, table)
@@ -146,8 +146,8 @@ class PostgresqlCopies:
         """Lock out all writers. Their first locks are taken first, so that none is half finished."""
         for lock in _LOCKS:
             self._db.acquire(lock)
-        if self._held_first:  # this mode, unlike the other one, waits for row locks
-            self._db.execute(f"LOCK TABLE {self._listed(self._held_first)} IN EXCLUSIVE MODE")
+        if self._lock_first:  # this mode, unlike the other one, waits for row locks
+            self._db.execute(f"LOCK TABLE {self._listed(self._lock_first)} IN EXCLUSIVE MODE")
         self._db.execute(f"LOCK TABLE {self._listed(tables)} IN SHARE ROW EXCLUSIVE MODE")
 
     def _listed(self, tables: Sequence[str]) -> str:
@@ -160,9 +160,9 @@ class PostgresqlCopies:
     def _table(self, name: str, table: str) -> str:
         return f"{self._quote(_schema(name))}.{self._quote(table)}"
 
-    def _place(self, schema: str, table: str) -> TablePlace:
+    def _address(self, schema: str, table: str) -> TableAddress:
         columns = [row[0] for row in self._db.rows(_COLUMNS, [schema, table])]
-        return TablePlace(f"{self._quote(schema)}.{self._quote(table)}", columns)
+        return TableAddress(f"{self._quote(schema)}.{self._quote(table)}", columns)
 
     def _quote(self, name: str) -> str:
         return str(self._db.connection.ops.quote_name(name))

@@ -21,7 +21,7 @@ from chaindb.snapshots.port import (
     SnapshotReason,
     SnapshotRefused,
     StoredCopy,
-    TablePlace,
+    TableAddress,
     UnreadableSnapshot,
     fill,
     is_name,
@@ -78,7 +78,7 @@ class SqliteCopies:
                 raise SnapshotRefused(SnapshotReason.NAME_TAKEN, name=name)
             part = self._directory / f"{name}{_PART}"
             try:
-                with self._db.as_of_one_moment():
+                with self._db.consistent_read():
                     description = describe()
                     connection = self._db.connection
                     connection.ensure_connection()
@@ -105,7 +105,9 @@ class SqliteCopies:
                 with self._db.atomic(durable=True):
                     also()
                     for table in tables:
-                        own, copy = (_place(self._db, part, table) for part in ("main", "snapshot"))
+                        own, copy = (
+                            _address(self._db, part, table) for part in ("main", "snapshot")
+                        )
                         fill(self._db, name, table, own, copy, columns=None)
             except DatabaseError as error:
                 if _is_damaged(error):
@@ -159,9 +161,9 @@ class SqliteCopies:
         return self._directory / f"{verified(name)}{_ENDING}"
 
 
-def _place(db: Database, schema: str, table: str) -> TablePlace:
+def _address(db: Database, schema: str, table: str) -> TableAddress:
     rows = db.rows(f'PRAGMA {schema}.table_info("{table}")')
-    return TablePlace(f'{schema}."{table}"', [row[1] for row in rows])
+    return TableAddress(f'{schema}."{table}"', [row[1] for row in rows])
 
 
 def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:

@@ -148,7 +148,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
     @admin.display(description="Block")
     def block(self, transfer: TokenTransfer) -> SafeString:
         """Return block and log index."""
-        return display.line(_block(height_of(transfer.id)), f"log {transfer.log_index:,}")
+        return display.side_by_side(_block(height_of(transfer.id)), f"log {transfer.log_index:,}")
 
     @admin.display(description="Token")
     def short_contract(self, transfer: TokenTransfer) -> SafeString:
@@ -168,7 +168,9 @@ class TokenTransferAdmin(TokenRowsAdmin):
     @admin.display(description="From → to")
     def between(self, transfer: TokenTransfer) -> SafeString:
         """Return sender and recipient."""
-        return display.line(_short_account(transfer.sender), "→", _short_account(transfer.to))
+        return display.side_by_side(
+            _short_account(transfer.sender), "→", _short_account(transfer.to)
+        )
 
     @admin.display(description="From")
     def full_sender(self, transfer: TokenTransfer) -> SafeString:

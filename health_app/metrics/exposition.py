@@ -38,7 +38,7 @@ from chaindb import last_backup
 from chaindb.database import Database
 from health_app.metrics import chains, network
 from health_app.metrics.instruments import NAMESPACE, gauge, grouped
-from health_app.metrics.sharing import Alone, Process, SharedProcesses
+from health_app.metrics.sharing import Process, SharedProcesses, SingleProcess
 from health_app.result import CheckResult
 from info_app.version import COMMIT, PRODUCT
 
@@ -83,9 +83,9 @@ class DatabasePart:
             for state, number in self._db.rows(_STATES):
                 yield gauge("database_server_connections", number, state=state)
             return
-        place = str(connection.settings_dict["NAME"])
+        name = str(connection.settings_dict["NAME"])
         for part, ending in (("database", ""), ("log", "-wal")):
-            path = Path(place + ending)
+            path = Path(name + ending)
             size = path.stat().st_size if path.exists() else 0
             yield gauge("database_size_bytes", size, part=part)
 
@@ -145,29 +145,29 @@ class RowCounts:
                     metrics += list(part())
                 except Exception as failure:  # after any failure the other parts are shown
                     error = failure
-                self._tell(name, error)
+                self._log_change(name, error)
             up = up and not isinstance(error, _AWAY)
             metrics.append(gauge("scrape_success", up and error is None, part=name))
             metrics.append(gauge("scrape_duration_seconds", time.monotonic() - began, part=name))
         return [*metrics, gauge("database_up", up)]
 
-    def _tell(self, name: str, error: Exception | None) -> None:
+    def _log_change(self, name: str, error: Exception | None) -> None:
         """Log that a part cannot be read, if it could be read before."""
         if error is None:
             self._failing.discard(name)
         elif name not in self._failing:
             self._failing.add(name)
             trace = None if isinstance(error, _AWAY) else error
-            _log.warning("metrics: no figures of %s: %s", name, error, exc_info=trace)
+            _log.warning("metrics of %s cannot be read: %s", name, error, exc_info=trace)
 
     def _work(self, reading: "Future[list[Metric]]") -> None:
         try:
-            column_list = self.read()
+            metrics = self.read()
         finally:
             connections.close_all()
             with self._lock:
                 self._reading = None
-        reading.set_result(column_list)
+        reading.set_result(metrics)
 
 
 _NANOSECONDS: Final = 1_000_000_000
@@ -185,7 +185,9 @@ class MetricsCollector(Collector):
         checks: Returns the results of the health checks.
     """
 
-    def __init__(self, processes: Alone | SharedProcesses, rows: RowCounts, checks: Checks) -> None:
+    def __init__(
+        self, processes: SingleProcess | SharedProcesses, rows: RowCounts, checks: Checks
+    ) -> None:
         self._processes = processes
         self._rows = rows
         self._checks = checks
@@ -200,7 +202,7 @@ class MetricsCollector(Collector):
         own = [*of_checks(*self._checks()), *of_build(), *machine, *self._rows.metrics()]
         yield from grouped(own)
         yield from self._processes.collect()
-        yield from grouped(of_processes(self._processes.living()))
+        yield from grouped(of_processes(self._processes.running()))
 
 
 def of_checks(
@@ -260,9 +262,9 @@ def of_machine(directory: Path, meminfo: Path = Path("/proc/meminfo")) -> Iterat
     yield gauge("machine_time_seconds", time.time())
 
 
-def of_processes(living: Iterable[Process]) -> Iterator[Metric]:
+def of_processes(running: Iterable[Process]) -> Iterator[Metric]:
     """Yield the operating system's metrics of each process of the node, with role and pid as labels."""
-    for role, pid in living:
+    for role, pid in running:
         collector = ProcessCollector(NAMESPACE, pid=lambda pid=pid: pid, registry=None)  # type: ignore[misc]
         for metric in collector.collect():
             labels = {"role": role, "pid": str(pid)}

@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from health_app.metrics.process import LONG_BOUNDS, ProcessMetrics
-from health_app.metrics.sharing import Alone, SharedProcesses
+from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from health_app.writing import Writes
 
 _WORDS: Final = {
@@ -60,7 +60,7 @@ class TaskListener:
     """
 
     def __init__(
-        self, process: ProcessMetrics, processes: Alone | SharedProcesses, writes: Writes
+        self, process: ProcessMetrics, processes: SingleProcess | SharedProcesses, writes: Writes
     ) -> None:
         self._process = process
         self._processes = processes

@@ -94,7 +94,7 @@ class ProcessMetrics:
             self._update_database()
             self._update_memory()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Reset all counts after a fork, because the parent process reports them."""
         self._lock = threading.Lock()
         self.instruments = Instruments()

@@ -43,19 +43,19 @@ class Process(NamedTuple):
     pid: int
 
 
-class Alone:
+class SingleProcess:
     """The only process of the embedded profile."""
 
     def __init__(self, process: ProcessMetrics) -> None:
         self.process = process
 
-    def enrol(self, role: str) -> None:
+    def register(self, role: str) -> None:
         """Do nothing: there are no other processes to register with."""
 
     def start(self) -> None:
         """Do nothing: values are read at the time of each request."""
 
-    def living(self) -> list[Process]:
+    def running(self) -> list[Process]:
         """Return this process."""
         return [Process("node", os.getpid())]
 
@@ -86,29 +86,31 @@ class SharedProcesses:
         self.process = process
         self._directory = directory
         self._role = ""
-        self._place: IO[str] | None = None
+        self._number_file: IO[str] | None = None
         self._number = 0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def enrol(self, role: str) -> None:
+    def register(self, role: str) -> None:
         """Reserve a number before this process counts anything; later calls do nothing."""
         if self._role:
             return
         self._role = role
         self._directory.mkdir(exist_ok=True)
-        self._take_place()
+        self._reserve_number()
         os.environ[VARIABLE] = str(self._directory)
         mapped: Any = values.MultiProcessValue
         values.ValueClass = mapped(lambda: self._number)
-        os.register_at_fork(after_in_child=self._begin_anew)
+        os.register_at_fork(after_in_child=self._after_fork)
 
     def start(self) -> None:
         """Start a thread that updates this process's files regularly; later calls do nothing."""
         with self._lock:
             if self._thread is not None:
                 return
-            self._thread = threading.Thread(target=self._live, name="metrics", daemon=True)
+            self._thread = threading.Thread(
+                target=self._update_regularly, name="metrics", daemon=True
+            )
             self._thread.start()
         atexit.register(self.update)
 
@@ -121,16 +123,14 @@ class SharedProcesses:
         oldest = self.process.instruments.gauge(OLDEST, mode="livemin")
         oldest.set(time.monotonic() - longest if longest else math.inf)
 
-    def living(self) -> list[Process]:
+    def running(self) -> list[Process]:
         """Return the running processes, and remove the live gauges of those that have exited."""
         processes = []
         for path in self._directory.glob("process_*"):
-            with path.open() as place:
-                if _lock(place, fcntl.LOCK_SH):
-                    _bury(self._directory, int(path.name.rpartition("_")[2]))
-                elif (
-                    fields := place.read().split()
-                ):  # empty while a process is reserving the number
+            with path.open() as file:
+                if _lock(file, fcntl.LOCK_SH):
+                    _remove_live_gauges(self._directory, int(path.name.rpartition("_")[2]))
+                elif fields := file.read().split():  # empty while a process is reserving the number
                     processes.append(Process(fields[0], int(fields[1])))
         return sorted(processes, key=lambda process: process.pid)
 
@@ -152,40 +152,40 @@ class SharedProcesses:
 
     def _read(self, pattern: str) -> Iterable[Metric]:
         self.update()
-        self.living()
+        self.running()
         untyped: Any = MultiProcessCollector
         metrics: Iterable[Metric] = untyped.merge(map(str, self._directory.glob(pattern)))
         return metrics
 
-    def _take_place(self) -> None:
+    def _reserve_number(self) -> None:
         """Reserve the first number that no running process has, and write role and pid to its file."""
         number = 0
-        place = (self._directory / f"process_{number}").open("a+")
-        while not _lock(place, fcntl.LOCK_EX):
-            place.close()
+        file = (self._directory / f"process_{number}").open("a+")
+        while not _lock(file, fcntl.LOCK_EX):
+            file.close()
             number += 1
-            place = (self._directory / f"process_{number}").open("a+")
-        _bury(self._directory, number)
-        place.truncate(0)
-        place.write(f"{self._role} {os.getpid()}")
-        place.flush()
-        self._place, self._number = place, number
+            file = (self._directory / f"process_{number}").open("a+")
+        _remove_live_gauges(self._directory, number)
+        file.truncate(0)
+        file.write(f"{self._role} {os.getpid()}")
+        file.flush()
+        self._number_file, self._number = file, number
 
-    def _begin_anew(self) -> None:
+    def _after_fork(self) -> None:
         """Become a separate process after a fork; the parent keeps its number."""
-        if self._place is not None:
-            self._place.close()
+        if self._number_file is not None:
+            self._number_file.close()
         self._lock, self._thread = threading.Lock(), None
-        self.process.begin_anew()
-        self._take_place()
+        self.process.reset()
+        self._reserve_number()
 
-    def _live(self) -> None:
+    def _update_regularly(self) -> None:
         while True:
             time.sleep(INTERVAL)
             try:
                 self.update()
             except Exception:  # the next second tries again
-                _log.exception("metrics could not be written down")
+                _log.exception("the metrics of this process could not be written to its files")
 
 
 def _lock(file: IO[str], how: int) -> bool:
@@ -196,7 +196,7 @@ def _lock(file: IO[str], how: int) -> bool:
     return True
 
 
-def _bury(directory: Path, number: int) -> None:
+def _remove_live_gauges(directory: Path, number: int) -> None:
     """Remove the live gauges of an exited process; its counters stay."""
     untyped: Any = mark_process_dead
     untyped(number, str(directory))

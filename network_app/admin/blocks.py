@@ -43,18 +43,16 @@ class OuterBlockAdmin(IdentifierAdmin):
     """Outer blocks of accepted blocks, latest first."""
 
     list_display = (
-        "place", "inside", "short_id", "short_proposer", "moment", "validators_as_of", "era",
+        "block_height", "inner_block", "short_id", "short_proposer", "moment", "validators_as_of", "epoch_summary",
     )  # fmt: skip
     list_defer = ("signature",)
     ordering = ("-id",)
     search_fields = ("height", "block_id", "proposer")
     search_help_text = "Height, block ID or node ID"
     unique_hash = "block_id"
-    found_by = (
-        ""  # this is the ID among peers, while the explorer finds blocks by that of the inner block
-    )
+    found_by = ""  # this is the ID of the outer block, while the explorer finds blocks by the ID of the inner block
     fieldsets = (
-        (None, {"fields": ("of_chain", "neighbours", "full_id", "what", "inside")}),
+        (None, {"fields": ("of_chain", "neighbours", "full_id", "kind_text", "inner_block")}),
         ("Proposal", {"fields": ("full_proposer", "moment", "validators_as_of", "full_era")}),
         ("Signed", {"fields": ("signed_by", "signed")}),
     )
@@ -83,7 +81,7 @@ class OuterBlockAdmin(IdentifierAdmin):
         return [] if term.id is None else _known_as(term.id)
 
     @admin.display(description="Height")
-    def place(self, block: OuterBlock) -> str:
+    def block_height(self, block: OuterBlock) -> str:
         """Return the height for the list."""
         return f"{block.height:,}"
 
@@ -92,12 +90,12 @@ class OuterBlockAdmin(IdentifierAdmin):
         """Return the chain."""
         return display.chain(block.chain)
 
-    @admin.display(description="ID among peers")
+    @admin.display(description="Outer block ID")
     def short_id(self, block: OuterBlock) -> SafeString:
         """Return the ID for the list."""
         return display.short_link(block.block_id, display.outer_page(block.block_id))
 
-    @admin.display(description="ID among peers")
+    @admin.display(description="Outer block ID")
     def full_id(self, block: OuterBlock) -> SafeString:
         """Return the ID in full."""
         return display.full(block.block_id)
@@ -110,22 +108,22 @@ class OuterBlockAdmin(IdentifierAdmin):
         rows = objects(OuterBlock).filter(chain=block.chain, height__in=heights).order_by()
         found = dict(rows.values_list("height", "pk"))
         before, after = (found.get(height) for height in heights)
-        return display.line(
+        return display.side_by_side(
             f"{block.height:,}",
             "" if before is None else display.link("‹ previous", display.outer_page(before)),
             "" if after is None else display.link("next ›", display.outer_page(after)),
         )
 
     @admin.display(description="Kind")
-    def what(self, block: OuterBlock) -> str:
+    def kind_text(self, block: OuterBlock) -> str:
         """Return the kind of the outer block."""
         if block.kind == _OPTION:
             return "option: the outcome of a proposal, without a proposer"
         signed = "signed" if block.proposer_id is not None else "not signed"
         return signed if block.epoch_number is None else f"{signed}, with an epoch"
 
-    @admin.display(description="Own block")
-    def inside(self, block: OuterBlock) -> SafeString:
+    @admin.display(description="Inner block")
+    def inner_block(self, block: OuterBlock) -> SafeString:
         """Return a link to the chain's own block."""
         page = display.inner_page(block.chain, block.height)
         return display.link(f"{display.title(block.chain)} {block.height:,} ›", page)
@@ -155,7 +153,7 @@ class OuterBlockAdmin(IdentifierAdmin):
         return _platform_block(block.p_chain_height)
 
     @admin.display(description="Epoch")
-    def era(self, block: OuterBlock) -> SafeString | str:
+    def epoch_summary(self, block: OuterBlock) -> SafeString | str:
         """Return the epoch's number."""
         return display.NOTHING if block.epoch_number is None else f"{block.epoch_number:,}"
 
@@ -164,11 +162,11 @@ class OuterBlockAdmin(IdentifierAdmin):
         """Return the epoch's number, its start, and its P-Chain height."""
         if block.epoch_number is None or block.epoch_start is None:
             return display.NOTHING
-        return display.line(
+        return display.side_by_side(
             f"{block.epoch_number:,}",
-            display.faint("since"),
+            display.muted("since"),
             display.moment(block.epoch_start),
-            display.faint("at P-Chain height"),
+            display.muted("at P-Chain height"),
             _platform_block(block.epoch_height),
         )
 
@@ -186,7 +184,7 @@ class OuterBlockAdmin(IdentifierAdmin):
 
 
 def _nobody(block: OuterBlock) -> SafeString:
-    return display.faint("option" if block.kind == _OPTION else "not signed")
+    return display.muted("option" if block.kind == _OPTION else "not signed")
 
 
 def _platform_block(height: int | None) -> SafeString:

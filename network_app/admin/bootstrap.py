@@ -1,4 +1,4 @@
-"""Progress of each chain towards the network's frontier in the admin, with a bar."""
+"""Progress of each chain towards the last accepted block of the network, as an admin page."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -20,10 +20,10 @@ from network_app.models import ChainSync, SyncPhase
 class ChainSyncAdmin(IdentifierAdmin):
     """Progress of each chain since this node's last start."""
 
-    list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")
+    list_display = ("name", "state", "progress", "rate_and_time", "waiting", "started", "finished")
     ordering = ("-chain",)
     fieldsets = (
-        (None, {"fields": ("name", "state", "obstacle", "way", "rate", "left")}),
+        (None, {"fields": ("name", "state", "obstacle", "progress", "rate", "left")}),
         ("Heights", {"fields": ("start", "height_now", "target")}),
         ("Blocks", {"fields": ("waiting", "undecided")}),
         ("Times", {"fields": ("started", "finished", "reported")}),
@@ -56,18 +56,18 @@ class ChainSyncAdmin(IdentifierAdmin):
         """Return whether the chain has reached the frontier."""
         return display.sync_phase(row, is_fresh=row.is_fresh)
 
-    @admin.display(description="Blocked at")
+    @admin.display(description="Obstacle")
     def obstacle(self, row: ChainSync) -> SafeString | str:
         """Return the obstacle that keeps the chain from continuing."""
-        return display.faint("nothing") if row.obstacle is None else row.obstacle
+        return display.muted("nothing") if row.obstacle is None else row.obstacle
 
     @admin.display(description="Progress")
-    def way(self, row: ChainSync) -> SafeString:
+    def progress(self, row: ChainSync) -> SafeString:
         """Return the progress as a bar."""
         return display.progress(row)
 
     @admin.display(description="Rate")
-    def speed(self, row: Any) -> SafeString:
+    def rate_and_time(self, row: Any) -> SafeString:
         """Return the current or last rate, and the time left at that rate."""
         if row.phase == SyncPhase.BOOTSTRAPPED:
             return display.unbroken(self.rate(row))
@@ -85,25 +85,27 @@ class ChainSyncAdmin(IdentifierAdmin):
             return display.NOTHING
         return display.format_left(row.seconds_left)
 
-    @admin.display(description="Fetched, waiting")
+    @admin.display(description="Fetched, not executed")
     def waiting(self, row: ChainSync) -> str:
         """Return the number of fetched blocks that are not executed yet."""
         return f"{row.fetched:,}"
 
-    @admin.display(description="Received, undecided")
+    @admin.display(description="Received, not decided")
     def undecided(self, row: Any) -> SafeString:
         """Return the number of blocks received in normal operation and not decided, and the oldest one's age."""
         if not row.outstanding:
-            return display.faint("none")
+            return display.muted("none")
         oldest = display.since(row.oldest_outstanding_at, row.now)
-        return display.line(f"{row.outstanding:,}", display.faint("oldest received"), oldest)
+        return display.side_by_side(
+            f"{row.outstanding:,}", display.muted("oldest received"), oldest
+        )
 
-    @admin.display(description="Started at")
+    @admin.display(description="Start height")
     def start(self, row: ChainSync) -> str:
         """Return the height at which this run started."""
         return f"{row.start_height:,}"
 
-    @admin.display(description="Is at")
+    @admin.display(description="Current height")
     def height_now(self, row: ChainSync) -> str:
         """Return the height of the last executed block."""
         return f"{row.height:,}"
@@ -125,5 +127,5 @@ class ChainSyncAdmin(IdentifierAdmin):
 
     @admin.display(description="Last report")
     def reported(self, row: Any) -> SafeString:
-        """Return when the network's process wrote this report."""
+        """Return when the network process wrote this report."""
         return display.since(row.updated_at, row.now)

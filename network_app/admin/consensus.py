@@ -77,7 +77,7 @@ class ChainConsensusAdmin(IdentifierAdmin):
 def who_decides() -> SafeString:
     """Return a sentence on who decides on this network's blocks."""
     if settings.NODE.common.votes:
-        return display.line("The validators vote on each block, by their stake (Snowman).")
+        return display.side_by_side("The validators vote on each block, by their stake (Snowman).")
     try:
         maker, own = node_network().producer.node_id, platform_chain().node_id
     except (
@@ -85,11 +85,13 @@ def who_decides() -> SafeString:
         NoFirstValidator,
         OSError,
     ):  # genesis and certificate are created on the first start
-        return display.line("The producer decides on its blocks without votes.")
+        return display.side_by_side("The producer decides on its blocks without votes.")
     if maker is None or maker == own:
-        return display.line("This node makes all blocks and decides on them alone, without votes.")
+        return display.side_by_side(
+            "This node makes all blocks and decides on them alone, without votes."
+        )
     link = display.node_link(maker, display.validator_page(maker))
-    return display.line(link, "makes all blocks and decides on them alone, without votes.")
+    return display.side_by_side(link, "makes all blocks and decides on them alone, without votes.")
 
 
 @admin.register(BlockDecision)
@@ -98,15 +100,15 @@ class BlockDecisionAdmin(IdentifierAdmin):
 
     absent_because = "This decision is unknown here, or older than the last NODE_KEPT_DECISIONS."
     list_display = (
-        "place", "chain_name", "block", "outcome", "proposed_by", "polls", "lasted", "decided",
+        "block_height", "chain_name", "block", "outcome", "proposed_by", "polls", "decision_time", "decided",
     )  # fmt: skip
     ordering = ("-id",)
     search_fields = ("height", "block_id", "proposer")
     search_help_text = "Height, block ID or node ID"
     fieldsets = (
-        (None, {"fields": ("chain_name", "place", "outcome", "full_id", "full_parent")}),
+        (None, {"fields": ("chain_name", "block_height", "outcome", "full_id", "full_parent")}),
         ("Proposal", {"fields": ("full_proposer",)}),
-        ("Decision", {"fields": ("issued", "decided", "lasted", "polls", "rejected")}),
+        ("Decision", {"fields": ("issued", "decided", "decision_time", "polls", "rejected")}),
     )
 
     @override
@@ -123,7 +125,7 @@ class BlockDecisionAdmin(IdentifierAdmin):
         return [] if term.id is None else [Q(block_id=term.id)]
 
     @admin.display(description="Height")
-    def place(self, row: BlockDecision) -> str:
+    def block_height(self, row: BlockDecision) -> str:
         """Return the height."""
         return f"{row.height:,}"
 
@@ -132,12 +134,12 @@ class BlockDecisionAdmin(IdentifierAdmin):
         """Return the chain."""
         return display.chain(row.chain)
 
-    @admin.display(description="ID among peers")
+    @admin.display(description="Outer block ID")
     def block(self, row: BlockDecision) -> SafeString:
         """Return the block's ID, as a link to its page if it has one."""
         return voting.block_link(row)
 
-    @admin.display(description="ID among peers")
+    @admin.display(description="Outer block ID")
     def full_id(self, row: BlockDecision) -> SafeString:
         """Return the block's ID in full, as a link to its page if it has one."""
         if row.accepted:
@@ -163,11 +165,11 @@ class BlockDecisionAdmin(IdentifierAdmin):
     def full_proposer(self, row: BlockDecision) -> SafeString:
         """Return the signer in full."""
         if row.proposer is None:
-            return display.faint("nobody")
+            return display.muted("unsigned")
         return display.full_node(NodeID.parse(row.proposer))
 
-    @admin.display(description="After")
-    def lasted(self, row: BlockDecision) -> SafeString:
+    @admin.display(description="Decided after")
+    def decision_time(self, row: BlockDecision) -> SafeString:
         """Return how long the decision took."""
         seconds = (row.decided_at - row.issued_at).total_seconds()
         return display.unbroken(voting.format_seconds(seconds))

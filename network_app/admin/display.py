@@ -1,4 +1,4 @@
-"""HTML for the reports of the network's process in the admin; the rest is in `adminkit.display`."""
+"""HTML for the reports of the network process in the admin; the rest is in `adminkit.display`."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -16,14 +16,14 @@ from adminkit.display import (
     badge,
     bar,
     box,
-    faint,
     full,
     full_link,
-    line,
     link,
     moment,
+    muted,
+    one_per_line,
     short_link,
-    stack,
+    side_by_side,
 )
 from adminkit.formats import format_age
 from cchain_app.admin import pages as cchain
@@ -121,10 +121,35 @@ def age_of(moment: datetime, now: datetime) -> str:
 
 
 __all__ = [
-    "NOTHING", "amount", "badge", "bar", "box", "chain", "clock_time", "faint", "full",
-    "full_amount", "full_link", "full_node", "line", "link", "moment", "names", "node_link", "pair", "progress",
-    "progress_bar", "share", "share_bar", "short_link", "short_node", "since", "stack", "sync_phase",
-    "title", "unbroken",
+    "NOTHING",
+    "amount",
+    "badge",
+    "bar",
+    "box",
+    "chain",
+    "clock_time",
+    "full",
+    "full_amount",
+    "full_link",
+    "full_node",
+    "link",
+    "moment",
+    "muted",
+    "names",
+    "node_link",
+    "one_per_line",
+    "pair",
+    "progress",
+    "progress_bar",
+    "share",
+    "share_bar",
+    "short_link",
+    "short_node",
+    "side_by_side",
+    "since",
+    "sync_phase",
+    "title",
+    "unbroken",
 ]  # fmt: skip
 
 
@@ -135,9 +160,9 @@ def node_link(node_id: NodeID, page: str) -> SafeString:
 
 def full_node(node_id: NodeID) -> SafeString:
     """Return a node's ID in full, with links to its other pages."""
-    return stack(
+    return one_per_line(
         full(node_id),
-        line(
+        side_by_side(
             link("As a peer ›", search_page("peer", node_id)),
             link("As a validator ›", validator_page(node_id)),
             link("Its blocks ›", proposer_page(node_id)),
@@ -157,7 +182,9 @@ def clock_time(at: datetime | None) -> SafeString:
 
 def pair(value: object, remark: object) -> SafeString:
     """Return a value with a remark below it, both without line breaks."""
-    return stack(unbroken(value), format_html('<span class="nd-amount nd-faint">{}</span>', remark))
+    return one_per_line(
+        unbroken(value), format_html('<span class="nd-amount nd-muted">{}</span>', remark)
+    )
 
 
 def unbroken(value: object) -> SafeString:
@@ -173,13 +200,13 @@ def since(at: datetime | None, now: datetime) -> SafeString:
 def names(values: Iterable[object]) -> SafeString:
     """Return values side by side."""
     found = [badge(str(value)) for value in values]
-    return line(*found) if found else NOTHING
+    return side_by_side(*found) if found else NOTHING
 
 
 def share(fraction: float) -> SafeString:
     """Return a fraction with a bar beside it."""
     thick = format_html('<span class="nd-way">{}</span>', bar(int(100 * fraction)))
-    return line(format_share(fraction), thick)
+    return side_by_side(format_share(fraction), thick)
 
 
 NOBODY_TO_FOLLOW = "no node to bootstrap from: NODE_BOOTSTRAP is empty"
@@ -188,10 +215,10 @@ NOBODY_TO_FOLLOW = "no node to bootstrap from: NODE_BOOTSTRAP is empty"
 def progress(row: ChainSync) -> SafeString:
     """Return a chain's progress: percent and blocks above a bar, or that there is no network to sync with."""
     if not selectors.follows():
-        return faint(NOBODY_TO_FOLLOW)
+        return muted(NOBODY_TO_FOLLOW)
     return format_html(
         '<span class="nd-progress"><span class="nd-ends"><span>{} %</span>{}</span>{}</span>',
-        row.percent, faint(row.place), progress_bar(row),
+        row.percent, muted(row.progress_text), progress_bar(row),
     )  # fmt: skip
 
 
@@ -206,7 +233,7 @@ def progress_bar(row: ChainSync) -> SafeString:
 
 
 def sync_phase(row: ChainSync, *, is_fresh: bool) -> SafeString:
-    """Return a chain's state; bootstrapping counts as interrupted if the network's process does not report."""
+    """Return a chain's state; bootstrapping counts as interrupted if the network process does not report."""
     if row.obstacle is not None:
         return badge("blocked", "bad")
     if not selectors.follows():

@@ -35,7 +35,7 @@ class PeerDetails:
 
     now: datetime
     reported: bool
-    """Whether the network's process reports; otherwise it is unknown which peers are connected."""
+    """Whether the network process reports; otherwise it is unknown which peers are connected."""
     stake: int | None = None
     """Stake of a current validator including its delegators, in smallest units."""
     uptime: float | None = None
@@ -96,11 +96,11 @@ _VALIDATING = Validator.objects.filter(
 )
 
 
-def _cannot_be_asked(peer: Peer) -> str:
+def _not_benched(peer: Peer) -> str:
     return "" if peer.benched else "it is not benched: it gets requests like other peers."
 
 
-def _ask_again(peer: Peer) -> str:
+def _unbench(peer: Peer) -> str:
     """Request that a benched peer be asked again."""
     try:
         services.pardon(platform_chain().db, peer.node_id)
@@ -126,8 +126,8 @@ class PeerAdmin(IdentifierAdmin):
             consequence="Its failures are cleared on all chains, and it gets requests like other peers. If it fails to "
             "answer again, it is benched again.",
             permission="network_app.change_peer",
-            do=_ask_again,
-            obstacle=_cannot_be_asked,
+            do=_unbench,
+            obstacle=_not_benched,
         ),
     )
     search_fields = ("node_id", "ip", "public_ip")
@@ -170,9 +170,9 @@ class PeerAdmin(IdentifierAdmin):
     @admin.display(description="Node")
     def full_node(self, peer: Peer) -> SafeString:
         """Return the node in full, with links to its stakes and its blocks."""
-        return display.stack(
+        return display.one_per_line(
             display.full(peer.node_id),
-            display.line(
+            display.side_by_side(
                 display.link("As a validator ›", display.validator_page(peer.node_id)),
                 display.link("Its blocks ›", display.proposer_page(peer.node_id)),
             ),
@@ -186,7 +186,7 @@ class PeerAdmin(IdentifierAdmin):
             last = display.age_of(peer.last_seen, facts.now)
             return display.pair(display.badge("not connected"), f"last {last}")
         if not facts.reported:
-            # The network's process has stopped, so this is its last report.
+            # The network process has stopped, so this is its last report.
             last = display.age_of(peer.last_seen, facts.now)
             return display.pair(display.badge("unknown", "wait"), f"seen {last}")
         began = display.age_of(peer.connected_since, facts.now).removesuffix(" ago")
@@ -197,8 +197,8 @@ class PeerAdmin(IdentifierAdmin):
         """Return the state for the list, with the chains on which the peer is benched."""
         if not peer.benched:
             return self.state(peer)
-        benched = display.line(display.faint("benched on"), self.bench(peer))
-        return display.stack(self.state(peer), benched)
+        benched = display.side_by_side(display.muted("benched on"), self.bench(peer))
+        return display.one_per_line(self.state(peer), benched)
 
     @admin.display(description="Connected since")
     def connected(self, peer: Any) -> SafeString:
@@ -266,7 +266,7 @@ class PeerAdmin(IdentifierAdmin):
     def full_stake(self, peer: Any) -> SafeString:
         """Return the peer's stake to the smallest unit."""
         if peer.facts.stake is None:
-            return display.faint("not a validator")
+            return display.muted("not a validator")
         return display.full_amount(peer.facts.stake)
 
     @admin.display(description="Observed uptime")
@@ -275,11 +275,11 @@ class PeerAdmin(IdentifierAdmin):
         fraction = peer.facts.uptime
         if fraction is None:
             unseen = peer.facts.stake is not None
-            return display.faint("not observed") if unseen else display.NOTHING
+            return display.muted("not observed") if unseen else display.NOTHING
         enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(format_fraction(fraction), int(fraction * 100), enough=enough)
 
-    @admin.display(description="Our uptime as it reports")
+    @admin.display(description="This node's uptime, as reported")
     def observed(self, peer: Any) -> SafeString:
         """Return this node's uptime as reported by the peer; nothing while this node does not validate."""
         if not peer.facts.validating:
@@ -291,7 +291,7 @@ class PeerAdmin(IdentifierAdmin):
     def bench(self, peer: Peer) -> SafeString:
         """Return the chains on which the peer is benched because it did not answer."""
         found = [display.badge(display.title(item), "bad") for item in peer.benched]
-        return display.line(*found) if found else display.NOTHING
+        return display.side_by_side(*found) if found else display.NOTHING
 
     @admin.display(description="Latest upgrade")
     def upgrade(self, peer: Peer) -> SafeString:
@@ -305,7 +305,7 @@ class PeerAdmin(IdentifierAdmin):
             display.full_link(tracked_subnet, display.subnet_page(tracked_subnet))
             for tracked_subnet in peer.tracked_subnets
         ]
-        return display.stack(*found) if found else display.NOTHING
+        return display.one_per_line(*found) if found else display.NOTHING
 
     @admin.display(description="Supports ACPs")
     def supported(self, peer: Peer) -> SafeString:

@@ -1,4 +1,4 @@
-"""The status of the network's process in the admin and on its start page: one row, updated once a second."""
+"""The status of the network process in the admin and on its start page: one row, updated once a second."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,12 +25,12 @@ from platform_app.chain import NoPlatformGenesis
 class NetworkStatusAdmin(IdentifierAdmin):
     """The last report, which is the only one."""
 
-    list_display = ("own_address", "heartbeat", "peers", "out", "into", "failures", "age")
+    list_display = ("own_address", "heartbeat", "peers", "sent", "received", "failures", "age")
     ordering = ("id",)
     fieldsets = (
         (None, {"fields": ("own_address", "heartbeat", "reported", "started")}),
-        ("Peers", {"fields": ("peers", "not_connected", "came", "went")}),
-        ("Messages", {"fields": ("out", "last_out", "into", "last_into", "failures")}),
+        ("Peers", {"fields": ("peers", "not_connected", "connections", "disconnections")}),
+        ("Messages", {"fields": ("sent", "last_sent", "received", "last_received", "failures")}),
     )
 
     @override
@@ -49,77 +49,79 @@ class NetworkStatusAdmin(IdentifierAdmin):
 
     @admin.display(description="Heartbeat")
     def heartbeat(self, row: Any) -> SafeString:
-        """Return whether the network's process is running."""
-        return display.pair(alive(row), f"reported {display.age_of(row.heartbeat_at, row.now)}")
+        """Return whether the network process is running."""
+        return display.pair(
+            process_badge(row), f"reported {display.age_of(row.heartbeat_at, row.now)}"
+        )
 
     @admin.display(description="Last report")
     def reported(self, row: NetworkStatus) -> SafeString:
-        """Return when the network's process wrote this report."""
+        """Return when the network process wrote this report."""
         return display.clock_time(row.heartbeat_at)
 
     @admin.display(description="Started")
     def age(self, row: Any) -> SafeString:
-        """Return how long ago the network's process started."""
+        """Return how long ago the network process started."""
         return display.unbroken(display.age_of(row.started_at, row.now))
 
     @admin.display(description="Started")
     def started(self, row: Any) -> SafeString:
-        """Return when the network's process started."""
+        """Return when the network process started."""
         return display.since(row.started_at, row.now)
 
     @admin.display(description="Peers")
     def peers(self, row: NetworkStatus) -> SafeString:
         """Return the number of connected peers, and the number of known addresses whether connected or not."""
-        known = display.faint(display.format_known(row.known))  # long, so line breaks are allowed
-        return display.stack(display.unbroken(f"{row.connected:,} connected"), known)
+        known = display.muted(display.format_known(row.known))  # long, so line breaks are allowed
+        return display.one_per_line(display.unbroken(f"{row.connected:,} connected"), known)
 
     @admin.display(description="Bootstrappers not connected")
     def not_connected(self, row: NetworkStatus) -> SafeString:
         """Return why bootstrappers are not connected, one line each."""
         failures = [DialFailure(**failure) for failure in row.dial_failures]
         if not failures:
-            return display.faint("none")
-        return display.stack(*(f"{item.address}: {item.message}" for item in failures))
+            return display.muted("none")
+        return display.one_per_line(*(f"{item.address}: {item.message}" for item in failures))
 
     @admin.display(description="Connections since start")
-    def came(self, row: NetworkStatus) -> str:
+    def connections(self, row: NetworkStatus) -> str:
         """Return the number of connections so far."""
         return f"{row.times_connected:,}"
 
-    @admin.display(description="Of these closed")
-    def went(self, row: NetworkStatus) -> str:
+    @admin.display(description="Connections closed since start")
+    def disconnections(self, row: NetworkStatus) -> str:
         """Return the number of connections that have ended."""
         return f"{row.times_disconnected:,}"
 
     @admin.display(description="Sent")
-    def out(self, row: NetworkStatus) -> SafeString:
+    def sent(self, row: NetworkStatus) -> SafeString:
         """Return the messages and bytes sent since the process started."""
         return _traffic(row.messages_sent, row.bytes_sent)
 
     @admin.display(description="Received")
-    def into(self, row: NetworkStatus) -> SafeString:
+    def received(self, row: NetworkStatus) -> SafeString:
         """Return the messages and bytes received since the process started."""
         return _traffic(row.messages_received, row.bytes_received)
 
     @admin.display(description="Last sent")
-    def last_out(self, row: Any) -> SafeString:
+    def last_sent(self, row: Any) -> SafeString:
         """Return when the last message was sent."""
         return display.since(row.last_sent_at, row.now)
 
     @admin.display(description="Last received")
-    def last_into(self, row: Any) -> SafeString:
+    def last_received(self, row: Any) -> SafeString:
         """Return when the last message was received."""
         return display.since(row.last_received_at, row.now)
 
-    @admin.display(description="Not sent")
+    @admin.display(description="Failed sends")
     def failures(self, row: NetworkStatus) -> SafeString:
         """Return the number of messages that could not be sent, and the share among the latest."""
         share = display.format_share(row.send_fail_rate)
         return display.pair(f"{row.send_failures:,}", f"{share} of the latest")
 
 
-def alive(row: NetworkStatus) -> SafeString:
-    """Return whether the network's process is running, by its last report."""
+def process_badge(row: NetworkStatus) -> SafeString:
+    """Return whether the network process is running, by its last report."""
     if selectors.is_fresh(row):
         return display.badge("alive", "good")
     return display.badge("silent", "bad")
@@ -174,12 +176,14 @@ def _stake_cards() -> tuple[Card, ...]:
         return (connected,)
     if not found:
         return connected, Card(
-            "Our uptime as peers report", display.faint("no report"), "no peer is connected"
+            "This node's uptime, as reported by peers",
+            display.muted("no report"),
+            "no peer is connected",
         )
     return connected, Card(
-        "Our uptime as peers report",
+        "This node's uptime, as reported by peers",
         display.format_share(seen.weighted_average / 100),
-        f"{display.format_share(seen.rewarding_stake / 100)} of the stake would reward it",
+        f"{display.format_share(seen.rewarding_stake / 100)} of the stake reports enough for a reward",
     )
 
 
@@ -193,12 +197,12 @@ def _bootstrap_cards(*, is_fresh: bool) -> tuple[Card, ...]:
 
 
 def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
-    words = [row.place]
+    words = [row.progress_text]
     if is_fresh and row.phase != SyncPhase.BOOTSTRAPPED:
         left = display.format_left(row.seconds_left)
         words = [*words, left] if row.waiting is None else [str(row.waiting)]
     if row.obstacle is not None:
-        words = [row.place, row.obstacle]
+        words = [row.progress_text, row.obstacle]
     words.append(_behind(row))
     page = display.page("chainsync", row.chain)
     if not selectors.follows():
@@ -207,13 +211,13 @@ def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
         return Card(f"{display.title(row.chain)} bootstrap", state, why)
     return Card(
         f"{display.title(row.chain)} bootstrap",
-        display.line(display.link(f"{row.percent} %", page), display.progress_bar(row)),
-        display.stack(display.sync_phase(row, is_fresh=is_fresh), ", ".join(words)),
+        display.side_by_side(display.link(f"{row.percent} %", page), display.progress_bar(row)),
+        display.one_per_line(display.sync_phase(row, is_fresh=is_fresh), ", ".join(words)),
     )
 
 
 def _behind(row: ChainSync) -> str:
-    """Return how far the chain is behind its peers, according to the network's process."""
+    """Return how far the chain is behind its peers, according to the network process."""
     if row.phase != SyncPhase.BOOTSTRAPPED:
         return f"{max(0, row.target_height - row.height):,} behind peers"
     if not row.outstanding:
@@ -226,7 +230,7 @@ def _heartbeat_card(status: NetworkStatus) -> Card:
     page = display.list_page("networkstatus")
     return Card(
         "Network process",
-        display.line(display.link("Status", page), alive(status)),
+        display.side_by_side(display.link("Status", page), process_badge(status)),
         f"{status.ip}, reported {age}",
     )
 

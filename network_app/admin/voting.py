@@ -26,7 +26,7 @@ def overview(report: ConsensusReport, now: float, *, is_fresh: bool) -> Overview
     """Return a chain's summary.
 
     Args:
-        report: The last report of the network's process.
+        report: The last report of the network process.
         now: Unix seconds.
         is_fresh: Whether that process still reports.
     """
@@ -66,7 +66,7 @@ def block_link(row: BlockDecision) -> SafeString:
 def proposer_link(proposer: object) -> SafeString:
     """Return the signer of a block, as a link to all blocks that it proposed."""
     if proposer is None:
-        return display.faint("nobody")
+        return display.muted("unsigned")
     node_id = NodeID.parse(str(proposer))
     return display.node_link(node_id, display.proposer_page(node_id))
 
@@ -97,8 +97,8 @@ def _stake_card(report: ConsensusReport) -> Card:
     thick = format_html('<span class="nd-way">{}</span>', display.bar(stake.percent, kind))
     needed = f"{100 * parameters.min_connected_to_poll:.0f} % needed for polls"
     healthy = f"{100 * parameters.min_connected_to_be_healthy:.0f} % to be healthy"
-    heard = display.line(display.format_share(stake.connected), thick)
-    return Card("Responding stake", heard, f"{needed}, {healthy}")
+    responding = display.side_by_side(display.format_share(stake.connected), thick)
+    return Card("Responding stake", responding, f"{needed}, {healthy}")
 
 
 def _accepted_card(report: ConsensusReport) -> Card:
@@ -133,13 +133,13 @@ def _polls_card(report: ConsensusReport) -> Card:
 
 
 def _parameters_card(report: ConsensusReport) -> Card:
-    one = report.parameters
-    polls = with_unit(f"{one.beta:,}", "polls")
+    parameters = report.parameters
+    polls = with_unit(f"{parameters.beta:,}", "polls")
     return Card(
         "Parameters",
-        f"{one.alpha_confidence:,} of {one.k:,}, {one.beta:,} times",
-        f"k {one.k:,}, alpha {one.alpha_preference:,} and {one.alpha_confidence:,}, beta {polls}, "
-        f"{one.concurrent_repolls:,} at a time",
+        f"{parameters.alpha_confidence:,} of {parameters.k:,}, {parameters.beta:,} times",
+        f"k {parameters.k:,}, alpha {parameters.alpha_preference:,} and {parameters.alpha_confidence:,}, beta {polls}, "
+        f"{parameters.concurrent_repolls:,} at a time",
     )
 
 
@@ -154,23 +154,23 @@ def _equivocations_card(report: ConsensusReport) -> Card:
 
 def _processing(report: ConsensusReport, now: float) -> SafeString:
     if not report.processing:
-        return display.faint("None: all known blocks are decided.")
+        return display.muted("None: all known blocks are decided.")
     beta = report.parameters.beta
     rows = [
         (
-            _branch(one.height, depth),
-            display.line(
-                short(one.block_id), display.badge("preferred", "note") if one.preferred else ""
+            _branch(block.height, depth),
+            display.side_by_side(
+                short(block.block_id), display.badge("preferred", "note") if block.preferred else ""
             ),
-            _confidence(one.confidence, beta),
-            format_seconds(now - one.issued_at),
-            proposer_link(one.proposer),
+            _confidence(block.confidence, beta),
+            format_seconds(now - block.issued_at),
+            proposer_link(block.proposer),
         )
-        for one, depth in _tree(report.processing)
+        for block, depth in _tree(report.processing)
     ]
     shown = table(("Height", "Block", "Confidence", "Age", "Proposer"), rows)
     more = report.tables.processing - len(report.processing)
-    return _followed(shown, display.faint(f"and {more:,} more")) if more > 0 else shown
+    return _followed(shown, display.muted(f"and {more:,} more")) if more > 0 else shown
 
 
 def _tree(blocks: Sequence[ReportedBlock]) -> Iterator[tuple[ReportedBlock, int]]:
@@ -196,7 +196,7 @@ def _branch(height: int, depth: int) -> SafeString:
 
 
 def _confidence(confidence: int, beta: int) -> SafeString:
-    return display.stack(
+    return display.one_per_line(
         display.unbroken(f"{confidence:,} of {beta:,}"), display.bar(percent(confidence, beta))
     )
 
@@ -221,10 +221,10 @@ def _absent(report: ConsensusReport) -> SafeString:
         )
         for node_id, weight in stake.absent.items()
     ]
-    shown = table(("Node", "Stake", "Of all"), rows)
+    shown = table(("Node", "Stake", "Share"), rows)
     if not stake.unnamed:
         return shown
-    return _followed(shown, display.faint(f"and others with {round_coins(stake.unnamed)}"))
+    return _followed(shown, display.muted(f"and others with {round_coins(stake.unnamed)}"))
 
 
 def _equivocations(report: ConsensusReport, now: float) -> SafeString:
@@ -247,10 +247,10 @@ def _equivocations(report: ConsensusReport, now: float) -> SafeString:
 def _decisions(alias: str) -> SafeString:
     rows = selectors.decisions(alias, LATEST)
     if not rows:
-        return display.faint("None yet.")
+        return display.muted("None yet.")
     page = display.list_page("blockdecision")
     shown = table(
-        ("Height", "Block", "Decision", "Polls", "After", "Proposer"),
+        ("Height", "Block", "Decision", "Polls", "Decided after", "Proposer"),
         (
             (
                 f"{row.height:,}",

@@ -79,13 +79,13 @@ class Acceptor(Generic[B]):
             vm = self.consensus.outer
             vm.last_accepted()
             now = clock.now()
-            line = self._verify_outer(vm, raws, now)
-            accepted, reason = self._accept_all(vm, line.blocks, now)
+            new = self._verify_outer(vm, raws, now)
+            accepted, reason = self._accept_all(vm, new.blocks, now)
             if vm.last.options and raws and self.parse(raws[-1]).block_id == vm.last.outer_id:
                 # Consensus has accepted this proposal. It is stored with its option, which is missing.
                 raise NotYet("the option of an accepted proposal is missing")
-        if reason is not None or line.stopped_by is not None:
-            raise reason or line.stopped_by or AssertionError
+        if reason is not None or new.stopped_by is not None:
+            raise reason or new.stopped_by or AssertionError
         return accepted
 
     def _accept_all(
@@ -165,20 +165,20 @@ class Acceptor(Generic[B]):
             HeadMoved: Another process has accepted a block in the meantime.
         """
         refused: BlockRejection | None = None
-        line: list[_Verification[B]] = []
+        branch: list[_Verification[B]] = []
         for item in new:
             try:
                 inner = self._inner.read(item.block.inner)
             except InvalidBlock as error:
                 refused = invalid(item.block, error)
                 break
-            line.append(replace(item, block=ProposerBlock(item.block.outer, inner)))
-        if line and line[-1].facts.options:
-            line.pop()
-        if not line or self._verify_together(vm, line) is None:
-            return line, refused
+            branch.append(replace(item, block=ProposerBlock(item.block.outer, inner)))
+        if branch and branch[-1].facts.options:
+            branch.pop()
+        if not branch or self._verify_together(vm, branch) is None:
+            return branch, refused
         verified: list[_Verification[B]] = []
-        for unit in _units(line):
+        for unit in _units(branch):
             reason = self._verify_together(vm, unit)
             if reason is not None:
                 return verified, invalid(unit[0].block, reason)
@@ -186,7 +186,7 @@ class Acceptor(Generic[B]):
         return verified, refused
 
     def _verify_together(
-        self, vm: ProposerVM[B], line: Sequence[_Verification[B]]
+        self, vm: ProposerVM[B], branch: Sequence[_Verification[B]]
     ) -> Exception | None:
         """Verify inner blocks, all or none; return why they are rejected.
 
@@ -196,9 +196,9 @@ class Acceptor(Generic[B]):
         last = vm.last.outer_id
         try:
             vm.verify_all(
-                [item.block for item in line],
-                [BlockContext(line[-1].now)] * len(line),
-                outer=[other.facts for other in line],
+                [item.block for item in branch],
+                [BlockContext(branch[-1].now)] * len(branch),
+                outer=[other.facts for other in branch],
             )
         except (NotProcessing, UnknownParent) as error:
             raise HeadMoved from error
@@ -252,10 +252,10 @@ def _facts_of(
         raise invalid(block, error, spoiled=spoiled) from error
 
 
-def _units(line: Sequence[_Verification[B]]) -> list[list[_Verification[B]]]:
+def _units(branch: Sequence[_Verification[B]]) -> list[list[_Verification[B]]]:
     """Split blocks into the smallest units that can be accepted: single blocks, or proposals with their options."""
     units: list[list[_Verification[B]]] = []
-    for item in line:
+    for item in branch:
         if units and units[-1][-1].facts.options:
             units[-1].append(item)
         else:

@@ -15,7 +15,7 @@ from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.ids import ID
 
-_LACK_OF_ROOM = frozenset(
+_POOL_LIMITS = frozenset(
     {
         PoolReason.ACCOUNT_LIMIT_EXCEEDED,
         PoolReason.FUTURE_REPLACES_PENDING,
@@ -86,6 +86,6 @@ class EvmBackend:
 
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:
-    if isinstance(outcome, PoolRejection) and outcome.reason in _LACK_OF_ROOM:
+    if isinstance(outcome, PoolRejection) and outcome.reason in _POOL_LIMITS:
         return NoRoom(str(outcome))
     return outcome if isinstance(outcome, Exception) else ID(outcome)

@@ -79,9 +79,9 @@ class NetworkChain(Generic[B]):
 
     def last_accepted(self) -> BlockRef:
         """Return the last accepted block."""
-        place = self.rows.place()
-        self._flush_up_to(place.height)
-        return place
+        tip = self.rows.tip()
+        self._flush_up_to(tip.height)
+        return tip
 
     def accepted_at(self, heights: Sequence[int]) -> list[ID | None]:
         """Return the accepted blocks at these heights."""

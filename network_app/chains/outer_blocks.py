@@ -88,7 +88,7 @@ class OuterRows:
         self._last, self._known = None, set()
         return True
 
-    def place(self) -> BlockRef:
+    def tip(self) -> BlockRef:
         """Return height and ID of the last accepted block. One statement."""
         return outer.tip(self.db, self.alias) or BlockRef(
             self.genesis.height, self.genesis.block_id
@@ -96,9 +96,9 @@ class OuterRows:
 
     def last(self) -> ParentContext:
         """Return the facts of the last accepted block for verifying its child. Usually one statement."""
-        place, known = self.place(), self._last
-        if known is None or known.outer_id != place.block_id:
-            known = self._last = self._facts(place)
+        tip, known = self.tip(), self._last
+        if known is None or known.outer_id != tip.block_id:
+            known = self._last = self._facts(tip)
         return known
 
     def id_at(self, height: int) -> ID | None:
@@ -136,7 +136,7 @@ class OuterRows:
             return []
         low, high = sorted((blocks[0].height, blocks[-1].height))
         found = {item.height: item for item in outer.between(self.db, self.alias, low - 1, high)}
-        return [(found[block.height].place, self._raw(block, found)) for block in blocks]
+        return [(found[block.height].ref, self._raw(block, found)) for block in blocks]
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
         """Store blocks with their heights, in the transaction in which the inner blocks are accepted.
@@ -158,27 +158,27 @@ class OuterRows:
         if self._genesis is not None and height < self._genesis.height:
             self._genesis = None
 
-    def _facts(self, place: BlockRef) -> ParentContext:
-        if place.height == self.genesis.height:
-            return of_genesis(place.block_id, self.genesis.time, place.height)
-        found = outer.between(self.db, self.alias, place.height - 1, place.height)
+    def _facts(self, ref: BlockRef) -> ParentContext:
+        if ref.height == self.genesis.height:
+            return of_genesis(ref.block_id, self.genesis.time, ref.height)
+        found = outer.between(self.db, self.alias, ref.height - 1, ref.height)
         last = found[-1]
         # An option has no time; its proposal, directly before it, has one.
         timed = last if last.time is not None else found[0]
-        inner = self.blocks(place.height, place.height, 1)[0]
+        inner = self.blocks(ref.height, ref.height, 1)[0]
         return ParentContext(
-            place.block_id,
+            ref.block_id,
             inner.block_id,
-            place.height,
+            ref.height,
             timed.time or 0,
             timed.p_chain_height,
             _epoch(timed),
         )
 
-    def _raw(self, one: UnwrappedBlock, found: dict[int, Wrapping]) -> bytes:
-        parent = found.get(one.height - 1)
+    def _raw(self, block: UnwrappedBlock, found: dict[int, Wrapping]) -> bytes:
+        parent = found.get(block.height - 1)
         parent_id = self.genesis.block_id if parent is None else parent.block_id
-        return raw_of(found[one.height], parent_id, one.raw)
+        return raw_of(found[block.height], parent_id, block.raw)
 
 
 def wrapping_of(block: OuterBlock, height: int) -> Wrapping:

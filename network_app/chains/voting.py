@@ -89,10 +89,10 @@ class OuterConsensus(Generic[B]):
             return None
         return None if block is None else block.inner
 
-    def produce_line(self, times: Sequence[int]) -> Sequence[B]:
+    def produce_batch(self, times: Sequence[int]) -> Sequence[B]:
         """Build a sequence of blocks with their outer blocks, and accept them together; see `SoleConsensus`."""
         _, sole = self.begin()
-        return [block.inner for block in sole.produce_line(times)]
+        return [block.inner for block in sole.produce_batch(times)]
 
     def may_produce(self, height: int, now: int) -> bool:
         """Return whether this node may now produce the block at a height (`now` in Unix seconds)."""
@@ -107,7 +107,7 @@ class VotedConsensus(Generic[B]):
 
     Args:
         alias: The chain.
-        pointers: This node's event channel, which the network's process reads.
+        events: This node's event channel, which the network process reads.
         outer: The chain with its outer blocks.
         rows: The outer blocks of its accepted blocks.
         proposers: Returns the proposers by P-Chain height.
@@ -120,7 +120,7 @@ class VotedConsensus(Generic[B]):
     def __init__(
         self,
         alias: str,
-        pointers: ChainEvents,
+        events: ChainEvents,
         outer: OuterConsensus[B],
         rows: OuterRows,
         proposers: Proposers,
@@ -129,7 +129,7 @@ class VotedConsensus(Generic[B]):
         own: Callable[[], NodeID],
     ) -> None:
         self._alias = alias
-        self._pointers = pointers
+        self._events = events
         self._outer = outer
         self._rows = rows
         self._proposers = proposers
@@ -144,9 +144,9 @@ class VotedConsensus(Generic[B]):
     def produce(self, *, now: int, allow_empty: bool = False) -> None:
         """Send an event that there may be transactions for a block."""
         del now, allow_empty  # the builder has its own clock and its own rule on empty blocks
-        self._pointers.send(self._alias, {"type": BLOCKS_WAITING})
+        self._events.send(self._alias, {"type": BLOCKS_WAITING})
 
-    def produce_line(self, times: Sequence[int]) -> Sequence[B]:
+    def produce_batch(self, times: Sequence[int]) -> Sequence[B]:
         """Build nothing: the validators decide, so there is no manual mining."""
         del times
         return ()
@@ -187,19 +187,19 @@ class _FollowedTime(Generic[B]):
 
     def verified_at(self, block: ProposerBlock[B]) -> int:
         """Return the time at which a block is verified, Unix seconds."""
-        return max(int(self.now()), self._told_by(block))
+        return max(int(self.now()), self._time_of_followed(block))
 
     def follow(self, block_id: ID) -> None:
         """Move the node's clock to an accepted block's time, in the transaction that stores the block."""
         if self._followed is None:
             return
         block = self._consensus.outer.get_block(block_id)
-        block_time = 0 if block is None else self._told_by(block)
+        block_time = 0 if block is None else self._time_of_followed(block)
         if block_time > clock.now():  # the stored clock, which the other chain may have moved
             move_clock(block_time)
             self._offset = clock.offset()
 
-    def _told_by(self, block: ProposerBlock[B]) -> int:
+    def _time_of_followed(self, block: ProposerBlock[B]) -> int:
         """Return a block's time if the block may be from the followed node, else 0.
 
         The signature is verified later, and the first block has none. A block that another node made up moves no

@@ -62,7 +62,7 @@ class Wrapper:
             with rows.db.atomic():
                 rows.db.acquire(self._lock)
                 if (
-                    rows.place().block_id == last.outer_id
+                    rows.tip().block_id == last.outer_id
                 ):  # otherwise another process has wrapped them
                     self._wrap(blocks, last)
                     count += len(blocks)
@@ -76,14 +76,14 @@ class Wrapper:
             last = follow(last, outer, InnerContext(block.block_id, last.inner_id, block.height))
         self._rows.write(made)
 
-    def _wrapped(self, one: UnwrappedBlock, parent: ParentContext, p_height: int) -> OuterBlock:
-        if one.is_option:
-            return build_option(parent.outer_id, one.raw)
+    def _wrapped(self, block: UnwrappedBlock, parent: ParentContext, p_height: int) -> OuterBlock:
+        if block.is_option:
+            return build_option(parent.outer_id, block.raw)
         return build_child(
             parent,
-            one.raw,
-            time=self._time(one, parent),
-            p_chain_height=self._p_chain_height(one, parent, p_height),
+            block.raw,
+            time=self._time(block, parent),
+            p_chain_height=self._p_chain_height(block, parent, p_height),
             signature=self._signature if self._is_signed(parent) else None,
             upgrades=self._upgrades,
         )
@@ -94,18 +94,18 @@ class Wrapper:
             self._validators.proposers(parent.p_chain_height)
         )
 
-    def _time(self, one: UnwrappedBlock, parent: ParentContext) -> int:
+    def _time(self, block: UnwrappedBlock, parent: ParentContext) -> int:
         """Return a block's time: its own, or the start of the first slot of this node after it.
 
         If no such slot has begun, it is the block's own time, and other nodes accept the block only while they
         bootstrap. Such blocks were built before the settings named another block producer, or voting.
         """
-        time = max(one.time, parent.time)
+        time = max(block.time, parent.time)
         if parent.p_chain_height is None:
             return time  # any node may propose the first block
         slot = next_slot(
             self._signature.chain_id,
-            one.height,
+            block.height,
             self._node_id,
             self._validators.proposers(parent.p_chain_height),
             first=slot_of(time, parent.time),
@@ -113,16 +113,18 @@ class Wrapper:
         start = time if slot is None else parent.time + WINDOW_DURATION * slot
         return start if time < start <= clock.now() else time
 
-    def _p_chain_height(self, one: UnwrappedBlock, parent: ParentContext, p_height: int) -> int:
+    def _p_chain_height(self, block: UnwrappedBlock, parent: ParentContext, p_height: int) -> int:
         """Return the P-Chain height to name: one that every node had reached by the time of the block.
 
         Args:
-            one: The block.
+            block: The block.
             parent: Its parent, whose P-Chain height is the minimum.
             p_height: The current height of the P-Chain.
         """
         known = parent.p_chain_height or 0
-        most = one.height - 1 if self._rows.alias == P_CHAIN else p_height
+        most = block.height - 1 if self._rows.alias == P_CHAIN else p_height
         return (
-            known if known >= most else max(known, min(most, self._validators.height_at(one.time)))
+            known
+            if known >= most
+            else max(known, min(most, self._validators.height_at(block.time)))
         )

@@ -81,14 +81,14 @@ class Poll:
         number = self.outstanding.pop(node_id, 0)
         if number:
             self.votes[block_id] += number
-            self._look()
+            self._update_reason()
 
     def drop(self, node_id: NodeID) -> None:
         """Note that a node will not vote."""
         if self.outstanding.pop(node_id, 0):
-            self._look()
+            self._update_reason()
 
-    def _look(self) -> None:
+    def _update_reason(self) -> None:
         self.reason = self.reason or self._finished()
 
     def _finished(self) -> Reason | None:
@@ -173,13 +173,13 @@ def _counts(votes: Votes, parent_of: ParentOf) -> Iterator[int]:
     weights: Counter[ID] = Counter()
     children: dict[ID, set[ID]] = {}
     for block_id, number in votes.items():
-        one: ID | None = block_id
-        while one is not None:
-            weights[one] += number
-            parent = parent_of(one)
+        current: ID | None = block_id
+        while current is not None:
+            weights[current] += number
+            parent = parent_of(current)
             if parent is not None:
-                children.setdefault(parent, set()).add(one)
-            one = parent
+                children.setdefault(parent, set()).add(current)
+            current = parent
     yield from weights.values()
     for siblings in children.values():
         if len(siblings) > 1:
@@ -203,5 +203,6 @@ def _shared_prefixes(weights: Mapping[int, int]) -> Iterator[int]:
         if lowest != 1:
             yield sum(group.values())
         waiting += (
-            {one: n for one, n in group.items() if one & lowest == side} for side in (0, lowest)
+            {number: weight for number, weight in group.items() if number & lowest == side}
+            for side in (0, lowest)
         )

@@ -123,11 +123,11 @@ class Topological:
             return []
         decisions: list[VoteDecision] = []
         preferred, on_path, successful = self.last_accepted, True, False
-        for place, (block_id, bag) in enumerate(stack):
+        for index, (block_id, bag) in enumerate(stack):
             block = self._blocks.get(block_id)
             if block is None:
                 break  # rejected by a decision above, with all its descendants
-            following = stack[place + 1][0] if place + 1 < len(stack) else None
+            following = stack[index + 1][0] if index + 1 < len(stack) else None
             trie = block.trie
             assert trie is not None
             falters = block.falter
@@ -144,7 +144,7 @@ class Topological:
         self.successful_polls += successful
         self.failed_polls += not successful
         if preferred not in self._preferred:
-            self._prefer_line(preferred)
+            self._prefer_branch(preferred)
         return decisions
 
     def _stack(self, votes: Mapping[ID, int]) -> list[tuple[ID, dict[ID, int]]]:
@@ -190,9 +190,9 @@ class Topological:
         rejected: list[ID] = []
         waiting = [child for child in parent.children if child != block_id]
         while waiting:
-            one = waiting.pop()
-            rejected.append(one)
-            waiting += self._blocks.pop(one).children
+            rejected_id = waiting.pop()
+            rejected.append(rejected_id)
+            waiting += self._blocks.pop(rejected_id).children
         block = self._blocks[block_id]
         block.parent = None
         self._preferred.pop(block_id, None)
@@ -204,7 +204,7 @@ class Topological:
         self._preferred[block_id] = height
         self._preferred_at[height] = block_id
 
-    def _prefer_line(self, block_id: ID) -> None:
+    def _prefer_branch(self, block_id: ID) -> None:
         """Prefer the branch through a block, and below it the preferences of the tries."""
         self._preferred.clear()
         self._preferred_at.clear()

@@ -120,9 +120,9 @@ class UnverifiedBlocks(Generic[B]):
         """Remove all descendants of a decided block from the tree."""
         waiting = list(self._children.pop(block_id, ()))
         while waiting:
-            one = waiting.pop()
-            del self._parents[one]
-            waiting += self._children.pop(one, ())
+            descendant = waiting.pop()
+            del self._parents[descendant]
+            waiting += self._children.pop(descendant, ())
 
     def verified_ancestor(self, block_id: ID) -> ID:
         """Return the nearest ancestor that is not in the tree, or the block itself if it is not in it."""

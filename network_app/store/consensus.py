@@ -26,23 +26,23 @@ def add(alias: str, decided: Sequence[DecidedBlock], keep: int) -> None:
     BlockDecision.objects.filter(pk__lte=rows[-1].pk - keep).delete()
 
 
-def begin_anew() -> None:
+def clear() -> None:
     """Delete the reports of an earlier run of the network process; its decisions are kept."""
     ChainConsensus.objects.all().delete()
 
 
-def _row(alias: str, one: DecidedBlock) -> BlockDecision:
+def _row(alias: str, decided: DecidedBlock) -> BlockDecision:
     return BlockDecision(
         chain=alias,
-        height=one.height,
-        block_id=one.block_id,
-        parent_id=one.parent_id,
-        proposer=None if one.proposer is None else str(one.proposer),
-        accepted=one.accepted,
-        issued_at=_moment(one.issued_at),
-        decided_at=_moment(one.decided_at),
-        polls=one.polls,
-        rejected=one.rejected,
+        height=decided.height,
+        block_id=decided.block_id,
+        parent_id=decided.parent_id,
+        proposer=None if decided.proposer is None else str(decided.proposer),
+        accepted=decided.accepted,
+        issued_at=_moment(decided.issued_at),
+        decided_at=_moment(decided.decided_at),
+        polls=decided.polls,
+        rejected=decided.rejected,
     )
 
 

@@ -49,7 +49,7 @@ class Wrapping(NamedTuple):
     """The proposer's certificate, DER."""
 
     @property
-    def place(self) -> BlockRef:
+    def ref(self) -> BlockRef:
         """Height and ID of the block."""
         return BlockRef(self.height, self.block_id)
 

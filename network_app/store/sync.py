@@ -71,7 +71,7 @@ def _seconds(left: int, rate: float) -> float | None:
     return left / rate if rate * LONGEST > left else None
 
 
-def begin_anew() -> None:
+def clear() -> None:
     """Delete the rows of an earlier run, because a starting node has to reach the frontier again."""
     ChainSync.objects.all().delete()
 

@@ -126,7 +126,7 @@ def transactions_in(
     Raises:
         UnreadableContent: It is not such a message, or it contains more than `MAX_TOLD` or an empty one.
     """
-    found = list(islice(fields.walk(payload), MAX_TOLD + 1))
+    found = list(islice(fields.iter_fields(payload), MAX_TOLD + 1))
     if len(found) > MAX_TOLD or any(item.start == item.end for item in found):
         raise UnreadableContent(WireReason.MALFORMED)
     try:

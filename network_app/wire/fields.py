@@ -79,7 +79,7 @@ class WireField(NamedTuple):
     end: int
 
 
-def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[WireField]:
+def iter_fields(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[WireField]:
     """Yield the fields of a message in order, with one item for each element of a repeated field.
 
     Raises:

@@ -113,7 +113,7 @@ def _queue_cards(found: TaskQueues) -> tuple[Card, ...]:
 def _worker_cards(found: TaskQueues) -> tuple[Card, ...]:
     if found.running is None or found.done is None:
         words = "only the workers know the running tasks: see their metrics"
-        return (Card("Workers", display.faint("other process"), words),)
+        return (Card("Workers", display.muted("other process"), words),)
     return (Card("Worker", f"{found.running:,} running", f"{found.done:,} done since the start"),)
 
 
@@ -126,7 +126,7 @@ def _beat_cards(found: TaskQueues) -> tuple[Card, ...]:
     age = datetime.now(UTC) - found.scheduled_at
     shown = display.link("Schedule", page)
     if age > _SILENT_AFTER:
-        shown = display.line(display.badge("silent", "bad"), shown)
+        shown = display.side_by_side(display.badge("silent", "bad"), shown)
     every = formats.format_age(int(_WRITTEN_EVERY.total_seconds()))
     words = f"sent {formats.format_age(int(age.total_seconds()))} ago; recorded every {every}"
     return (Card("Beat", shown, words),)

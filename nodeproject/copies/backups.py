@@ -176,7 +176,7 @@ def backup(
     """
     began = time.monotonic()
     counted: dict[str, TableRecord] = {}
-    with writing(path) as archive, db.as_of_one_moment():
+    with writing(path) as archive, db.consistent_read():
         standing = chains_state_of(db)
         for table in (tables.EVERYTHING if keys else tables.WITHOUT_PEOPLE).tables():
             on_step(f"Saving {table.name}")

@@ -144,4 +144,4 @@ def _shown(one: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
 def _place(head: Head | None) -> SafeString:
     if head is None:
         return display.NOTHING
-    return display.line(f"{head.height:,}", display.short(head.id))
+    return display.side_by_side(f"{head.height:,}", display.short(head.id))

@@ -43,7 +43,7 @@ def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -
         raise BackupRefused(BackupReason.NO_SOURCE, path=path)
     with claim_directory(settings.common.directory), opened_file(path, _SOURCE, settings) as source:
         make_tables()
-        with source.as_of_one_moment():
+        with source.consistent_read():
             standing = chains_state_of(source)
             _verify_fits(source, target, path, standing, settings)
             counts = tables.EVERYTHING.counts(source)

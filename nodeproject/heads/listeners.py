@@ -55,7 +55,7 @@ class HeadListener:
             return
         loop = asyncio.get_running_loop()
         chain = self._rpc.chain
-        self._unbind = chain.pointers.bind(loop, self._inbox.put_nowait, [chain.name])
+        self._unbind = chain.events.bind(loop, self._inbox.put_nowait, [chain.name])
         self._follower.begin()
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
 
@@ -137,7 +137,7 @@ class PlatformListener:
         """Begin to listen, on the running event loop; a second call does nothing."""
         if self._unbind is None:
             chain, loop = self._chain, asyncio.get_running_loop()
-            self._unbind = chain.pointers.bind(loop, self._hear, [chain.name])
+            self._unbind = chain.events.bind(loop, self._hear, [chain.name])
 
     def stop(self) -> None:
         """Stop listening."""

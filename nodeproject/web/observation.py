@@ -20,7 +20,7 @@ from health_app.metrics.exposition import MetricsCollector, Part, RowCounts, par
 from health_app.metrics.instruments import gauge
 from health_app.metrics.listeners import StatementListener, TaskListener
 from health_app.metrics.process import CacheState
-from health_app.metrics.sharing import Alone, SharedProcesses
+from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
 from health_app.result import CheckResult
 from health_app.writing import HOLD, Writes
@@ -53,7 +53,7 @@ class Observation:
     def __init__(
         self,
         settings: NodeSettings,
-        processes: Alone | SharedProcesses,
+        processes: SingleProcess | SharedProcesses,
         evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
         platform: PlatformRuntime,
@@ -127,13 +127,13 @@ class Observation:
         Args:
             role: Its role: "network", "producer" or "beat".
         """
-        self._processes.enrol(role)
+        self._processes.register(role)
         self._observe_work()
         self._processes.start()
 
     def observe_worker(self) -> None:
         """Collect the metrics of a worker; its child processes are forked later and join with their first task."""
-        self._processes.enrol("worker")
+        self._processes.register("worker")
         self._observe_work()
 
     def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:

@@ -36,7 +36,7 @@ def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
     lines: list[SafeString] = []
     for item in walk.lines(value, key="", depth=0, prefix="", suffix=""):
         if len(lines) == MAX_LINES:
-            lines.append(format_html('<span class="nd-faint">{}</span>', "… and so on"))
+            lines.append(format_html('<span class="nd-muted">{}</span>', "… and so on"))
             break
         lines.append(item)
     return format_html(
@@ -93,7 +93,7 @@ class _LazyJson:
         shown = dumps(value[:MAX_CHARACTERS], ensure_ascii=False)
         if len(value) > MAX_CHARACTERS:
             more = f" … {len(value):,} characters"
-            return format_html('{}<span class="nd-faint">{}</span>', shown, more)
+            return format_html('{}<span class="nd-muted">{}</span>', shown, more)
         find = self._links.get(key)
         page = find(value) if find else None
         return shown if page is None else format_html('<a href="{}">{}</a>', page, shown)
@@ -172,7 +172,9 @@ class BlockAdmin(IdentifierAdmin):
     def parent(self, block: Block) -> SafeString:
         """Return the parent; that of the first block is the hash of the genesis."""
         if block.height == 0:
-            return display.line(display.full(block.parent_id), display.faint("the genesis bytes"))
+            return display.side_by_side(
+                display.full(block.parent_id), display.muted("the genesis bytes")
+            )
         return display.full_link(block.parent_id, links.block_page(block.height - 1))
 
     @admin.display(description="Type")
@@ -216,7 +218,9 @@ class BlockAdmin(IdentifierAdmin):
         table = display.table(("", "Transaction", "Type", "Status", "Burned"), cells[:MAX_TXS])
         if len(cells) <= MAX_TXS:
             return table
-        return display.line(table, display.link("All ›", links.search_page("tx", block.height)))
+        return display.side_by_side(
+            table, display.link("All ›", links.search_page("tx", block.height))
+        )
 
     @admin.display(description="JSON")
     @asked_once
@@ -224,7 +228,7 @@ class BlockAdmin(IdentifierAdmin):
         """Return the block as JSON, as in the API."""
         found = _read(block.raw)
         if found is None:
-            return display.faint("These bytes are no block that this node knows.")
+            return display.muted("These bytes are no block that this node knows.")
         txs = found.txs if found.proposal is None else (*found.txs, found.proposal)
         known = {tx.tx_id for tx in txs} | flows.known_txs(txs)
         return show_json(render_block(found, display.format_owner), known)

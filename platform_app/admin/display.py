@@ -14,15 +14,15 @@ from adminkit.display import (
     box,
     coin_symbol,
     counted_link,
-    faint,
     full,
     full_link,
-    line,
     link,
     moment,
+    muted,
+    one_per_line,
     short,
     short_link,
-    stack,
+    side_by_side,
     table,
 )
 from adminkit.formats import (
@@ -93,11 +93,44 @@ def format_vm(vm_id: ID) -> str:
 
 
 __all__ = [
-    "NOTHING", "amount", "asset_amount", "badge", "between_neighbours", "block_link", "box", "burned", "counted_link", "faint",
-    "full", "full_address", "full_amount", "full_link", "full_signers", "full_subnet", "key",
-    "line", "link", "locks_of", "moment", "node_link", "owners_of_output", "period",
-    "phase", "share_bar", "short", "short_address", "short_link", "short_locks", "short_node", "signers", "stack",
-    "subnet", "table", "tx_status", "vm", "weight",
+    "NOTHING",
+    "amount",
+    "asset_amount",
+    "badge",
+    "between_neighbours",
+    "block_link",
+    "box",
+    "burned",
+    "counted_link",
+    "full",
+    "full_address",
+    "full_amount",
+    "full_link",
+    "full_signers",
+    "full_subnet",
+    "key",
+    "link",
+    "locks_of",
+    "moment",
+    "muted",
+    "node_link",
+    "one_per_line",
+    "owners_of_output",
+    "period",
+    "phase",
+    "share_bar",
+    "short",
+    "short_address",
+    "short_link",
+    "short_locks",
+    "short_node",
+    "side_by_side",
+    "signers",
+    "subnet",
+    "table",
+    "tx_status",
+    "vm",
+    "weight",
 ]  # fmt: skip
 
 NODE = 13
@@ -188,14 +221,14 @@ def weight(units: int, subnet_id: ID) -> SafeString | str:
     """Return a stake: in coins on the Primary Network, a plain number on other subnets."""
     if subnet_id == PRIMARY_NETWORK_ID:
         return amount(units)
-    return format_html("{} {}", f"{units:,}", faint("weight"))
+    return format_html("{} {}", f"{units:,}", muted("weight"))
 
 
 def asset_amount(units: int, asset_id: ID, staking_asset: ID) -> SafeString:
     """Return an amount of any asset; for assets other than the staking asset in the smallest units."""
     if asset_id == staking_asset:
         return full_amount(units)
-    return line(f"{units:,}", badge("other asset", "note"), short(asset_id))
+    return side_by_side(f"{units:,}", badge("other asset", "note"), short(asset_id))
 
 
 def _amount(units: int, text: str) -> SafeString:
@@ -210,7 +243,7 @@ def period(start: int, end: int, now: int, *, left: int | None = None) -> SafeSt
         '<span class="nd-period" title="{} to {}"><span class="nd-ends"><span>{}</span>'
         "<span>{}</span></span>{}{}</span>",
         format_time(start), format_time(end), format_date(start), format_date(end),
-        bar(share, "plain" if left is None else "over"), faint(_where(start, end, now, left)),
+        bar(share, "plain" if left is None else "over"), muted(_where(start, end, now, left)),
     )  # fmt: skip
 
 
@@ -249,8 +282,8 @@ def signers(threshold: int, addresses: Sequence[ShortID], *, most: int = MAX_OWN
     more = len(addresses) - len(named)
     if len(addresses) == 1 and threshold == 1:
         return named[0]
-    return line(
-        faint(f"{threshold} of {len(addresses)}:"), *named, f"and {more} more" if more else ""
+    return side_by_side(
+        muted(f"{threshold} of {len(addresses)}:"), *named, f"and {more} more" if more else ""
     )
 
 
@@ -259,8 +292,8 @@ def full_signers(owners: OutputOwners | None) -> SafeString:
     if owners is None or not owners.addresses:
         return NOTHING
     count = len(owners.addresses)
-    needed = [] if count == 1 else [faint(f"{owners.threshold} of {count} must sign")]
-    return stack(*needed, *map(full_address, owners.addresses), *_locks(owners.locktime, 0))
+    needed = [] if count == 1 else [muted(f"{owners.threshold} of {count} must sign")]
+    return one_per_line(*needed, *map(full_address, owners.addresses), *_locks(owners.locktime, 0))
 
 
 def owners_of_output(data: bytes, *, most: int = MAX_OWNERS) -> SafeString:
@@ -273,7 +306,7 @@ def locks_of(output: UtxoContent) -> SafeString:
     """Return the time until which an output is locked."""
     stakeable = output.locktime if isinstance(output, LockOut) else 0
     found = _locks(inner_output(output).owners.locktime, stakeable)
-    return stack(*found) if found else NOTHING
+    return one_per_line(*found) if found else NOTHING
 
 
 def short_locks(locktime: int, stakeable: int) -> SafeString:
@@ -286,12 +319,12 @@ def short_locks(locktime: int, stakeable: int) -> SafeString:
         )
         if seconds
     ]
-    return stack(*found) if found else NOTHING
+    return one_per_line(*found) if found else NOTHING
 
 
 def _locks(locktime: int, stakeable: int) -> list[SafeString]:
     return [
-        line(badge(text, "wait"), moment(seconds))
+        side_by_side(badge(text, "wait"), moment(seconds))
         for text, seconds in (("locked until", locktime), ("only to stake until", stakeable))
         if seconds
     ]

@@ -69,7 +69,7 @@ def show_inputs(tx: SignedTx, known: set[ID], staking_asset: ID) -> SafeString:
         )
         cells.append(
             (
-                display.line(made_by, display.faint(f"output {one.output_index}")),
+                display.side_by_side(made_by, display.muted(f"output {one.output_index}")),
                 display.asset_amount(amount, one.asset_id, staking_asset),
                 display.badge("import", "note") if place >= own else "",
             )
@@ -146,4 +146,4 @@ def _owners(output: TransferableOutput) -> SafeString:
 def _limited(table: SafeString, count: int) -> SafeString:
     if count <= MOST:
         return table
-    return display.line(table, display.faint(f"The first {MOST} of {count:,}."))
+    return display.side_by_side(table, display.muted(f"The first {MOST} of {count:,}."))

@@ -74,7 +74,7 @@ class KeystoreUserAdmin(IdentifierAdmin):
         if not addresses:
             return display.NOTHING
         more = len(addresses) > MAX_ADDRESSES
-        return display.stack(
+        return display.one_per_line(
             *(display.full_address(ShortID(bytes(item))) for item in addresses[:MAX_ADDRESSES]),
-            *([display.faint(f"The first {MAX_ADDRESSES}.")] if more else []),
+            *([display.muted(f"The first {MAX_ADDRESSES}.")] if more else []),
         )

@@ -116,7 +116,9 @@ class StakerAdmin(IdentifierAdmin):
     @admin.display(description="Begins and ends")
     def times(self, staker: Staker) -> SafeString:
         """Return start and end of the period to the second."""
-        return display.line(display.moment(staker.start_time), "–", display.moment(staker.end_time))
+        return display.side_by_side(
+            display.moment(staker.start_time), "–", display.moment(staker.end_time)
+        )
 
     @admin.display(description="State")
     def state(self, staker: Staker) -> SafeString:
@@ -157,7 +159,7 @@ class StakerAdmin(IdentifierAdmin):
         """Return the block in which it left, and the time."""
         if staker.left_height is None or staker.left_time is None:
             return display.NOTHING
-        return display.line(
+        return display.side_by_side(
             display.block_link(staker.left_height), display.moment(staker.left_time)
         )
 
@@ -192,7 +194,7 @@ class StakerAdmin(IdentifierAdmin):
             (
                 display.full_link(other.utxo_id, links.page("utxo", other.utxo_id))
                 if other.utxo_id in unspent
-                else display.line(display.full(other.utxo_id), display.badge("spent")),
+                else display.side_by_side(display.full(other.utxo_id), display.badge("spent")),
                 display.full_amount(other.amount),
                 display.owners_of_output(other.output),
                 display.block_link(other.height),

@@ -81,7 +81,7 @@ class SubnetAdmin(IdentifierAdmin):
     def keys(self, subnet: Subnet) -> SafeString:
         """Return the control keys, one per line."""
         owner = rows.owners_of(subnet.owner)
-        return display.stack(
+        return display.one_per_line(
             display.badge(f"{owner.threshold} of {len(owner.addresses)} must sign", "note"),
             *map(display.full_address, owner.addresses),
         )
@@ -99,7 +99,7 @@ class SubnetAdmin(IdentifierAdmin):
             display.link(name or "–", links.page("blockchain", key)) for key, name in found[:_NAMED]
         )
         more = len(found) > _NAMED
-        return display.line(*named, display.faint("and more") if more else "")
+        return display.side_by_side(*named, display.muted("and more") if more else "")
 
     @admin.display(description="Created in block")
     def created(self, subnet: Subnet) -> SafeString:
@@ -131,7 +131,7 @@ class SubnetAdmin(IdentifierAdmin):
                 for item in found[:MOST]
             ),
         )
-        return display.line(table, display.link("All, past and pending ones too ›", page))
+        return display.side_by_side(table, display.link("All, past and pending ones too ›", page))
 
     @admin.display(description="Blockchains")
     @asked_once
@@ -155,7 +155,7 @@ class SubnetAdmin(IdentifierAdmin):
         )
         if len(found) <= MOST:
             return table
-        return display.line(
+        return display.side_by_side(
             table, display.link("All ›", links.search_page("blockchain", subnet.pk))
         )
 
@@ -229,7 +229,7 @@ class BlockchainAdmin(IdentifierAdmin):
         """Return the names of the feature extensions."""
         data = bytes(blockchain.fx_ids)
         found = (ID(data[start : start + ID.SIZE]) for start in range(0, len(data), ID.SIZE))
-        return display.line(*map(display.vm, found)) if data else display.NOTHING
+        return display.side_by_side(*map(display.vm, found)) if data else display.NOTHING
 
     @admin.display(description="Genesis")
     def genesis(self, blockchain: Blockchain) -> str:

@@ -79,7 +79,7 @@ class OpenedTxAdmin(IdentifierAdmin):
         """Return the transaction as JSON, as in the API."""
         opened = self.opened(row)
         if opened is None:
-            return display.faint("These bytes are no transaction that this node knows.")
+            return display.muted("These bytes are no transaction that this node knows.")
         return blocks.show_json(render_tx(opened.tx, display.format_owner), opened.known_txs)
 
     @admin.display(description="Bytes")
@@ -173,8 +173,8 @@ class TxAdmin(OpenedTxAdmin):
     @admin.display(description="Block")
     def place(self, tx: Tx) -> SafeString:
         """Return the block and the index in it."""
-        return display.line(
-            display.block_link(tx.height), display.faint(f"index {tx.index:,} in the block")
+        return display.side_by_side(
+            display.block_link(tx.height), display.muted(f"index {tx.index:,} in the block")
         )
 
     @admin.display(description="Time")
@@ -223,7 +223,7 @@ def _staker(tx: SignedTx) -> SafeString:
 
 def _rewarded(tx: SignedTx) -> SafeString:
     unsigned: Any = tx.unsigned
-    return display.line(display.faint("decides the reward of"), _staker_of(unsigned.tx_id))
+    return display.side_by_side(display.muted("decides the reward of"), _staker_of(unsigned.tx_id))
 
 
 def _staker_of(tx_id: ID) -> SafeString:
@@ -233,7 +233,7 @@ def _staker_of(tx_id: ID) -> SafeString:
     if staker is None:
         return display.short(tx_id)
     page = links.staker_page(tx_id, is_delegator=staker.is_delegator)
-    return display.line(
+    return display.side_by_side(
         "Delegation to" if staker.is_delegator else "Validator",
         display.full_link(staker.node, page),
         display.phase(staker.phase, staker.outcome),
@@ -246,7 +246,7 @@ def _new_subnet(tx: SignedTx) -> SafeString:
 
 def _changed_subnet(tx: SignedTx) -> SafeString:
     unsigned: Any = tx.unsigned
-    return display.line(display.faint("changes"), display.full_subnet(unsigned.subnet_id))
+    return display.side_by_side(display.muted("changes"), display.full_subnet(unsigned.subnet_id))
 
 
 def _new_blockchain(tx: SignedTx) -> SafeString:

@@ -73,25 +73,27 @@ class _OutputAdmin(IdentifierAdmin):
     @admin.display(description="Made by")
     def origin(self, utxo: UTXO) -> SafeString:
         """Return the transaction and the output index, for the list."""
-        return display.line(display.short(utxo.tx_id), display.faint(f"output {utxo.output_index}"))
+        return display.side_by_side(
+            display.short(utxo.tx_id), display.muted(f"output {utxo.output_index}")
+        )
 
     @admin.display(description="Made by")
     @asked_once
     def full_origin(self, utxo: UTXO) -> SafeString:
         """Return the transaction; outputs of the genesis and of other chains have no transaction here."""
         known = Tx.objects.filter(tx_id=utxo.tx_id).exists()
-        return display.line(
+        return display.side_by_side(
             display.full_link(utxo.tx_id, links.tx_page(utxo.tx_id))
             if known
             else display.full(utxo.tx_id),
-            display.faint(f"output {utxo.output_index}"),
+            display.muted(f"output {utxo.output_index}"),
         )
 
     @admin.display(description="Asset")
     def asset(self, utxo: Any) -> SafeString:
         """Return the asset."""
         staked = utxo.asset_id == utxo.staking_asset
-        return display.line(
+        return display.side_by_side(
             display.full(utxo.asset_id), display.badge("staking asset", "good") if staked else ""
         )
 
@@ -174,7 +176,7 @@ class SharedUTXOAdmin(_OutputAdmin):
             else display.short(value)
             for value in (utxo.source_chain, utxo.destination_chain)
         )
-        return display.line(source, "→", destination)
+        return display.side_by_side(source, "→", destination)
 
     @admin.display(description="Exported in block")
     def exported_at(self, utxo: SharedUTXO) -> SafeString | str:

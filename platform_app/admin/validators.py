@@ -49,10 +49,10 @@ class ValidatorAdmin(StakerAdmin):
         if facts.delegated is None:
             return display.NOTHING
         if not facts.delegated.count:
-            return display.faint("none")
+            return display.muted("none")
         page = links.search_page("delegator", validator.node_id, show="current")
         count = facts.delegated.count
-        return display.stack(
+        return display.one_per_line(
             display.amount(facts.delegated.weight),
             display.link(f"{count:,} delegator{'' if count == 1 else 's'}", page),
         )
@@ -63,7 +63,7 @@ class ValidatorAdmin(StakerAdmin):
         facts: StakerDetails = validator.facts
         fraction = facts.uptime
         if fraction is None:
-            return display.faint("not observed") if facts.unseen else display.NOTHING
+            return display.muted("not observed") if facts.unseen else display.NOTHING
         enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(
             display.format_fraction(fraction), int(fraction * 100), enough=enough
@@ -76,10 +76,10 @@ class ValidatorAdmin(StakerAdmin):
         if facts.delegated is None:
             return display.NOTHING
         if not facts.tracked:
-            return display.faint("no peers yet: everybody counts as online")
+            return display.muted("no peers yet: everybody counts as online")
         if facts.connected_since is None:
             return display.badge("offline", "bad")
-        return display.line(
+        return display.side_by_side(
             display.badge("connected", "good"), "since", display.moment(facts.connected_since)
         )
 

@@ -139,7 +139,7 @@ class PlatformProcessingBlocks(ProcessingTree[Block, Outcome]):
         state = self.effect(preferred)
         if isinstance(state, ProposalOptions):
             raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
-        included = {tx.tx_id for block in self.line(preferred) for tx in block.txs}
+        included = {tx.tx_id for block in self.branch(preferred) for tx in block.txs}
         offered = (tx for tx in waiting if tx.tx_id not in included) if included else waiting
         built = build(parent, state, offered, env)
         # Building is deterministic: an undecided block that was built before is built again.

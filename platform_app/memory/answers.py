@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from primitives.bounded_cache import BoundedCache, HitCounter
 
-LOOK: Final = 0.025
+POLL_SECONDS: Final = 0.025
 """Seconds after a check of the rows until the next check is due."""
 OLDEST: Final = 0.25
 """Seconds after a check during which answers are returned. A change by another process that was not announced is seen
@@ -143,7 +143,7 @@ class AnswerMemory:
     def is_due(self) -> bool:
         """Return whether the rows should be checked, for the benefit of the next callers."""
         standing = self._standing
-        return standing is not None and self._elapsed() - standing.seen_at >= LOOK
+        return standing is not None and self._elapsed() - standing.seen_at >= POLL_SECONDS
 
     def look(self) -> ChainPosition | None:
         """Read the chain's place from a row, and drop the answers cached for another place.

@@ -94,7 +94,7 @@ class TextVM:
         del allow_empty
         parent = self.get_block(self.tree.preference)
         assert parent is not None
-        included = {item.text for item in self.tree.line(parent.block_id)}
+        included = {item.text for item in self.tree.branch(parent.block_id)}
         text = next((pending for pending in self.waiting if pending not in included), None)
         if text is None:
             return None

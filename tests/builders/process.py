@@ -5,7 +5,7 @@ from nodeproject.node import Node
 from nodeproject.settings.node import NodeSettings
 
 
-def begin_anew(settings: NodeSettings | None = None) -> None:
+def restart_node(settings: NodeSettings | None = None) -> None:
     """Replace the node with a new one, with the same or other settings; process counters continue."""
     before = this_node()
     use(Node(settings or before.settings, before.processes))

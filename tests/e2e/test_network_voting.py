@@ -275,7 +275,7 @@ def say_why_nothing_is_decided(node: NetworkNode, missing: set[str]) -> None:
         assert "13 of 20, 20 times" in page
         assert all(page.count(f"{node_id[:12]}") >= 2 for node_id in missing)
         assert "accepted" in found["seen"][f"decisions-{screen}"]
-        assert "ID among peers" in found["seen"][f"decisions-page-{screen}"]
+        assert "Outer block ID" in found["seen"][f"decisions-page-{screen}"]
 
 
 def rows(node: NetworkNode, statement: str) -> list[tuple[Any, ...]]:

@@ -34,7 +34,7 @@ from primitives.evm import Hash
 from primitives.node_identity import IdentityFiles
 from tests.builders.evm_chains import produce
 from tests.builders.platform import NOW
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.transactions import signed
 from tests.conformance.openrpc import assert_conforms
 from tests.integration.emptied import empty_databases
@@ -101,7 +101,7 @@ class Chain:
 
 def forget_memory() -> None:
     """Empty this process's cache of the C-Chain."""
-    begin_anew()
+    restart_node()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

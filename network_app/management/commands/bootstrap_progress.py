@@ -27,17 +27,17 @@ class Command(BaseCommand):
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f} %  {task.fields[place]}"),
+            TextColumn("{task.percentage:>3.0f} %  {task.fields[progress]}"),
         )
         with Progress(*columns, console=Console(stderr=True)) as bars:
             tasks: dict[str, TaskID] = {}
-            said: list[str] = []
+            printed: list[str] = []
             while (silence := _silence()) is not None or not _show(bars, tasks):
-                words = _obstacles() if silence is None else [silence]
-                for word in words:
-                    if word not in said:
-                        bars.console.print(word, markup=False)
-                said = words
+                lines = _obstacles() if silence is None else [silence]
+                for line in lines:
+                    if line not in printed:
+                        bars.console.print(line, markup=False)
+                printed = lines
                 time.sleep(PERIOD)
         self.stdout.write("All chains are bootstrapped.")
 
@@ -56,7 +56,7 @@ def _silence() -> str | None:
         return f"No node has run yet on {node.common.directory}: waiting for its start."
     if not selectors.is_fresh(reported):
         return (
-            "The node's network does not run, its last report is of "
+            "The network process of the node is not running; its last report is from "
             f"{reported.heartbeat_at:%Y-%m-%d %H:%M:%S} UTC: waiting for its start."
         )
     return None
@@ -74,14 +74,14 @@ def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:
     """Update the bars and return whether all chains are done."""
     for alias, row in selectors.syncs().items():
         if alias not in tasks:
-            tasks[alias] = bars.add_task(f"{alias}-Chain", total=100, place="")
-        bars.update(tasks[alias], completed=row.percent, place=_place(row))
+            tasks[alias] = bars.add_task(f"{alias}-Chain", total=100, progress="")
+        bars.update(tasks[alias], completed=row.percent, progress=_progress_text(row))
     return all(map(selectors.is_bootstrapped, node_network().chains))
 
 
-def _place(row: selectors.Sync) -> str:
+def _progress_text(row: selectors.Sync) -> str:
     if row.waiting is not None:
         return str(row.waiting)
     rate = "" if not row.blocks_per_second else f", {row.blocks_per_second:,.0f} blocks/s"
     left = "" if not row.seconds_left else f", {row.seconds_left:,.0f} s left"
-    return f"{row.place}{rate}{left}"
+    return f"{row.progress_text}{rate}{left}"

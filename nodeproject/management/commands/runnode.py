@@ -64,7 +64,7 @@ class Command(StartCommand):
                         "NODE_STAKING_HOST",
                     )
                 if embedded:
-                    node.processes.enrol("node")
+                    node.processes.register("node")
                 initialise_or_explain(node)
                 self._run(node, _companions(node) if embedded else [])
         except CannotStart as error:

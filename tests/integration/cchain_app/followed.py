@@ -19,7 +19,7 @@ from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import raw_blocks
 from cchain_app.services.genesis import genesis_text, load_genesis
 from tests.builders.decided import accept_evm
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 
 WRITTEN_BY_BLOCKS: tuple[type[models.Model], ...] = (
     rows.Log, rows.Receipt, rows.Transaction, rows.Block, rows.AccountChange, rows.StorageChange,
@@ -73,7 +73,7 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
 
 def forget() -> None:
     """Clear the memory of the chain, as after a restart of the process."""
-    begin_anew()
+    restart_node()
 
 
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:

@@ -109,14 +109,14 @@ class Node:
 def two() -> Iterator[tuple[Node, Node]]:
     """Both chains; every block that a test makes is recomputed at the end."""
     node = updated(settings.NODE, mining="manual")
-    pointers = ChainEvents("embedded")
+    events = ChainEvents("embedded")
     runtimes = [
         EvmRuntime(
             EvmChain(
                 node.common,
                 node.cchain,
                 Database(alias),
-                pointers=pointers,
+                events=events,
                 aliases=(f"C{place}", f"evm{place}"),
                 blockchain_id=partial(ID, bytes([place]) * 32),
                 genesis_file=genesis_of(*given),
@@ -342,11 +342,11 @@ def test_followers_hear_of_the_chain_that_they_asked_for(two: tuple[Node, Node])
     loop = asyncio.new_event_loop()
     heard: list[list[Message]] = [[], []]
     unbinds = [
-        node.chain.pointers.bind(loop, inbox.append, node.chain.aliases[:1])
+        node.chain.events.bind(loop, inbox.append, node.chain.aliases[:1])
         for node, inbox in zip(two, heard, strict=True)
     ]
     try:
-        assert two[0].chain.pointers is two[1].chain.pointers  # shared within a node
+        assert two[0].chain.events is two[1].chain.events  # shared within a node
         sent = [bytes.fromhex(node.send()[2:]) for node in (two[1], two[1], two[0])]
         made = [node.mine() for node in (*two, two[1])]
         loop.call_soon(loop.stop)  # after everything that was sent

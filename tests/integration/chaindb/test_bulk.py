@@ -203,7 +203,7 @@ def test_what_is_read_ahead_is_given_once_and_to_nobody_else(database: Database)
     with database.read_ahead([(_COUNT, ())]):
         _insert_in_another_way(nodes(1))
         seen: list[object] = []
-        other = threading.Thread(target=lambda: seen.append(database._known(_COUNT, ())))
+        other = threading.Thread(target=lambda: seen.append(database._prefetched(_COUNT, ())))
         other.start()
         other.join()
         first, second = database.rows(_COUNT), database.rows(_COUNT)

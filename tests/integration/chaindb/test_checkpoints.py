@@ -83,7 +83,7 @@ class Reader:
         self._thread.join()
 
     def _run(self) -> None:
-        with self._scene.db.as_of_one_moment():
+        with self._scene.db.consistent_read():
             self._scene.rows()
             self._reads.set()
             self._ends.wait(SECONDS)
@@ -93,16 +93,16 @@ class Reader:
 def test_a_long_log_is_copied_and_begun_anew_by_who_writes_next(scene: Scene) -> None:
     checkpointer, before = Checkpointer(scene.db), scene.salts()
     scene.fill(HALF)
-    assert checkpointer.look() is False
+    assert checkpointer.checkpoint_if_long() is False
     scene.fill(HALF)
-    assert checkpointer.look() is True
-    assert checkpointer.look() is False, "nothing has come since"
+    assert checkpointer.checkpoint_if_long() is True
+    assert checkpointer.checkpoint_if_long() is False, "nothing has come since"
     scene.fill(1)
     assert scene.salts() != before
     scene.fill(HALF)
-    assert checkpointer.look() is False, "what is behind a new log's end was copied"
+    assert checkpointer.checkpoint_if_long() is False, "what is behind a new log's end was copied"
     scene.fill(HALF)
-    assert checkpointer.look() is True
+    assert checkpointer.checkpoint_if_long() is True
     assert scene.rows() == 2 * PAGES + 1
 
 
@@ -111,13 +111,13 @@ def test_a_log_from_which_somebody_reads_is_copied_again_when_he_has_ended(
 ) -> None:
     checkpointer, before = Checkpointer(scene.db), scene.salts()
     scene.fill(PAGES)
-    assert checkpointer.look() is True
+    assert checkpointer.checkpoint_if_long() is True
     scene.fill(1)
     assert scene.salts() == before
-    assert checkpointer.look() is False, "little has come since"
+    assert checkpointer.checkpoint_if_long() is False, "little has come since"
     reader.end()
     scene.fill(MORE_PAGES)
-    assert checkpointer.look() is True
+    assert checkpointer.checkpoint_if_long() is True
     scene.fill(1)
     assert scene.salts() != before
 
@@ -125,7 +125,7 @@ def test_a_log_from_which_somebody_reads_is_copied_again_when_he_has_ended(
 def test_a_database_that_nobody_has_written_to_has_no_long_log(scene: Scene) -> None:
     connections[ALIAS].close()  # closing the last connection removes the log
     assert not scene.log.exists()
-    assert Checkpointer(scene.db).look() is False
+    assert Checkpointer(scene.db).checkpoint_if_long() is False
 
 
 def test_the_thread_looks_after_commits_and_goes_on_after_an_error(

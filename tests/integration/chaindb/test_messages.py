@@ -53,7 +53,7 @@ def referring(database: Database) -> Iterator[None]:
 def messages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Return the number of waits for a response since the last call."""
     waits: list[None] = []
-    original = session._while_it_lives
+    original = session._while_alive
 
     def counted(gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         try:
@@ -64,9 +64,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         except StopIteration as done:
             return done.value
 
-    monkeypatch.setattr(
-        session, "_while_it_lives", lambda gen, heard: original(counted(gen), heard)
-    )
+    monkeypatch.setattr(session, "_while_alive", lambda gen, heard: original(counted(gen), heard))
 
     def since() -> int:
         count = len(waits)
@@ -301,7 +299,7 @@ def ended(pool: Any) -> Iterator[None]:
 def test_a_connection_that_has_not_answered_lately_is_looked_at_and_replaced(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "TRUSTED", 0.0)
+    monkeypatch.setattr(base, "TRUSTED_SECONDS", 0.0)
     assert database.row(COUNT) == (0,)
 
 
@@ -309,7 +307,7 @@ def test_a_connection_that_has_just_answered_is_not_asked_for_that(
     database: Database, messages: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for trusted, needed in ((3600.0, 1), (0.0, 2)):
-        monkeypatch.setattr(base, "TRUSTED", trusted)
+        monkeypatch.setattr(base, "TRUSTED_SECONDS", trusted)
         assert database.row(COUNT) == (0,)
         connection.close()
         messages()
@@ -321,7 +319,7 @@ def test_a_connection_that_has_just_answered_is_not_asked_for_that(
 def test_one_that_ended_just_after_its_answer_fails_once(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "TRUSTED", 3600.0)
+    monkeypatch.setattr(base, "TRUSTED_SECONDS", 3600.0)
     with pytest.raises(OperationalError):
         database.row(COUNT)
     connection.close()
@@ -340,7 +338,7 @@ def test_whatever_ends_the_look_the_pool_has_its_connection_back(
             raise error
 
     with monkeypatch.context() as patched:
-        patched.setattr(base, "TRUSTED", 0.0)
+        patched.setattr(base, "TRUSTED_SECONDS", 0.0)
         patched.setattr(pool, "check_connection", fail)
         with pytest.raises(error) if error is KeyboardInterrupt else nullcontext():
             database.row(COUNT)

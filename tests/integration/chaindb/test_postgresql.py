@@ -45,7 +45,7 @@ def slow_logins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patched:
         patched.setitem(options, "options", "-c post_auth_delay=3")
         yield
-    question = session.server()._question
+    question = session.server()._probe
     if question is not None:  # wait for that login, so that no other test does
         assert question.ended.wait(SECONDS)
     # The driver's connection attempt is a reference cycle with its socket: without collection the server would keep
@@ -89,7 +89,7 @@ def test_a_server_that_is_known_to_be_away_is_not_waited_for(
 ) -> None:
     connection.close()
     words = "PostgreSQL at db:5432 does not answer: connection refused"
-    monkeypatch.setattr(session.server(), "_away", words)
+    monkeypatch.setattr(session.server(), "_outage", words)
 
     with pytest.raises(OperationalError, match=words) as refused:
         connection.ensure_connection()

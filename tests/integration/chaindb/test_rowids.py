@@ -8,7 +8,7 @@ from django.db import connection, models
 
 from cchain_app.models import Account, Block, Receipt
 from chaindb.fields import RowIdField, row_id
-from chaindb.migrating import keep_by_rowid
+from chaindb.migrating import rebuild_with_rowid
 from nodeproject.copies import tables
 
 sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no rowids")
@@ -43,7 +43,7 @@ def test_a_table_of_an_older_version_is_made_anew_with_its_rows_indexes_and_view
     assert _has_index_of_key(Receipt._meta.db_table)
 
     with connection.schema_editor() as editor:
-        keep_by_rowid(None, editor)
+        rebuild_with_rowid(None, editor)
 
     assert (_schema(), _rows()) == (schema, rows)
     assert not _has_index_of_key(Block._meta.db_table)
@@ -55,7 +55,7 @@ def test_a_table_of_an_older_version_is_made_anew_with_its_rows_indexes_and_view
 def test_tables_that_are_kept_so_are_left() -> None:
     version = _ask("PRAGMA schema_version")
     with connection.schema_editor() as editor:
-        keep_by_rowid(None, editor)
+        rebuild_with_rowid(None, editor)
     assert _ask("PRAGMA schema_version") == version
 
 

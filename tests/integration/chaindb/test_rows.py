@@ -95,5 +95,5 @@ def test_floats_of_settings_are_carried() -> None:
 
 
 def test_a_kind_of_column_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(UnknownColumn, match="cannot be carried to another database"):
+    with pytest.raises(UnknownColumn, match="cannot be copied to another database"):
         rows._kind(models.DurationField())

@@ -37,7 +37,7 @@ class Somewhere:
     """A server that a test switches on and off; it counts connection attempts."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(servers, "LOOK", 0.01)
+        monkeypatch.setattr(servers, "POLL_SECONDS", 0.01)
         monkeypatch.setattr(servers, "_servers", WeakSet())
         self.there = True
         self.hangs = threading.Event()
@@ -111,7 +111,7 @@ def test_an_outage_has_a_line_at_each_end_and_the_count_between(
 def test_many_who_fail_together_find_it_out_once(
     somewhere: Somewhere, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(servers, "LOOK", 3600.0)
+    monkeypatch.setattr(servers, "POLL_SECONDS", 3600.0)
     server = somewhere.server()
     somewhere.there = False
     found: list[str] = []
@@ -165,7 +165,7 @@ def test_one_that_is_heard_while_its_answer_is_awaited_is_slow_and_not_away(
     assert somewhere.asked == 1  # no second attempt is made in the meantime
     assert (server.away, caplog.messages) == ("", [])
     assert server.suspect(Refused()) == f"{AWAY}no answer within {servers.PATIENCE:g}s"
-    assert server._question is None  # the attempt lost in the outage is not waited for again
+    assert server._probe is None  # the attempt lost in the outage is not waited for again
     somewhere.hangs.set()
     wait_until_back(server)
 
@@ -178,8 +178,8 @@ def test_an_answer_that_nobody_waited_for_is_none_to_the_next_who_asks(
     with heard_by_somebody(server):
         assert server.suspect(Refused()) == ""
     somewhere.hangs.set()
-    assert server._question is not None
-    assert server._question.ended.wait(SECONDS)
+    assert server._probe is not None
+    assert server._probe.ended.wait(SECONDS)
     somewhere.there = False
 
     assert server.suspect(Refused()) == WORDS
@@ -202,7 +202,7 @@ def test_a_call_that_needs_a_lost_server_fails_in_less_than_what_is_promised() -
     ]
     redis_answers = min(servers.PATIENCE, 2 * redis_cache.SECONDS)  # connect, and one request
 
-    assert servers.SILENCE + session._BEAT + servers.PATIENCE <= PROMISED - ROOM
+    assert servers.SILENCE + session._TICK + servers.PATIENCE <= PROMISED - ROOM
     assert pool["timeout"] + servers.PATIENCE <= PROMISED - ROOM
     assert redis_cache.SECONDS + redis_answers <= PROMISED - ROOM
     assert servers.PATIENCE > SLOW_LOGIN

@@ -69,6 +69,6 @@ def test_nothing_is_measured_of_it() -> None:
 @pytest.mark.usefixtures("pchain")
 def test_it_makes_no_blocks_of_it(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, bootstrap=())
-    node_network().decide()
+    node_network().connect_consensus()
     assert not evm_runtime().consensus.may_produce(1, 0)
     assert platform_runtime().consensus.may_produce(1, 0)

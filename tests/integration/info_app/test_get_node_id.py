@@ -32,5 +32,5 @@ def test_a_node_without_its_files_says_so(pchain: PChain, settings: Any, setting
     rpc = asking(this_node().endpoints.info.dispatcher)
 
     assert refusal(rpc, "info.getNodeID") == (
-        "this node has no identity yet: init_node makes its keys"
+        "this node has no identity yet: run init_node to create its keys"
     )

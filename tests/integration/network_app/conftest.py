@@ -11,7 +11,7 @@ from chaindb.wakeup import Wakeup
 from network_app.proposervm.block import OuterOptionBlock, parse
 from tests.builders import platform
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.conftest import Chain
 from tests.integration.network_app.named import another, configure
 from tests.integration.network_app.world import ClockedPChain, Past, Wall, World
@@ -36,11 +36,11 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 @pytest.fixture
 def world(home: None, wall: Wall, chain: Chain) -> Iterator[World]:
     """Both chains of the local network at genesis; at the end of the test the C-Chain is recomputed."""
-    begin_anew()
+    restart_node()
     p = ClockedPChain(wall)
     p.begin()
     yield World(p, chain, wall)
-    begin_anew()
+    restart_node()
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def shared_world(
 ) -> Iterator[World]:
     """The same, committed: other threads see it. Here, too, blocks are made on demand."""
     monkeypatch.setattr(Wakeup, "request", lambda _wakeup: None)
-    begin_anew()
+    restart_node()
     p = ClockedPChain(wall)
     p.begin()
     yield World(p, shared_chain, wall)
-    begin_anew()
+    restart_node()
 
 
 @pytest.fixture

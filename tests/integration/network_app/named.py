@@ -23,7 +23,7 @@ def configure(world: World, settings: Any) -> Configure:
 
     def change(**values: Any) -> None:
         settings.NODE = updated(settings.NODE, **values)
-        node_network().decide()
+        node_network().connect_consensus()
 
     change()
 

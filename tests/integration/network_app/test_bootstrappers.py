@@ -24,7 +24,7 @@ def test_who_is_named_twice_counts_once_and_this_node_not_at_all(
         beacons = named.beacons({ONE: A, TWO: OWN, THREE: A}, {A})
         assert (beacons.connected, beacons.configured) == ({A}, 1)
     assert caplog.messages == [
-        "NODE_BOOTSTRAP names 127.0.0.1:2, which is this node itself: it is left out",
+        "NODE_BOOTSTRAP names 127.0.0.1:2, which is this node itself and is ignored",
         "NODE_BOOTSTRAP names 127.0.0.1:3, which is the node at 127.0.0.1:1: it counts once",
     ]
 

@@ -99,7 +99,7 @@ def test_while_nobody_tells_it_is_said_why(
 
     shown = " ".join(capsys.readouterr().err.split())
     assert shown.count("No node has run yet on ") == 1
-    silent = "network does not run, its last report is of 2026-01-02 03:04:05 UTC"
+    silent = "is not running; its last report is from 2026-01-02 03:04:05 UTC"
     assert shown.count(silent) == 1
 
 

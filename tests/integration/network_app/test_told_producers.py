@@ -14,8 +14,8 @@ from tests.integration.platform_app.made import node
 
 def told(name: str) -> None:
     """Write the name of the producer as if it had been received with the genesis."""
-    node_network().producer.told_path.parent.mkdir(parents=True, exist_ok=True)
-    node_network().producer.told_path.write_text(name)
+    node_network().producer.received_path.parent.mkdir(parents=True, exist_ok=True)
+    node_network().producer.received_path.write_text(name)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_a_follower_believes_whom_they_named_who_told_the_genesis(
     told(str(OTHER))
     configure(bootstrap=BOOTSTRAP)
     assert node_network().producer.node_id == OTHER
-    assert node_network().producer.told_to_others == str(OTHER)
+    assert node_network().producer.announced_name == str(OTHER)
 
     third = node("third")
     told(str(third))
@@ -55,5 +55,5 @@ def test_where_nobody_was_named_it_is_the_genesis_first_validator(
     world: World, configure: Configure
 ) -> None:
     configure(bootstrap=BOOTSTRAP)
-    assert node_network().producer.told_to_others == str(world.p.node_id)
+    assert node_network().producer.announced_name == str(world.p.node_id)
     assert not node_network().producer.is_own

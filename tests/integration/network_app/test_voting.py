@@ -89,7 +89,7 @@ def test_nobody_in_particular_makes_the_blocks(voting: World) -> None:
     producer = node_network().producer
     assert producer.node_id is None
     assert not producer.is_own
-    assert producer.told_to_others == "all"
+    assert producer.announced_name == "all"
 
 
 def test_the_first_block_is_whoevers(world: World, configure: Configure) -> None:

@@ -29,7 +29,7 @@ from primitives.ids import NodeID
 from primitives.node_identity import NodeIdentity
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.nodes import node
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.conftest import Chain
 from tests.integration.network_app import tables
 from tests.integration.platform_app.conftest import PChain
@@ -80,7 +80,7 @@ class Chains(NamedTuple):
     p: NetworkChain[Any]
     c: NetworkChain[Any]
 
-    def decide(self) -> None:
+    def connect_consensus(self) -> None:
         """Let this node make the blocks of both chains."""
         platform_runtime().decide_by(self.p.consensus)
         evm_runtime().decide_by(self.c.consensus)
@@ -106,7 +106,7 @@ class World:
     def begin_as(self, identity: NodeIdentity) -> None:
         """Let a newly started node with this identity make the blocks."""
         self.maker = self.node(identity)
-        self.maker.decide()
+        self.maker.connect_consensus()
 
     def make_bare(self) -> None:
         """Make blocks without outer blocks from now on, as before these existed."""
@@ -176,14 +176,14 @@ class World:
         """Return all outer blocks, and reset the rows to those of a node without any blocks."""
         blocks = Past(raws(self.maker.p), raws(self.maker.c))
         self.made = tables.alike()
-        self.begin_anew()
+        self.clear()
         return blocks
 
-    def begin_anew(self) -> None:
+    def clear(self) -> None:
         """Remove all blocks; the wall clock keeps its time."""
         tables.put_back(self._genesis)
         models.Clock.objects.all().delete()
-        begin_anew()
+        restart_node()
         self.begin_as(MAKER)
         self.p._spent.clear()
         self.c.nonce = 0

@@ -46,7 +46,7 @@ class Scene:
     def __init__(self, chain: Chain, pchain: PChain) -> None:
         self.chain = chain
         self.pchain = pchain
-        this_node().network.decide()
+        this_node().network.connect_consensus()
 
     @property
     def snapshots(self) -> Snapshots:

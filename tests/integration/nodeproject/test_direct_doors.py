@@ -29,7 +29,7 @@ from platform_app.api import presence
 from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from tests.builders import health_checks as checks
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.jsonrpc.two_doors import Served, exchange, request, two_doors
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import elsewhere
@@ -72,9 +72,9 @@ UNUSUAL = {
 def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The served node, with each health check run once; no response expires."""
     monkeypatch.setattr(answers, "OLDEST", inf)
-    monkeypatch.setattr(answers, "LOOK", inf)
+    monkeypatch.setattr(answers, "POLL_SECONDS", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
-    begin_anew()
+    restart_node()
     reporter = Reporter(
         checks.table(lambda: (0, 0.0), Writes()),
         changed=partial(services.record, Database()),
@@ -190,7 +190,7 @@ def test_a_report_changes_with_each_run_of_a_check(served: Served) -> None:
 
 async def test_an_announced_block_invalidates_earlier_answers() -> None:
     chain = platform_chain()
-    chain.pointers = ChainEvents("embedded")  # the server between processes is tested elsewhere
+    chain.events = ChainEvents("embedded")  # the server between processes is tested elsewhere
     place = answers.ChainPosition(b"genesis", b"block 1", 0, 0)
     chain.answers._read = lambda: place
     listener = PlatformListener(chain)
@@ -200,13 +200,13 @@ async def test_an_announced_block_invalidates_earlier_answers() -> None:
         chain.answers.look()
         for block_id, is_known in ((b"block 1", True), (b"block 2", False)):
             message = {"type": notifications.HEAD, "height": 1, "block_id": block_id}
-            chain.pointers.send(chain.aliases[0], message)
+            chain.events.send(chain.aliases[0], message)
             await _turn()
             assert chain.answers.is_trusted() is is_known
     finally:
         listener.stop()
     chain.answers.look()
-    chain.pointers.send(chain.aliases[0], message)
+    chain.events.send(chain.aliases[0], message)
     await _turn()
     assert chain.answers.is_trusted()
 

@@ -19,7 +19,7 @@ from primitives import bls
 from primitives.identity import check_certificate
 from primitives.node_identity import UnusableSignerKey
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.reasons import raises
 
 pytestmark = pytest.mark.sqlite_only
@@ -97,7 +97,7 @@ def test_later_starts_change_nothing(directory: Path) -> None:
     made, node_id = contents(directory), platform_chain().node_id
 
     make_identity(this_node().settings, NOW + 1_000)
-    begin_anew()
+    restart_node()
 
     assert contents(directory) == made
     assert platform_chain().node_id == node_id

@@ -249,7 +249,7 @@ def test_a_user_who_may_not_make_schemas_is_reported_so(scene: Scene) -> None:
         cursor.execute("SET ROLE lesser")
     try:
         with raises(
-            SnapshotReason.NOT_PERMITTED, kind=SnapshotRefused, match="may not make schemas"
+            SnapshotReason.NOT_PERMITTED, kind=SnapshotRefused, match="may not create schemas"
         ):
             scene.snapshots.save("a")
     finally:

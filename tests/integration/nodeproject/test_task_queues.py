@@ -83,7 +83,7 @@ def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisS
 
     assert cards["Queue “chain”"][0] == "0 waiting"
     assert cards["Queue “default”"][0] == "4 waiting"
-    assert cards["Workers"][0] == '<span class="nd-faint">other process</span>'
+    assert cards["Workers"][0] == '<span class="nd-muted">other process</span>'
     assert "silent" not in cards["Beat"][0]  # beat may just not have recorded its last tasks
     assert cards["Beat"][1] == "sent 3 min ago; recorded every 3 min"
 

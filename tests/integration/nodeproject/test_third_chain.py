@@ -56,7 +56,7 @@ def node(shared_pchain: PChain) -> Iterator[Node]:
     before = this_node()
     made = Node(before.settings, further=[FURTHER])
     use(made)
-    made.network.decide()
+    made.network.connect_consensus()
     for chain in made.evm_chains.values():
         load_genesis(chain)
     yield made

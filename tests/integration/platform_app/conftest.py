@@ -29,7 +29,7 @@ from primitives.ids import ID, NodeID, ShortID
 from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from utxo.components import UTXO, TransferableOutput
 from utxo.well_formed import sort_outputs
 
@@ -137,9 +137,9 @@ class PChain:
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> Iterator[None]:
     """Clear the cache of stakers before and after the test: that of another chain would be wrong."""
-    begin_anew()
+    restart_node()
     yield
-    begin_anew()
+    restart_node()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from platform_app.services.vm import parse_block
 from platform_app.txs.base import Tx
 from tests.builders import platform_tables
 from tests.builders.decided import accept_platform
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.platform_app.conftest import PChain
 
 MUCH_LATER = 400 * DAY
@@ -34,7 +34,7 @@ class Producer:
             platform_chain(), self._height + 1, platform_chain().tip().height, 1 << 30
         )
         platform_tables.put_back(self._before)
-        begin_anew()
+        restart_node()
         return [parse_block(item.raw) for item in found]
 
 

@@ -108,7 +108,7 @@ def test_a_built_block_is_verified_by_another_node() -> None:
     found = there.get(_id(child))
     assert found is not None
     assert found.block == child
-    assert [made.block for made in there.line(_id(child))] == [parent, child]
+    assert [made.block for made in there.branch(_id(child))] == [parent, child]
 
 
 def test_a_transaction_that_cannot_be_in_the_block_is_skipped() -> None:
@@ -251,7 +251,9 @@ class Tree:
         """Accept a chain of blocks together and store the results."""
         if not self.processing():
             return
-        line = [made.block for made in self.blocks.line(_id(self.random.choice(self.processing())))]
+        line = [
+            made.block for made in self.blocks.branch(_id(self.random.choice(self.processing())))
+        ]
         decision = self.blocks.accept([_id(block) for block in line])
         self.rivals += len(decision.rejected)
         before = self.stored
@@ -318,7 +320,7 @@ def test_what_is_still_processing_is_what_it_would_be_again(seed: int) -> None:
     tree = Tree(seed)
     tree.run(50)
     for block in tree.processing():
-        line = [made.block for made in tree.blocks.line(_id(block))]
+        line = [made.block for made in tree.blocks.branch(_id(block))]
         anew = _processing()
         anew.begin_at(tree.blocks.head, tree.stored.state, tree.stored.nodes)
         for item in line:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaindb.indexing import LOOK_SECONDS, MUCH, REST_SECONDS, SHARE, IndexingTime
+from chaindb.indexing import BUSY_SHARE, CHECK_SECONDS, REST_SECONDS, SHARE, IndexingTime
 
 FULL = SHARE["embedded"]
 
@@ -46,7 +46,7 @@ def written_in(
 def test_an_index_has_its_part_of_each_second_beside_a_thread_that_has_little_to_answer(
     indexing: IndexingTime, process: Process
 ) -> None:
-    assert written_in(indexing, process, seconds=4, busy=MUCH - 0.01) == [FULL] * 4
+    assert written_in(indexing, process, seconds=4, busy=BUSY_SHARE - 0.01) == [FULL] * 4
 
 
 def test_beside_one_that_has_much_to_answer_it_rests(
@@ -54,7 +54,7 @@ def test_beside_one_that_has_much_to_answer_it_rests(
 ) -> None:
     rests = [0.0] * (int(REST_SECONDS) - 1)
 
-    found = written_in(indexing, process, seconds=2 * int(REST_SECONDS), busy=MUCH + 0.01)
+    found = written_in(indexing, process, seconds=2 * int(REST_SECONDS), busy=BUSY_SHARE + 0.01)
 
     assert found == [FULL, *rests, FULL, *rests]
 
@@ -75,7 +75,7 @@ def test_each_index_has_its_own_turn(indexing: IndexingTime, process: Process) -
 
 def test_one_answer_in_a_moment_is_not_much(indexing: IndexingTime, process: Process) -> None:
     assert written_in(indexing, process, seconds=1, busy=0.0) == [FULL]
-    process.spend(LOOK_SECONDS / 2, busy=1.0)
+    process.spend(CHECK_SECONDS / 2, busy=1.0)
     assert indexing.seconds("calls") == FULL
 
 

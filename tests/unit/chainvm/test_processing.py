@@ -66,8 +66,8 @@ def test_a_block_on_an_undecided_parent_is_processing() -> None:
     tree = _tree((0, 1), (1, 2))
     assert tree.get(_id(2)) == NumberedBlock(1, 2)
     assert tree.effect(_id(2)) == (1, 2)
-    assert _numbers(tree.line(_id(2))) == [1, 2]
-    assert tree.line(GENESIS) == []
+    assert _numbers(tree.branch(_id(2))) == [1, 2]
+    assert tree.branch(GENESIS) == []
     assert tree.children(_id(1)) == (_id(2),)
 
 
@@ -104,7 +104,7 @@ def test_acceptance_rejects_siblings_and_what_follows_them_parents_first() -> No
     assert _numbers(decision.rejected) == [2, 3, 4]
     assert (tree.last_accepted, tree.last_effect) == (_id(1), (1,))
     assert len(tree) == 1
-    assert _numbers(tree.line(_id(5))) == [5]
+    assert _numbers(tree.branch(_id(5))) == [5]
 
 
 def test_blocks_are_accepted_together_with_their_effects() -> None:
@@ -282,7 +282,7 @@ class Tree(RuleBasedStateMachine):
         for block, parent in self.parents.items():
             line = self._line(block)
             assert _id(block) in self.tree.children(_id(parent))
-            assert _numbers(self.tree.line(_id(block))) == line
+            assert _numbers(self.tree.branch(_id(block))) == line
             assert self.tree.effect(_id(block)) == (*self.accepted, *line)
         preferred = self.tree.preference
         assert self.tree.is_parent(preferred)

@@ -29,7 +29,7 @@ from platform_app.store import uptime as uptime_rows
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID, ShortID
 from tests.builders import platform
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 
 ADDRESS = ShortID(bytes(20))
 
@@ -129,7 +129,7 @@ def test_a_process_has_one_chain_until_it_is_given_another() -> None:
     use(PlatformRuntime(given))
     assert platform_chain() is given
 
-    begin_anew()
+    restart_node()
     assert platform_chain() not in (own, given)
     assert platform_chain() is this_node().platform_chain
     assert platform_chain().node is settings.NODE.common

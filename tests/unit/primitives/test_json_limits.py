@@ -16,7 +16,7 @@ STEP = 64 * 4096
 def test_no_step_goes_over_a_long_string_at_once(text: bytes) -> None:
     string = text * 1_000_000
 
-    piece = json_limits._INSIDE.match(string)
+    piece = json_limits._STRING_PART.match(string)
 
     assert piece is not None
     assert 0 < piece.end() <= STEP

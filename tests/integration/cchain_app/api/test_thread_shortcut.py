@@ -11,7 +11,7 @@ from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.hot_requests import (
     COUNTER_TEXT,
@@ -128,7 +128,7 @@ def test_calls_that_fail_in_threads_are_left_to_the_method(asked, chain):
 
 def test_calls_that_take_too_long_in_a_thread_are_left_to_the_method(chain, monkeypatch):
     monkeypatch.setattr(select, "SECONDS_IN_THREAD", 0.0)
-    begin_anew()
+    restart_node()
     chain.do(to=None, data=bytecode.deploy_code(READER), gas=500_000, value=0)
     asked = Asked()
     large = plain(one("eth_call", {"to": encode_data(bytecode.created(SENDER, 0))}, "latest"))

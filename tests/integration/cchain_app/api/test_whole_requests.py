@@ -23,7 +23,7 @@ from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
 from tests.builders.hot_dispatcher import hot_dispatcher
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.hot_requests import SENDER_TEXT, one
 
@@ -255,7 +255,7 @@ def crowded(one_core: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(select, "SECONDS_OF_LONG", 0.0)
     monkeypatch.setattr(shortcut, "NEAR_SECONDS", 3600.0)
     monkeypatch.setattr(shortcut, "CORES", 4)
-    begin_anew()
+    restart_node()
 
 
 @pytest.fixture
@@ -343,7 +343,7 @@ def test_the_time_of_the_loop_keeps_no_call_from_threads(
     both, handed_over: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 0.0)
-    begin_anew()
+    restart_node()
     served = Served(whole=True)
     body = calls()[0]
     served.endpoint.dispatcher.answer(body)
@@ -428,7 +428,7 @@ def test_calls_whose_answers_are_too_long_for_it_are_soon_not_run_for_nothing(bo
 
 def test_without_time_calls_are_left_to_the_shortcut(both, monkeypatch) -> None:
     monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 0.0)
-    begin_anew()
+    restart_node()
     plain, hurried = Served(whole=False), Served(whole=True)
     balance = json.dumps(one("eth_getBalance", SENDER_TEXT, "latest")).encode()
     asked = [*calls(), balance]

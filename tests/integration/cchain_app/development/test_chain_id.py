@@ -45,7 +45,7 @@ from primitives.evm import Address
 from tests.builders.cchain import SENDERS, authorization
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, unsigned
 from tests.integration.conftest import Chain, Rpc
@@ -270,7 +270,7 @@ def test_what_others_follow_keeps_its_own(
 
 def restart(**changes: Any) -> EvmChain:
     """Simulate a newly started process, with some changed settings."""
-    begin_anew(updated(this_node().settings, **changes))
+    restart_node(updated(this_node().settings, **changes))
     load_genesis(evm_chain())
     return evm_chain()
 

@@ -18,7 +18,7 @@ from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from tests.builders.evm_chains import produce
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.transactions import KEY, unsigned
 from tests.servers.upstream import RemoteChain, UpstreamServer
 
@@ -78,7 +78,7 @@ class ForkedChain:
 
     def restart(self) -> AcceptedBlock:
         """Simulate a newly started process."""
-        begin_anew()
+        restart_node()
         return load_genesis(self.evm)
 
     def asks_nothing(self) -> None:

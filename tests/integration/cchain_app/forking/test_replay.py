@@ -22,7 +22,7 @@ from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
 from primitives.evm import Address
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.reasons import raises
 from tests.builders.transactions import unsigned
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH, ForkedChain
@@ -278,7 +278,7 @@ def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
     words = f"{text(FIRST)} of block {HEIGHT} cannot be executed here, so the fork cannot start"
     refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused)
     block.accounts[OWNER] = (10**18, 3, "0x")
-    begin_anew()
+    restart_node()
     assert load_genesis(evm_chain()).number == PIN
     assert models.Block.objects.count() == 2
 
@@ -308,13 +308,13 @@ def test_a_replay_that_was_interrupted_restarts(rpc, block, remote, settings, mo
         patch.setattr(service, "replay", lambda *_: None)  # the process ends before the replay
         load_genesis(evm_chain())
     assert models.Block.objects.count() == 1
-    begin_anew()
+    restart_node()
     wanted = settings.NODE
     settings.NODE = updated(wanted, fork_url=())
     with pytest.raises(UpstreamAway, match="NODE_FORK_URL is not set, so it cannot be fetched"):
         load_genesis(evm_chain())
     assert models.Block.objects.count() == 1
-    begin_anew()
+    restart_node()
     settings.NODE = wanted
     assert load_genesis(evm_chain()).number == PIN
     assert rpc("eth_blockNumber") == hex(HEIGHT)

@@ -10,7 +10,7 @@ from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.state import prefetch_accounts, prefetch_slots, state_at
 from cchain_app.store import chain as stored
 from cchain_app.store import development as set_by_hand
-from cchain_app.store import evm_state, questions
+from cchain_app.store import evm_state, queries
 from primitives.evm import Address, Slot
 from tests.builders.cchain import SENDERS
 from tests.builders.transactions import RECIPIENT
@@ -160,15 +160,15 @@ def test_the_head_of_who_follows(
 ) -> None:
     chain.do(value=1)
     chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0, chain.evm.format))
-    read = questions.missed
+    read = queries.missed
 
     def go_back_while_others_read(*where: Any) -> Any:
-        monkeypatch.setattr(questions, "missed", read)
+        monkeypatch.setattr(queries, "missed", read)
         with chain.evm.db.atomic():
             stored.forget_above(chain.evm.db, 1)
         return read(*where)
 
-    monkeypatch.setattr(questions, "missed", go_back_while_others_read)
+    monkeypatch.setattr(queries, "missed", go_back_while_others_read)
     head = blocks.catch_up(chain.evm)
     assert (head.number, chain.evm.memory.state.number) == (1, 1)
     stored.forget_above(chain.evm.db, 0)

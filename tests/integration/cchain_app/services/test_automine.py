@@ -121,11 +121,11 @@ def test_logs_are_encoded_by_the_chains_own_encoding(
 
     with monkeypatch.context() as patched:
         patched.setattr(evm, "encode_logs", encode)
-        mining.runtime.vm.begin_anew()  # it reads the chain's rules only once
+        mining.runtime.vm.reset()  # it reads the chain's rules only once
         deployment = bytecode.deploy_code(bytecode.LOGGER)
         submit(mining.make(to=None, data=deployment, gas=500_000, value=0))
         submit(mining.make(to=bytecode.created(SENDER, 0), data=b"\x2a", gas=100_000, value=0))
-    mining.runtime.vm.begin_anew()
+    mining.runtime.vm.reset()
 
     assert encoded == [0, 2]
 
@@ -379,8 +379,8 @@ def test_followers_hear_of_a_transaction_before_its_block(
 ) -> None:
     loop = asyncio.new_event_loop()
     heard: list[Message] = []
-    monkeypatch.setattr(evm_chain(), "pointers", ChainEvents("embedded"))  # this process sends them
-    unbind = evm_chain().pointers.bind(loop, heard.append, evm_chain().aliases[:1])
+    monkeypatch.setattr(evm_chain(), "events", ChainEvents("embedded"))  # this process sends them
+    unbind = evm_chain().events.bind(loop, heard.append, evm_chain().aliases[:1])
     made = mining.make()
     try:
         submit(made)

@@ -28,7 +28,7 @@ from primitives.evm import ZERO_ADDRESS, ZERO_HASH
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.node_settings import updated
 from tests.builders.platform import NOW
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.builders.reasons import raises
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.recomputed import assert_recomputes
@@ -51,7 +51,7 @@ def begin(db: None, node_settings: Any, tmp_path: Path, settings: Any) -> Begin:
 
     def anew(**changes: Any) -> None:
         settings.NODE = updated(settings.NODE, **changes)
-        begin_anew()
+        restart_node()
 
     return anew
 

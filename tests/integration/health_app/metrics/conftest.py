@@ -37,7 +37,7 @@ Page = dict[str, float]
 
 def pytest_collection_finish() -> None:
     """Register as a web server process before any test has Django create its middleware, which counts."""
-    this_node().processes.enrol("web")
+    this_node().processes.register("web")
 
 
 class Here(RowCounts):

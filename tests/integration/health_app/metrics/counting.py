@@ -19,7 +19,7 @@ def main(role: str, directory: str) -> None:
 
     process = ProcessMetrics()
     shared = SharedProcesses(process, Path(directory))
-    shared.enrol(role)
+    shared.register(role)
     shared.start()
     for line in sys.stdin:
         command, *words = line.split()

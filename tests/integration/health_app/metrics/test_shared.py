@@ -113,7 +113,7 @@ def test_two_processes_add_up(start: Start, reader: SharedProcesses) -> None:
     ]  # fmt: skip
     assert found["svc_api_call_duration_seconds_count/C/eth_chainId"] == 7
     assert found["svc_api_call_duration_seconds_sum/C/eth_chainId"] == pytest.approx(2.00003)
-    assert [(process.role, process.pid) for process in reader.living()] == sorted(
+    assert [(process.role, process.pid) for process in reader.running()] == sorted(
         [("web", first.pid), ("worker", second.pid)], key=lambda pair: pair[1]
     )
 
@@ -135,7 +135,7 @@ def test_what_a_dead_process_counted_goes_on_counting_and_what_it_was_at_does_no
         assert found["svc_api_call_duration_seconds_bucket/C/0.25/eth_chainId"] == 0
         assert found["svc_api_calls_processing"] == 1
         assert found["svc_celery_task_last_ended_timestamp_seconds/tick"] == 1234
-    assert [process.pid for process in reader.living()] == [first.pid]
+    assert [process.pid for process in reader.running()] == [first.pid]
 
     before = sorted(place.iterdir())
     third = start("web")
@@ -158,10 +158,10 @@ def test_the_place_of_a_dead_process_is_not_kept_by_its_child(
 ) -> None:
     parent = start("worker")
     parent.tell("child")
-    (child,) = (process.pid for process in reader.living() if process.pid != parent.pid)
+    (child,) = (process.pid for process in reader.running() if process.pid != parent.pid)
     try:
         parent.kill()
-        assert [(process.role, process.pid) for process in reader.living()] == [("worker", child)]
+        assert [(process.role, process.pid) for process in reader.running()] == [("worker", child)]
     finally:
         os.kill(child, signal.SIGKILL)
 
@@ -199,7 +199,7 @@ def test_a_process_in_the_place_of_a_dead_one_inherits_only_its_counts(
     assert found["svc_api_calls_processing"] == 0
     assert "svc_websocket_subscriptions/logs" not in found
     assert reader.router() == (0, 0.0)
-    assert [(process.role, process.pid) for process in reader.living()] == [
+    assert [(process.role, process.pid) for process in reader.running()] == [
         ("producer", second.pid)
     ]
 
@@ -214,4 +214,4 @@ def test_what_a_dead_process_was_at_is_gone_with_the_last_one(
     found = values(reader)
     assert found["svc_api_calls_total/C/eth_chainId"] == 5
     assert "svc_api_calls_processing" not in found
-    assert reader.living() == []
+    assert reader.running() == []

@@ -9,7 +9,7 @@ from django.test import Client
 from chaindb import clock
 from tests.builders import network_rows, own_node, platform_history
 from tests.builders.node_settings import updated
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.network_app.admin import past
 
@@ -19,9 +19,9 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Empty the process's cache of stakers, stop the chain's clock, and use the first validator's node ID."""
     monkeypatch.setattr(clock, "now", lambda: platform_history.NOW)
     own_node.be(monkeypatch, past.node(0))
-    begin_anew()
+    restart_node()
     yield
-    begin_anew()
+    restart_node()
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,7 @@ def test_processing_blocks_are_a_tree(browse: Browse) -> None:
     assert text.count(">preferred</span>") == 2
     assert "7 of 20" in text
     assert "0 of 20" in text
-    assert ">nobody</span>" in text
+    assert ">unsigned</span>" in text
 
 
 @pytest.mark.usefixtures("snowman")

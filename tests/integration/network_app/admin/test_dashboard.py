@@ -56,7 +56,9 @@ def test_our_uptime_is_what_peers_say_of_it(browse: Browse) -> None:
     models.Peer.objects.update(observed_uptime=0)
     weights = _weights()
     own = 1_000 * weights[past.node(0)] // sum(weights.values())
-    assert f">{own // 10}.{own % 10} % of the stake would reward it<" in _network(browse)
+    assert f">{own // 10}.{own % 10} % of the stake reports enough for a reward<" in _network(
+        browse
+    )
 
 
 @pytest.mark.usefixtures("network")
@@ -117,7 +119,7 @@ def test_nobody_says_our_uptime_where_nobody_is_connected(browse: Browse) -> Non
     models.Peer.objects.update(connected_since=None)
     text = _network(browse)
     assert "no report" in text
-    assert "would reward it" not in text
+    assert "reports enough for a reward" not in text
 
 
 @pytest.mark.usefixtures("network")

@@ -93,7 +93,7 @@ def test_nobody_has_seen_an_uptime_of_a_node_that_does_not_validate(
     own_node.be(monkeypatch, past.node(100))
 
     for path, before in zip(
-        paths, ("field-observed", "Our uptime as it reports</label>"), strict=True
+        paths, ("field-observed", "This node&#x27;s uptime, as reported</label>"), strict=True
     ):
         said = browse(path).text.partition(before)[2].partition("</span>")[0]
         assert said.endswith(NOTHING.removesuffix("</span>"))

@@ -154,7 +154,7 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
         shared_world.make_c(1)
     past = shared_world.hand_over()
     node = shared_world.node(MAKER)
-    node.decide()
+    node.connect_consensus()
     begin = Barrier(2)
 
     def accept() -> int:

@@ -43,8 +43,8 @@ def test_the_last_block_is_known_as_to_who_accepted_it(world: World, made: Past)
         after = facts_after(rows, blocks)
         for height in range(len(blocks), -1, -1):
             assert rows.last() == after[height]
-            assert rows.place().height == height
-            assert rows.place().block_id == after[height].outer_id
+            assert rows.tip().height == height
+            assert rows.tip().block_id == after[height].outer_id
             OuterBlock.objects.filter(chain=rows.alias, height=height).delete()
 
 
@@ -83,7 +83,7 @@ def test_a_block_costs_one_statement_once_its_signer_is_known(world: World, made
     rows = rows_of(world)[1]
     costs = []
     for raw in made.c[-3:]:
-        height = rows.place().height
+        height = rows.tip().height
         OuterBlock.objects.filter(chain="C", height=height).delete()
         with CaptureQueriesContext(connection) as asked:
             rows.write([(parse(made.c[height - 1]), height)])

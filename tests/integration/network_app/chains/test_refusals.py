@@ -187,7 +187,7 @@ def test_an_inner_block_of_the_c_chain_breaks_a_rule(
     assert words.startswith("invalid stateRoot: have 0x000000")
     assert tables.everything() == before
 
-    world.begin_anew()
+    world.clear()
     again = world.node(FOLLOWER)
     follow(again.p, past.p)
     words = refused(again.c, past.c[:2], bad, *after)

@@ -7,7 +7,7 @@ import pytest
 from platform_app.state.stakers import Priority
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import own_node, platform, platform_rows
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 
 OWN, ALICE, BOB, STRANGER = (NodeID(bytes([number]) * 20) for number in range(1, 5))
 WEIGHTS = {OWN: 2_000, ALICE: 5_000, BOB: 3_000}
@@ -17,7 +17,7 @@ WEIGHTS = {OWN: 2_000, ALICE: 5_000, BOB: 3_000}
 @pytest.fixture
 def validators(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Write the validators and the delegator."""
-    begin_anew()
+    restart_node()
     own_node.be(monkeypatch, OWN)
     weights = WEIGHTS | {ALICE: 4_000}
     made = [
@@ -29,4 +29,4 @@ def validators(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     platform_rows.begin(*made, delegation[1], time=platform.NOW)
     yield
-    begin_anew()
+    restart_node()

@@ -151,7 +151,7 @@ def test_a_new_run_knows_nothing_of_an_earlier_one() -> None:
     sync.write("C", state(), at(0))
     assert list(syncs()) == ["P", "C"]
 
-    sync.begin_anew()
+    sync.clear()
 
     assert syncs() == {}
 
@@ -187,14 +187,14 @@ def test_the_words_count_from_where_percent_does(
 ) -> None:
     sync.write("C", state(start_height=start, height=height, target_height=target), at(0))
 
-    assert (row("C").percent, row("C").place) == (percent, words)
+    assert (row("C").percent, row("C").progress_text) == (percent, words)
 
 
 def test_a_chain_that_is_done_is_at_a_height() -> None:
     sync.write("C", state(), at(0))
     sync.write("C", state(bootstrapped=True, height=1300), at(1))
 
-    assert row("C").place == "at height 1,300"
+    assert row("C").progress_text == "at height 1,300"
 
 
 def test_an_obstacle_is_written_and_forgotten() -> None:

@@ -122,9 +122,9 @@ def test_what_a_silent_process_said_is_said_no_more(node_settings: Any) -> None:
 def test_the_bar_and_the_log_say_it(node_settings: Any, caplog: pytest.LogCaptureFixture) -> None:
     write(WAITING)
     row = selectors.syncs()["P"]
-    assert bootstrap_progress._place(row) == WORDS
+    assert bootstrap_progress._progress_text(row) == WORDS
     with caplog.at_level(logging.INFO):
         assert tasks.measure_bootstrap() == {"P": 0.0}
-    assert caplog.messages == [f"P-Chain waits, {WORDS}"]
+    assert caplog.messages == [f"P-Chain is waiting: {WORDS}"]
     write(SyncState(True))
     assert selectors.syncs()["P"].waiting is None

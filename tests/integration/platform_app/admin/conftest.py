@@ -9,7 +9,7 @@ from django.test import Client
 from chaindb import clock
 from tests.builders import platform_history
 from tests.builders.platform_history import NOW, Sizes
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.admin_pages import Browse, browser
 
 SIZES = Sizes()
@@ -19,9 +19,9 @@ SIZES = Sizes()
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Empty the process's cache of stakers, and stop its clock."""
     monkeypatch.setattr(clock, "now", lambda: NOW)
-    begin_anew()
+    restart_node()
     yield
-    begin_anew()
+    restart_node()
 
 
 @pytest.fixture(scope="module")

@@ -220,7 +220,7 @@ def test_a_delegation_has_no_page_among_validators(browse: Browse) -> None:
 def test_a_permissioned_validator_has_a_weight_and_earns_nothing(browse: Browse) -> None:
     member = past.subnet_validator_tx(3, SIZES.subnets).tx_id
     text = browse(detail("validator", member)).text
-    assert '20 <span class="nd-faint">weight</span>' in text
+    assert '20 <span class="nd-muted">weight</span>' in text
     assert _leads_to(text, detail("subnet", past.subnet_tx(3).tx_id))
 
 

@@ -16,14 +16,14 @@ from platform_app.api import presence
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import PlatformChain
 from platform_app.memory import answers
-from platform_app.memory.answers import LOOK, OLDEST, AnswerMemory
+from platform_app.memory.answers import OLDEST, POLL_SECONDS, AnswerMemory
 from platform_app.models import KeystoreUser
 from platform_app.services import mempool, uptime
 from platform_app.services.runtime import PlatformRuntime
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import BaseTx
 from primitives.ids import PRIMARY_NETWORK_ID
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.made import DELEGATION, delegator, node, split, validator
 
@@ -76,9 +76,9 @@ Ask = Callable[..., Any]
 def patience(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable all expiry by time, and all background checks, however slow the machine is."""
     monkeypatch.setattr(answers, "OLDEST", inf)
-    monkeypatch.setattr(answers, "LOOK", inf)
+    monkeypatch.setattr(answers, "POLL_SECONDS", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
-    begin_anew()
+    restart_node()
 
 
 def body(method: str, params: dict[str, Any]) -> bytes:
@@ -281,7 +281,7 @@ def test_a_balance_is_told_until_something_of_it_is_unlocked(pchain: PChain) -> 
 
 def test_uptimes_are_told_for_a_second(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "SECONDS", 1.0)
-    begin_anew()
+    restart_node()
     memory: AnswerMemory = platform_chain().answers
     moment = 100.0
     memory._elapsed = lambda: moment
@@ -314,7 +314,7 @@ async def test_who_is_answered_from_memory_has_a_thread_look_for_others(
     memory = platform_chain().answers
     looked = asyncio.Event()
     loop = asyncio.get_running_loop()
-    monkeypatch.setattr(answers, "LOOK", LOOK)
+    monkeypatch.setattr(answers, "POLL_SECONDS", POLL_SECONDS)
     place = answers.ChainPosition(b"genesis", b"block", 0, 0)
     moment = 100.0
     memory._elapsed = lambda: moment
@@ -333,7 +333,7 @@ async def test_who_is_answered_from_memory_has_a_thread_look_for_others(
     assert b'"height":"5"' in (ask(question) or b"")  # type: ignore[operator]
     assert this_node().platform_rpc.answers._looking is None
 
-    moment += LOOK
+    moment += POLL_SECONDS
     assert ask(question) is not MISS
     assert this_node().platform_rpc.answers._looking is not None
     async with asyncio.timeout(60):

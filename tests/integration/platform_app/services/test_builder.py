@@ -22,7 +22,7 @@ from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.platform_replay import contents, remembered
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
     STAKE,
@@ -195,7 +195,7 @@ def test_a_process_that_begins_anew_goes_on_where_another_one_ended(pchain: PCha
     pchain.issue(payment)
     before, parent = contents(remembered()), platform_chain().tip()
 
-    begin_anew()
+    restart_node()
 
     assert contents(remembered()) == before
     block, *_ = pchain.wait(1_000)

@@ -22,7 +22,7 @@ from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_state import MemoryState
-from tests.builders.process import begin_anew
+from tests.builders.process import restart_node
 from tests.searching import cases
 from utxo.components import UTXO
 
@@ -244,7 +244,7 @@ class History:
 )
 def test_rows_answer_as_the_diff_did_that_was_committed(random: Random) -> None:
     with transaction.atomic():
-        begin_anew()
+        restart_node()
         history = History(random)
         for _ in range(12):
             history.block()

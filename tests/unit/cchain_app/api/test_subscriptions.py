@@ -114,7 +114,7 @@ async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, me
     assert [item["number"] for item in socket.heard()] == ["0x1", "0x2"]
 
 
-async def test_pointers_at_the_same_time_send_each_head_once(socket, memory_chain):
+async def test_events_at_the_same_time_send_each_head_once(socket, memory_chain):
     socket.call("eth_subscribe", "newHeads")
     for _ in range(8):
         memory_chain.accept()

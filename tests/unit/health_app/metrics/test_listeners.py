@@ -8,7 +8,7 @@ from django.db import IntegrityError
 
 from health_app.metrics.listeners import StatementListener, TaskListener, statement_of
 from health_app.metrics.process import ProcessMetrics
-from health_app.metrics.sharing import Alone
+from health_app.metrics.sharing import SingleProcess
 from health_app.writing import Writes
 
 TICK = SimpleNamespace(name="cchain_app.tick")
@@ -21,7 +21,7 @@ def process() -> ProcessMetrics:
 
 @pytest.fixture
 def tasks(process: ProcessMetrics) -> TaskListener:
-    return TaskListener(process, Alone(process), Writes())
+    return TaskListener(process, SingleProcess(process), Writes())
 
 
 def value(process: ProcessMetrics, name: str, **labels: str) -> float | None:
@@ -107,5 +107,5 @@ def test_what_a_task_could_not_write_is_told_to_health(process: ProcessMetrics) 
     writes = Writes()
     full = Exception("disk")
     full.sqlite_errorname = "SQLITE_FULL"  # type: ignore[attr-defined]
-    TaskListener(process, Alone(process), writes).fail(exception=full)
+    TaskListener(process, SingleProcess(process), writes).fail(exception=full)
     assert writes.refusal() == "its disk is full"

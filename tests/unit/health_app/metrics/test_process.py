@@ -156,7 +156,7 @@ def test_a_forked_process_begins_anew(process: ProcessMetrics) -> None:
     process.block("C", 0.1)
     process.replies_of("C").answered()
     process.update()
-    process.begin_anew()
+    process.reset()
     for name in (
         "api_calls_total", "http_requests_total", "api_errors_total",
         "database_statement_duration_seconds_count", "block_processing_duration_seconds_count",

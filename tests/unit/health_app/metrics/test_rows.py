@@ -78,7 +78,7 @@ def test_the_log_tells_changes_only(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(3):
         reader.read()
     assert [record.getMessage() for record in caplog.records] == [
-        "metrics: no figures of a: connection refused"
+        "metrics of a cannot be read: connection refused"
     ]
     reader.read()
     reader.read()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from network_app.wire.errors import UnreadableContent, WireReason
-from network_app.wire.fields import count, walk
+from network_app.wire.fields import count, iter_fields
 from network_app.wire.p2p_pb2 import Chits, GetAccepted, Message
 from tests.builders.reasons import raises
 
@@ -15,7 +15,7 @@ ENOUGH = 1_000
 def walked(raw: bytes) -> int | None:
     """Return the number of fields; None if the bytes are malformed."""
     try:
-        return sum(1 for _ in walk(raw))
+        return sum(1 for _ in iter_fields(raw))
     except UnreadableContent:
         return None
 

@@ -74,5 +74,5 @@ def test_a_long_text_is_cut_and_counted() -> None:
 def test_what_has_very_many_lines_is_cut() -> None:
     shown = show_json(list(range(1_000_000)), ())
     assert shown.count("\n") == MAX_LINES
-    assert shown.endswith('<span class="nd-faint">… and so on</span></pre>')
+    assert shown.endswith('<span class="nd-muted">… and so on</span></pre>')
     assert "and so on" not in show_json(list(range(MAX_LINES - 2)), {ID(bytes(32))})

@@ -8,8 +8,8 @@ import pytest
 from platform_app.memory import answers
 from platform_app.memory.answers import (
     ALWAYS,
-    LOOK,
     OLDEST,
+    POLL_SECONDS,
     AnswerMemory,
     ChainPosition,
     Lifetime,
@@ -108,7 +108,7 @@ def test_a_look_is_due_soon_while_answers_are_handed_out(scene: Scene) -> None:
     assert not scene.memory.is_due()
     scene.known()
     assert not scene.memory.is_due()
-    scene.elapsed += LOOK
+    scene.elapsed += POLL_SECONDS
     assert scene.memory.is_due()
 
 

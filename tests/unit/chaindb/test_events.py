@@ -220,7 +220,7 @@ def test_a_worker_without_a_loop_sends_from_a_thread_of_its_own(
     own_layer(Recorder())
     production.send(P_CHAIN, {"type": "p"})
     assert told.wait(60)
-    assert sent == [("pchain.pointers", {"type": "p", "chain": P_CHAIN}, "pointers")]
+    assert sent == [("pchain.events", {"type": "p", "chain": P_CHAIN}, "chain-events")]
 
 
 def test_the_thread_that_sends_ends_with_its_node(

@@ -13,7 +13,7 @@ from cchain_app.models import row_id
 from cchain_app.rules.port import BlockFormat
 from cchain_app.store import chain, development, evm_state, history, pool
 from chaindb import generation
-from chaindb.database import Database, Question
+from chaindb.database import Database, SqlQuery
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash, Slot
 
@@ -38,7 +38,7 @@ class MissedBlocks(NamedTuple):
     """Changes by these and later blocks; None: history was pruned (NODE_HISTORY_STATE), or there were manual changes."""
 
 
-def head_question(number: int) -> Question:
+def head_query(number: int) -> SqlQuery:
     """Return the query of `head_after`."""
     return _HEAD_AFTER, (number,)
 
@@ -48,21 +48,21 @@ def head_after(db: Database, number: int) -> tuple[chain.HeadRow, Hash | None] |
 
     Return None if there is no genesis block.
     """
-    row = db.row(*head_question(number))
+    row = db.row(*head_query(number))
     if row is None:
         return None
     *head, seen = row
     return chain.read_head(head), None if seen is None else Hash(bytes(seen))
 
 
-def missed_questions(first: int, last: int) -> list[Question]:
+def missed_queries(first: int, last: int) -> list[SqlQuery]:
     """Return the queries of `missed`."""
     since = (row_id(first),)
     return [
-        *chain.block_questions(first, last),
+        *chain.block_queries(first, last),
         (_ACCOUNTS, since),
         (_SLOTS, since),
-        history.FIRST_STATE_QUESTION,
+        history.FIRST_STATE_QUERY,
         (_BY_HAND, (*since, row_id(last + 1))),
     ]
 
@@ -70,7 +70,7 @@ def missed_questions(first: int, last: int) -> list[Question]:
 def missed(db: Database, first: int, last: int, block_format: BlockFormat) -> MissedBlocks:
     """Return the blocks from height `first` to `last` and their changes."""
     *blocks, accounts, slots, kept, edits = (
-        db.rows(*missed_question) for missed_question in missed_questions(first, last)
+        db.rows(*missed_query) for missed_query in missed_queries(first, last)
     )
     changed = (
         {Address(bytes(address)) for (address,) in accounts},
@@ -80,32 +80,32 @@ def missed(db: Database, first: int, last: int, block_format: BlockFormat) -> Mi
     return MissedBlocks(chain.read_blocks(blocks, block_format), changed if is_known else None)
 
 
-def of_building(head: int, memory: PoolMemory, *, is_development: bool) -> list[Question]:
+def of_building(head: int, memory: PoolMemory, *, is_development: bool) -> list[SqlQuery]:
     """Return the queries for building a block from the pool on the block at height `head`, if that is still the head."""
     return [
-        pool.ANY_QUESTION,
-        pool.entries_question(memory),
+        pool.ANY_QUERY,
+        pool.entries_query(memory),
         # After the pool: a transaction that was sent after an override was set is never in a block without it.
         *_of_conditions(is_development=is_development),
         *_of_child(head),
     ]
 
 
-def of_automine(head: int, *, is_development: bool) -> list[Question]:
+def of_automine(head: int, *, is_development: bool) -> list[SqlQuery]:
     """Return the queries for building a block from arriving transactions, if the pool is empty."""
     return [
-        pool.EXTENT_QUESTION,
+        pool.EXTENT_QUERY,
         *_of_conditions(is_development=is_development),
         *_of_child(head),
     ]
 
 
-def _of_child(head: int) -> list[Question]:
+def _of_child(head: int) -> list[SqlQuery]:
     return [
-        generation.QUESTION,
-        head_question(head),
-        development.changes_question(head + 1),
-        evm_state.slot_question(HISTORY_STORAGE_ADDRESS, _slot_of_parent(head), head),
+        generation.QUERY,
+        head_query(head),
+        development.changes_query(head + 1),
+        evm_state.slot_query(HISTORY_STORAGE_ADDRESS, _slot_of_parent(head), head),
     ]
 
 
@@ -114,38 +114,38 @@ def _slot_of_parent(head: int) -> Slot:
     return Slot((head % HISTORY_SERVE_WINDOW).to_bytes(32, "big"))
 
 
-def of_following(seen: AcceptedBlock | None) -> list[Question]:
+def of_following(seen: AcceptedBlock | None) -> list[SqlQuery]:
     """Return the first query for moving the memory to the head; its result is unused once another head was seen."""
-    return [] if seen is None else [head_question(seen.number)]
+    return [] if seen is None else [head_query(seen.number)]
 
 
-def of_acceptance(head: int) -> list[Question]:
+def of_acceptance(head: int) -> list[SqlQuery]:
     """Return the queries under the chain's lock before the block after height `head` is written."""
-    return [chain.HEAD_ID_QUESTION, development.set_question(head + 1), generation.QUESTION]
+    return [chain.HEAD_ID_QUERY, development.set_query(head + 1), generation.QUERY]
 
 
-def of_passing_pool(db: Database) -> list[Question]:
+def of_passing_pool(db: Database) -> list[SqlQuery]:
     """Return the earlier queries, under the pool's lock only, if the block's transactions were never in the pool."""
-    return [*db.lock_questions(Lock.CCHAIN), pool.ANY_QUESTION]
+    return [*db.lock_queries(Lock.CCHAIN), pool.ANY_QUERY]
 
 
-def _of_conditions(*, is_development: bool) -> list[Question]:
+def _of_conditions(*, is_development: bool) -> list[SqlQuery]:
     """Return the queries for the overrides; none if there are no development methods."""
-    return development.conditions_questions() if is_development else []
+    return development.conditions_queries() if is_development else []
 
 
-def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:
+def of_senders(db: Database, senders: Iterable[Address]) -> list[SqlQuery]:
     """Return the queries for the pending transactions of some senders, and for the head, which is read after them."""
-    return [*pool.entries_of_questions(db, senders), chain.HEAD_ID_QUESTION]
+    return [*pool.queries_for_senders(db, senders), chain.HEAD_ID_QUERY]
 
 
 def of_admission(
     db: Database, accounts: Iterable[Address], *, is_development: bool
-) -> list[Question]:
+) -> list[SqlQuery]:
     """Return the queries under the pool's lock before transactions of some senders are admitted on the head."""
     return [
-        pool.EXTENT_QUESTION,
+        pool.EXTENT_QUERY,
         *_of_conditions(is_development=is_development),
-        *evm_state.accounts_questions(db, accounts),
-        chain.HEAD_ID_QUESTION,
+        *evm_state.accounts_queries(db, accounts),
+        chain.HEAD_ID_QUERY,
     ]
