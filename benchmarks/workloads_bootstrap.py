@@ -176,8 +176,8 @@ def _beside_full_interval(scene: Scene) -> Measurement:
     """Compare transaction rates, because transactions in bigger blocks are not slower."""
     joined = _joined(scene)
     light = joined.past.light
-    room = int(scene.client.call("eth_getBlockByNumber", "latest", False)["gasLimit"], 16)
-    full = room // TRANSFER_GAS / INTERVAL
+    gas_limit = int(scene.client.call("eth_getBlockByNumber", "latest", False)["gasLimit"], 16)
+    full = gas_limit // TRANSFER_GAS / INTERVAL
     return Measurement(
         joined.rate(light) * light.each / full, note=f"{full:,.0f} tx/s, as many as gas allows"
     )

@@ -1,6 +1,6 @@
 """Whether the database accepts writes, according to the errors of failed writes. Pure.
 
-A full disk does not make every write fail: SQLite continues while its log has room. So a rejected write counts for a
+A full disk does not make every write fail: SQLite continues while its log has free pages. So a rejected write counts for a
 while, even if other writes succeed.
 """
 

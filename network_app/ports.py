@@ -162,7 +162,7 @@ class NotYet(Exception):
     """A block cannot be verified yet, because its option or the P-Chain height that it names is missing."""
 
 
-class NoRoom(Exception):
+class PoolLimitReached(Exception):
     """A transaction may be accepted later, but now the pool, or its sender's part of it, is full."""
 
 
@@ -277,7 +277,7 @@ class AcceptedChain(Protocol):
     def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
         """Check transactions like the issue method and add them to the pool; return IDs or errors.
 
-        The error is a `NoRoom` if the transaction may be accepted later.
+        The error is a `PoolLimitReached` if the transaction may be accepted later.
         """
 
 

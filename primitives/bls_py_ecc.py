@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from eth_typing import BLSPubkey, BLSSignature
 
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from py_ecc.bls.ciphersuites import G2ProofOfPossession
 
 

@@ -17,7 +17,7 @@ _before: Final[list[int]] = []
 
 
 @contextmanager
-def recursion_limit_kept() -> Iterator[None]:
+def recursion_limit_restored() -> Iterator[None]:
     """Restore the limit at the end of the body. One thread at a time; must not be nested."""
     with _CHANGING:
         limit = sys.getrecursionlimit()

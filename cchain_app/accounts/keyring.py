@@ -12,7 +12,7 @@ from typing_extensions import override
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS, EWOQ_KEY
 from primitives.reasons import ErrorWithReason
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import address_of_private_key
 
 MNEMONIC: Final = "test test test test test test test test test test test junk"
@@ -174,7 +174,7 @@ def _derived(mnemonic: str, count: int, path: str) -> dict[Address, bytes]:
 
 def _seed_of(mnemonic: str) -> bytes:
     # Imported here and below because the import takes half a second.
-    with recursion_limit_kept():
+    with recursion_limit_restored():
         from eth_account.hdaccount import seed_from_mnemonic
         from eth_utils.exceptions import ValidationError
 
@@ -185,7 +185,7 @@ def _seed_of(mnemonic: str) -> bytes:
 
 
 def _keys(seed: bytes, numbers: Iterable[int], path: str) -> list[bytes]:
-    with recursion_limit_kept():
+    with recursion_limit_restored():
         from eth_account.hdaccount import key_from_seed
         from eth_utils.exceptions import ValidationError
 

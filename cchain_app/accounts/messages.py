@@ -6,7 +6,7 @@ from typing import Any, Final
 from primitives import secp256k1
 from primitives.evm import Hash
 from primitives.hashing import keccak256
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 
 _V: Final = 27
 _DOMAIN: Final = "EIP712Domain"
@@ -63,7 +63,7 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
         "message": message,
     }
     # Imported here because the import takes half a second.
-    with recursion_limit_kept():
+    with recursion_limit_restored():
         from eth_account.messages import encode_typed_data
 
     try:

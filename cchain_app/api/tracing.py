@@ -89,13 +89,13 @@ def _answers_from(
     replay.pass_over(index, time_limit=question.seconds)
     (found,) = replay.trace(1, question.recording, time_limit=question.seconds)
     answer = question.render(found, block, index)
-    room = rpc.chain.settings.trace.cache - len(answer)
+    bytes_left = rpc.chain.settings.trace.cache - len(answer)
     others: list[tuple[TraceKey, bytes]] = []
     all_kept = True
     try:
         for key, other in _answers_to_the_end(rpc, replay, question):
-            room -= len(other)
-            if room < 0:
+            bytes_left -= len(other)
+            if bytes_left < 0:
                 all_kept = False
                 break
             others.append((key, other))
@@ -197,11 +197,11 @@ def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:
     Raises:
         JsonRpcError: -32003, the answer is too large.
     """
-    room = rpc.chain.settings.trace.bytes
+    bytes_left = rpc.chain.settings.trace.bytes
     answers = []
     for value in values:
-        room -= len(value) + 1
-        if room < 0:
+        bytes_left -= len(value) + 1
+        if bytes_left < 0:
             raise response_too_large()
         answers.append(value)
     return b"[%b]" % b",".join(answers)

@@ -23,7 +23,7 @@ from cchain_app.evm.engine import (
     StateReader,
 )
 from cchain_app.evm.reference_env import fork_of
-from cchain_app.evm.reference_package import ForkModules, room_for_nested_calls
+from cchain_app.evm.reference_package import ForkModules, recursion_for_nested_calls
 from cchain_app.evm.tracing import BlockTrace, ClosedBlock, Recording, TransactionTrace
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address
@@ -99,7 +99,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_block import BlockExecution
 
-        with room_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), given_signers(env):
             return BlockExecution(env, state).run(transactions, skip_invalid=skip_invalid)
 
     def close_block(self, env: BlockEnv, state: StateReader, logs: Sequence[Log]) -> ClosedBlock:
@@ -111,7 +111,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_block import BlockExecution
 
-        with room_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), given_signers(env):
             return BlockExecution(env, state).close(logs)
 
     def call(
@@ -135,7 +135,7 @@ class ReferenceEngine:
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with room_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), given_signers(env):
             return run_call(env, message, state, watcher, with_access_list=with_access_list)
 
     def estimate(
@@ -159,7 +159,7 @@ class ReferenceEngine:
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with room_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), given_signers(env):
             return run_estimate(env, message, state, watcher, error_ratio)
 
     def trace_block(
@@ -182,7 +182,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_tracing import BlockTracing
 
-        with room_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), given_signers(env):
             return BlockTracing(env, state, recording, time_limit).run(transactions, first)
 
     def trace_call(
@@ -206,7 +206,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_tracing import trace_call
 
-        with room_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), given_signers(env):
             return trace_call(
                 env,
                 message,

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from primitives.recursion import recursion_limit_kept, recursion_limit_raised
+from primitives.recursion import recursion_limit_raised, recursion_limit_restored
 
 EXECUTION_RECURSION_LIMIT = 16_000
 """Python frames that 1,024 nested EVM calls need (four each), with ample reserve.
@@ -64,7 +64,7 @@ def load_fork(name: str) -> ForkModules:
     Raises:
         UnknownForkError: There is no such fork.
     """
-    with recursion_limit_kept():
+    with recursion_limit_restored():
         package = f"ethereum.forks.{name}"
         try:
             modules = {field: import_module(f"{package}{path}") for field, path in _MODULES.items()}
@@ -90,6 +90,6 @@ _MODULES = {
 }
 
 
-def room_for_nested_calls() -> AbstractContextManager[None]:
+def recursion_for_nested_calls() -> AbstractContextManager[None]:
     """Raise the recursion limit while the body runs, for any number of threads at a time."""
     return recursion_limit_raised(EXECUTION_RECURSION_LIMIT)

@@ -64,18 +64,18 @@ class Recorder:
     """Records one transaction or call."""
 
     def __init__(
-        self, recording: Recording, fork: ForkModules, fork_name: str, room: RecordingAllowance
+        self, recording: Recording, fork: ForkModules, fork_name: str, allowance: RecordingAllowance
     ) -> None:
         """Record the requested parts, under the rules of a fork; `fork_name` is the port's name of it."""
         self._recording = recording
         self._fork = fork
-        self._room = room
+        self._allowance = allowance
         self._frames = Frames()
         self._open: list[OpenFrame] = []
         self._authorized = 0
         options = recording.steps
-        self._steps = None if options is None else StepLog(options, fork_name, room.take)
-        self._vm = VmLog(fork_name, room.take) if recording.vm else None
+        self._steps = None if options is None else StepLog(options, fork_name, allowance.take)
+        self._vm = VmLog(fork_name, allowance.take) if recording.vm else None
         self.accounts: set[Address] = set()
         """The touched accounts."""
         self.slots: dict[Address, set[Slot]] = {}
@@ -111,7 +111,7 @@ class Recorder:
         Raises:
             TraceTooLarge: They exceed the limit.
         """
-        self._room.take(ACCOUNT_BYTES * accounts + SLOT_BYTES * slots + code)
+        self._allowance.take(ACCOUNT_BYTES * accounts + SLOT_BYTES * slots + code)
 
     def begin_message(self, message: Any) -> None:
         """Record the recipient, and the account to which it had delegated before the transaction."""
@@ -171,7 +171,7 @@ class Recorder:
 
     def _count_frame(self, frame: Frame) -> None:
         if self._recording.frames:
-            self._room.take(FRAME_BYTES + len(frame.input))
+            self._allowance.take(FRAME_BYTES + len(frame.input))
 
     def leave(self, evm: Any) -> None:
         """End the innermost frame."""
@@ -180,7 +180,7 @@ class Recorder:
         if self._open and (caller := self._open[-1].step) is not None:
             caller.returned = len(frame.output)
         if self._recording.frames:
-            self._room.take(len(frame.output))
+            self._allowance.take(len(frame.output))
         if self._vm is not None and opened.runs:
             self._vm.end_frame()
 
@@ -214,7 +214,7 @@ class Recorder:
         if self._steps is not None:
             self._steps.begin(step)
         if self._recording.opcodes:
-            self._room.take(self._opcodes.record(step, opened.opcodes))
+            self._allowance.take(self._opcodes.record(step, opened.opcodes))
         if opcode == _KECCAK256 and self._recording.preimages:
             self._note_preimage(step)
         return step
@@ -277,7 +277,7 @@ class Recorder:
     def _note_preimage(self, step: InstructionStep) -> None:
         preimage = hashed_bytes(step)
         if preimage is not None and preimage not in self._preimages:
-            self._room.take(len(preimage))
+            self._allowance.take(len(preimage))
             self._preimages[preimage] = None
 
     def _add_destruction(self, opened: OpenFrame, step: InstructionStep) -> None:

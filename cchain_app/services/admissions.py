@@ -217,9 +217,9 @@ class Admissions:
 
     def _may_fill(self, batch: Sequence[Newcomer], slots: int) -> bool:
         """Return whether the pool can reach a limit with this batch; otherwise its slots are not counted."""
-        room = min(self._limits.queued_slots, self._limits.pending_slots)
+        limit = min(self._limits.queued_slots, self._limits.pending_slots)
         coming = sum(-(-len(item.transaction.raw) // SLOT_BYTES) for item in batch)
-        return slots + coming > room
+        return slots + coming > limit
 
 
 def _named(batch: Iterable[Newcomer]) -> set[Address]:

@@ -122,13 +122,13 @@ def recorded(frames: Sequence[Frame], known: KnownSignatures) -> ExecutionDetail
 def shown_messages(frames: Sequence[Frame]) -> tuple[str, ...]:
     """Return the messages of a transaction or call, up to the maximum length."""
     messages: list[str] = []
-    room = _MAX_TEXT
+    characters_left = _MAX_TEXT
     for message in messages_of(frames):
-        if len(message) > room:
-            messages += (message[:room] + "…", "(more than a log can take)")
+        if len(message) > characters_left:
+            messages += (message[:characters_left] + "…", "(more than a log can take)")
             break
         messages.append(message)
-        room -= len(message) + 1
+        characters_left -= len(message) + 1
     return tuple(messages)
 
 

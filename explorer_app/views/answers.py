@@ -139,10 +139,10 @@ def ask(
 def fitted(answers: Sequence[ReadResult]) -> list[ReadResult]:
     """Return answers with at most `MAX_VALUES` values in total; longer answers are truncated."""
     results = []
-    left = MAX_VALUES
+    values_left = MAX_VALUES
     for later, answer in zip(reversed(range(len(answers))), answers, strict=True):
-        cut = answer.cut(left - later * _KEPT_FREE)
-        left -= cut.value_count
+        cut = answer.cut(values_left - later * _KEPT_FREE)
+        values_left -= cut.value_count
         results.append(cut)
     return results
 

@@ -242,12 +242,12 @@ def _groups(
 ) -> list[Group]:
     """Return empty forms for some functions, up to the limit of inputs; ABIs without such functions are omitted."""
     groups: list[Group] = []
-    left = MAX_INPUTS
+    inputs_left = MAX_INPUTS
     for part in parts:
         forms: list[FunctionForm] = []
         for function in _functions([part], is_meant):
-            left -= len(function.parameters) + 1
-            if left >= 0:
+            inputs_left -= len(function.parameters) + 1
+            if inputs_left >= 0:
                 forms.append(_form(function))
         if forms:
             groups.append(Group(part, forms))

@@ -146,7 +146,7 @@ class Hub:
         )
         return Subscription(identifier, topic, payload, sink, prefix.encode())
 
-    def room(self, sink: Sink) -> int:
+    def remaining(self, sink: Sink) -> int:
         """Return how many more subscriptions a connection may have."""
         limits = self._limits
         with self._lock:
@@ -283,7 +283,7 @@ class SocketExchange:
         Raises:
             JsonRpcError: the socket, its client, or the process has too many subscriptions.
         """
-        if self._hub.room(self._sink) <= len(self._opened):
+        if self._hub.remaining(self._sink) <= len(self._opened):
             raise JsonRpcError(LIMIT_EXCEEDED, "too many subscriptions")
         subscription = self._hub.open(self._sink, topic, payload)
         self._opened[subscription.id] = subscription

@@ -132,14 +132,14 @@ class OuterBlockAdmin(IdentifierAdmin):
     def short_proposer(self, block: Any) -> SafeString:
         """Return the proposer, as a link to all blocks that it proposed."""
         if block.proposer_id is None:
-            return _nobody(block)
+            return _unsigned(block)
         return display.node_link(block.proposer_id, display.proposer_page(block.proposer_id))
 
     @admin.display(description="Proposer")
     def full_proposer(self, block: Any) -> SafeString:
         """Return the proposer, with links to the other pages about that node."""
         if block.proposer_id is None:
-            return _nobody(block)
+            return _unsigned(block)
         return display.full_node(block.proposer_id)
 
     @admin.display(description="Time")
@@ -183,7 +183,7 @@ class OuterBlockAdmin(IdentifierAdmin):
         return display.box(block.signature)
 
 
-def _nobody(block: OuterBlock) -> SafeString:
+def _unsigned(block: OuterBlock) -> SafeString:
     return display.muted("option" if block.kind == _OPTION else "not signed")
 
 

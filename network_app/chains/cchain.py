@@ -10,7 +10,7 @@ from cchain_app.services import transactions
 from cchain_app.services.runtime import EvmRuntime
 from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
-from network_app.ports import NoRoom
+from network_app.ports import PoolLimitReached
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.ids import ID
@@ -87,5 +87,5 @@ class EvmBackend:
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:
     if isinstance(outcome, PoolRejection) and outcome.reason in _POOL_LIMITS:
-        return NoRoom(str(outcome))
+        return PoolLimitReached(str(outcome))
     return outcome if isinstance(outcome, Exception) else ID(outcome)

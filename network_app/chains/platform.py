@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
-from network_app.ports import NoRoom
+from network_app.ports import PoolLimitReached
 from platform_app.blocks.block import Block, ProposalBlock
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
@@ -81,7 +81,10 @@ class PlatformBackend:
         txs = [item for item in read if isinstance(item, Tx)]
         outcomes = iter(mempool.issue(self._chain, txs, now=now, gossiped=True))
         found = [next(outcomes) if isinstance(other, Tx) else other for other in read]
-        return [NoRoom(str(entry)) if isinstance(entry, MempoolFull) else entry for entry in found]
+        return [
+            PoolLimitReached(str(entry)) if isinstance(entry, MempoolFull) else entry
+            for entry in found
+        ]
 
 
 def _read(raw: bytes) -> Tx | Exception:

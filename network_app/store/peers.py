@@ -17,19 +17,23 @@ _UPDATED = (
     "objected_acps", "benched",
 )  # fmt: skip
 
-KEPT = timedelta(days=30)
+REMEMBERED_TIME = timedelta(days=30)
 """Time for which a disconnected node is remembered."""
-MAX_KEPT = 10_000
+MAX_REMEMBERED = 10_000
 """Maximum number of disconnected nodes that are remembered."""
-AT_ONCE = 256
+MAX_IMMEDIATE = 256
 """Number of rows below which any connected peer gets a row immediately."""
-STAY = timedelta(minutes=5)
+MIN_CONNECTED_TIME = timedelta(minutes=5)
 """Time for which an unknown peer must be connected to get a row when there are more."""
 
 PARDON = timedelta(seconds=30)
 """Validity of a pardon by the database's clock; the network process checks for pardons each second."""
 
-_GONE: Final[Mapping[str, Any]] = {"connected_since": None, "benched": [], "pardoned_at": None}
+_DISCONNECTED: Final[Mapping[str, Any]] = {
+    "connected_since": None,
+    "benched": [],
+    "pardoned_at": None,
+}
 """Fields of a disconnected node; only peers that could be asked are shown as benched."""
 
 
@@ -46,7 +50,9 @@ def write_connected(
     new = [peer for peer in connected if peer.node_id not in stored]
     worth = {peer.node_id for peer in _worth_a_row(new, now)}
     connected = [peer for peer in connected if peer.node_id in stored.keys() | worth]
-    Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=here).update(**_GONE)
+    Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=here).update(
+        **_DISCONNECTED
+    )
     Peer.objects.bulk_create(
         [_row(peer, benched.get(peer.node_id, ()), now) for peer in connected],
         update_conflicts=True,
@@ -65,10 +71,10 @@ def _worth_a_row(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
     """Return the new peers that get a row: known peers, long-connected peers, and a few others."""
     if not new:
         return []
-    room = max(0, AT_ONCE - Peer.objects.count())
+    room = max(0, MAX_IMMEDIATE - Peer.objects.count())
     worth: list[PeerInfo] = []
     for peer in new:
-        if peer.known or now - _moment(peer.connected_at) >= STAY:
+        if peer.known or now - _moment(peer.connected_at) >= MIN_CONNECTED_TIME:
             worth.append(peer)
         elif room:
             room -= 1
@@ -107,7 +113,7 @@ def _wished(benched: Collection[NodeID]) -> QuerySet[Peer]:
 
 def forget_connections() -> None:
     """Mark all peers as disconnected and not benched, when the network process starts."""
-    Peer.objects.filter(Q(connected_since__isnull=False) | ~Q(benched=[])).update(**_GONE)
+    Peer.objects.filter(Q(connected_since__isnull=False) | ~Q(benched=[])).update(**_DISCONNECTED)
 
 
 def prune(now: datetime) -> int:
@@ -116,8 +122,8 @@ def prune(now: datetime) -> int:
     The limit is needed because nodes can connect with ever new certificates.
     """
     gone = Peer.objects.filter(connected_since=None)
-    forgotten, _ = gone.filter(last_seen__lt=now - KEPT).delete()
-    beyond = gone.order_by("-last_seen").values_list("last_seen", flat=True)[MAX_KEPT:][:1]
+    forgotten, _ = gone.filter(last_seen__lt=now - REMEMBERED_TIME).delete()
+    beyond = gone.order_by("-last_seen").values_list("last_seen", flat=True)[MAX_REMEMBERED:][:1]
     for last_seen in beyond:
         surplus, _ = gone.filter(last_seen__lte=last_seen).delete()
         forgotten += surplus

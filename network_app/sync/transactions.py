@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from network_app.config import NetworkConfig
 from network_app.gossip import KnownTransactions
-from network_app.ports import Network, NoRoom
+from network_app.ports import Network, PoolLimitReached
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
@@ -143,7 +143,7 @@ class Gossip:
         self.known.add(
             tx_id
             for tx_id, outcome in zip(tx_ids, outcomes, strict=True)
-            if not isinstance(outcome, NoRoom)
+            if not isinstance(outcome, PoolLimitReached)
         )
         at = self._clock() + SLOWEST_PUSH * self._config.push_interval
         for tx_id, outcome in zip(tx_ids, outcomes, strict=True):

@@ -30,11 +30,11 @@ class MessageLimit(NamedTuple):
     """Maximum number of fields, including unknown ones and each element of a repeated field."""
 
 
-_FEW = 16
-_SMALL = MessageLimit(KIB, _FEW)
-_MEDIUM = MessageLimit(64 * KIB, _FEW)
-_LARGE = MessageLimit(LARGEST, _FEW)
-_IDS = MessageLimit(64 * KIB, 1024 + _FEW)
+_FIELDS = 16
+_SMALL = MessageLimit(KIB, _FIELDS)
+_MEDIUM = MessageLimit(64 * KIB, _FIELDS)
+_LARGE = MessageLimit(LARGEST, _FIELDS)
+_IDS = MessageLimit(64 * KIB, 1024 + _FIELDS)
 
 LIMITS = {
     "ping": _SMALL,
@@ -51,7 +51,7 @@ LIMITS = {
     "get_accepted": _IDS,
     "accepted": _IDS,
     "get_ancestors": _SMALL,
-    "ancestors": MessageLimit(LARGEST, 2000 + _FEW),
+    "ancestors": MessageLimit(LARGEST, 2000 + _FIELDS),
     "get": _SMALL,
     "put": _LARGE,
     "push_query": _LARGE,

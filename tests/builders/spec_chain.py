@@ -12,7 +12,7 @@ from ethereum_rlp import rlp
 from ethereum_types.bytes import Bytes8, Bytes20, Bytes32, Bytes256
 from ethereum_types.numeric import U64, U256, Uint
 
-from cchain_app.evm.reference_package import load_fork, room_for_nested_calls
+from cchain_app.evm.reference_package import load_fork, recursion_for_nested_calls
 from primitives.hashing import keccak256
 from tests.builders.roots import fork_module
 
@@ -108,7 +108,7 @@ class SpecChain:
                     for index, validator, address, amount in withdrawals
                 )
             )
-        with room_for_nested_calls():
+        with recursion_for_nested_calls():
             output = specification.fork.apply_body(env, *body)
         self._store(state)
         root = specification.trie.root

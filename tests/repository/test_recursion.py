@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from primitives.recursion import recursion_limit_kept, recursion_limit_raised
+from primitives.recursion import recursion_limit_raised, recursion_limit_restored
 
 MNEMONIC = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 KEYS = f"from cchain_app.accounts.keyring import *; development_keyring({MNEMONIC!r}, 1, 'm/0')"
@@ -28,7 +28,7 @@ def test_the_limit_is_restored_after_a_failure() -> None:
     limit = sys.getrecursionlimit()
 
     def fail() -> None:
-        with recursion_limit_kept():
+        with recursion_limit_restored():
             sys.setrecursionlimit(limit + 7)
             raise ModuleNotFoundError("no module")
 
@@ -42,11 +42,11 @@ def test_nobody_takes_the_raised_limit_for_the_one_to_keep() -> None:
 
     def enter() -> None:
         entered.set()
-        with recursion_limit_kept():
+        with recursion_limit_restored():
             seen.append(sys.getrecursionlimit())
 
     other = threading.Thread(target=enter)
-    with recursion_limit_kept():
+    with recursion_limit_restored():
         sys.setrecursionlimit(limit + 7)
         other.start()
         assert entered.wait(10)
@@ -75,7 +75,7 @@ def test_nobody_raises_it_while_another_imports() -> None:
             seen.append(sys.getrecursionlimit())
 
     other = threading.Thread(target=enter)
-    with recursion_limit_kept():
+    with recursion_limit_restored():
         sys.setrecursionlimit(limit + 99)
         other.start()
         assert entered.wait(10)

@@ -198,14 +198,14 @@ def _dump(
     seconds = chain.settings.rpc.call_timeout
     deadline = time.monotonic() + seconds
     page = state_ranges.account_range(chain, block, start, most, seconds=seconds)
-    room, accounts = chain.settings.trace.bytes, []
+    bytes_left, accounts = chain.settings.trace.bytes, []
     for account in page.accounts:
         shown = _account(chain, account, block, code=code)
         if storage:
             shown |= _storage(chain, account, block, deadline - time.monotonic())
         text = tracing.encode(shown)
-        room -= len(text)
-        if room < 0:
+        bytes_left -= len(text)
+        if bytes_left < 0:
             raise response_too_large()
         accounts.append(b'"%b":%b' % (checksum_address(account.address).encode(), text))
     answer = b'{"root":"%b","accounts":{%b}' % (

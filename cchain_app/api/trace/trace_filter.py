@@ -141,7 +141,7 @@ def _executed(
         JsonRpcError: -32003, the answer is too large; -32000, it takes too long.
     """
     recorded = tracing.recording(rpc, frames=True)
-    found, room = [], rpc.chain.settings.trace.bytes
+    found, bytes_left = [], rpc.chain.settings.trace.bytes
     with tracing.tracing(rpc):
         replay = BlockReplay(rpc.chain, block)
         traces = replay.each(recorded, time_limit=tracing.seconds(rpc), deadline=deadline)
@@ -151,8 +151,8 @@ def _executed(
                 if wanted.matches(item.frame):
                     entry = tracing.encode(localized_entry(item, place))
                     found.append(WrittenEntry(block.number, entry))
-                    room -= len(entry)
-                    if room < 0:
+                    bytes_left -= len(entry)
+                    if bytes_left < 0:
                         raise TraceTooLarge
     return found
 

@@ -17,11 +17,11 @@ from cchain_app.evm.trie import (
 )
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from primitives.rlp import encode_uint, iterate, read_only_item, split
 from tests.searching import cases
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from ethereum.forks.prague import trie as specification
 
     from tests.builders.tries import MemoryNodes, state_from_scratch

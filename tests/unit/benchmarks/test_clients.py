@@ -30,11 +30,11 @@ from primitives.addresses import parse_address
 from primitives.evm import Address
 from primitives.ids import ID, NodeID, ShortID
 from primitives.networks import LOCAL
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import recover_address
 from utxo.components import UTXO, OutputOwners, SignatureCredential, TransferOutput
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account as EthAccount
 
 GIVEN = Coin(bytes([1]) * 32, 2, bytes([3]) * 32, 10 * COIN)

@@ -20,10 +20,10 @@ from cchain_app.feemarket import (
     suggest_tip,
 )
 from primitives.evm import Address
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders.reasons import raises
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from ethereum.forks.prague.fork import calculate_base_fee_per_gas
     from ethereum_types.numeric import Uint
 

@@ -260,7 +260,7 @@ def test_subscriptions_are_bounded_together_and_for_one_client() -> None:
     for sink, topic in ((first, "newHeads"), (second, "logs"), (other, "logs")):
         subscribe(hub, sink, topic)
 
-    assert hub.room(first) == hub.room(second) == 0
+    assert hub.remaining(first) == hub.remaining(second) == 0
     with pytest.raises(JsonRpcError, match="too many subscriptions"):
         subscribe(hub, first, "logs")
     subscribe(hub, last, "logs")
@@ -268,4 +268,4 @@ def test_subscriptions_are_bounded_together_and_for_one_client() -> None:
         subscribe(hub, other, "logs")
 
     hub.disconnect(second)
-    assert [hub.room(sink) for sink in (first, other, last)] == [1, 1, 1]
+    assert [hub.remaining(sink) for sink in (first, other, last)] == [1, 1, 1]

@@ -8,11 +8,11 @@ from primitives import secp256k1
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.keys import address_of
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import HALF_ORDER, ORDER, SignedDigest
 from tests.builders.reasons import raises
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_keys import keys
 
 private_keys = st.integers(min_value=1, max_value=ORDER - 1).map(lambda n: n.to_bytes(32, "big"))

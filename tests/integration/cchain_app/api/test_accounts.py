@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jsonrpc.errors import JsonRpcError
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER
@@ -16,7 +16,7 @@ from tests.unit.cchain_app.accounts.test_messages import MAIL
 
 pytestmark = pytest.mark.node_settings(profile="embedded")
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account
     from eth_account.messages import encode_defunct, encode_typed_data
 

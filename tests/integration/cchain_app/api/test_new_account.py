@@ -9,14 +9,14 @@ from cchain_app.accounts.keyring import DERIVATION_PATH, MNEMONIC
 from cchain_app.services import accounts
 from cchain_app.txs.codec import decode_unsigned, recover_sender
 from jsonrpc.errors import JsonRpcError
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc
 
 pytestmark = pytest.mark.sqlite_only
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account
     from eth_account.messages import encode_defunct
 

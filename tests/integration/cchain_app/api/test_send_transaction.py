@@ -12,7 +12,7 @@ from django.db import connections
 from cchain_app.api.devnet import sending
 from cchain_app.api.eth import transactions as eth_transactions
 from jsonrpc.errors import JsonRpcError
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
 from tests.builders.transactions import RECIPIENT, signed
@@ -20,7 +20,7 @@ from tests.integration.conftest import Chain, Rpc
 
 pytestmark = pytest.mark.node_settings(profile="embedded")
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account
 
 GWEI = 10**9

@@ -19,12 +19,12 @@ from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise_or_explain
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.builders.node_settings import updated
 from tests.builders.reasons import raises
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account
 
 COIN = 10**18

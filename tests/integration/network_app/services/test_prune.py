@@ -36,7 +36,7 @@ def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
 
 
 def test_who_is_connected_stays_however_old_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "MAX_KEPT", 0)
+    monkeypatch.setattr(peers, "MAX_REMEMBERED", 0)
     network_rows.report()
     network_rows.peer(node(1), last_seen=network_rows.ago(40 * DAY))
 
@@ -46,7 +46,7 @@ def test_who_is_connected_stays_however_old_the_row(monkeypatch: pytest.MonkeyPa
 
 
 def test_of_too_many_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "MAX_KEPT", 2)
+    monkeypatch.setattr(peers, "MAX_REMEMBERED", 2)
     for number, days in ((1, 4), (2, 3), (3, 2), (4, 1)):
         gone(number, days)
 

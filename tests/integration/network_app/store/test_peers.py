@@ -110,7 +110,7 @@ def test_each_connection_is_counted() -> None:
 
 def test_strangers_that_come_and_go_leave_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any client can connect with a new certificate each second."""
-    monkeypatch.setattr(peers, "AT_ONCE", 3)
+    monkeypatch.setattr(peers, "MAX_IMMEDIATE", 3)
     for second in range(10):
         write(*[info(NodeID(bytes([second, n]) * 10), second) for n in range(2)], after=second)
     assert Peer.objects.count() == 3

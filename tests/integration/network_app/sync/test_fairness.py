@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from network_app.ports import NoRoom
+from network_app.ports import PoolLimitReached
 from network_app.sync import producing
 from network_app.sync.messages import enclose, with_handler
 from network_app.sync.tx_queue import ReceivedTransaction
@@ -112,7 +112,7 @@ async def test_what_could_not_be_issued_is_pulled_again() -> None:
     with pytest.raises(OSError, match="the database is away"):
         await gossiping._take_in(arrivals)
     assert tx_id not in known
-    node.chain.issue = lambda _raws: [NoRoom("the pool is full")]  # type: ignore[method-assign]
+    node.chain.issue = lambda _raws: [PoolLimitReached("the pool is full")]  # type: ignore[method-assign]
     await gossiping._take_in(arrivals)
     assert tx_id not in known
     node.chain.issue = issue  # type: ignore[method-assign]

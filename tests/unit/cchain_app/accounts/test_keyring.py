@@ -20,12 +20,12 @@ from cchain_app.accounts.keyring import (
 )
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS, EWOQ_KEY
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import address_of_private_key
 from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.builders.reasons import raises
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account
 
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"

@@ -15,10 +15,10 @@ from cchain_app.accounts.messages import (
     typed_data_digest,
 )
 from primitives.hashing import keccak256
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders.cchain import JUNK_KEYS
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account
     from eth_account.messages import encode_defunct, encode_typed_data
 

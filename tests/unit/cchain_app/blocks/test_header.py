@@ -16,10 +16,10 @@ from cchain_app.blocks.header import (
 )
 from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import EMPTY_ROOT
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders.reasons import raises
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     import ethereum_rlp
     import rlp as library
     from ethereum.crypto.hash import Hash32

@@ -18,9 +18,9 @@ from cchain_app.blocks.receipt import (
 )
 from cchain_app.evm.engine import Log, TransactionResult
 from primitives.evm import Address, Word
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     import ethereum_rlp
     from ethereum.forks.prague import blocks as specification
     from ethereum.forks.prague.bloom import logs_bloom

@@ -13,13 +13,13 @@ from cchain_app.txs.codec import (
 )
 from cchain_app.txs.transaction import InvalidTransaction, Transaction, TransactionReason
 from primitives.hashing import keccak256
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import ORDER
 from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, SENDER, legacy, signed
 from tests.searching import cases
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from eth_account import Account
 
 TO = "0x" + RECIPIENT.hex()

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from cchain_app.txs.signing import sign_authorization
 from cchain_app.txs.transaction import floor_gas, intrinsic_gas
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from tests.builders.transactions import KEY, RECIPIENT, unsigned
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     from ethereum.forks.prague import fork_types
     from ethereum.forks.prague import transactions as specification
     from ethereum_types.bytes import Bytes0

@@ -26,13 +26,13 @@ from cchain_app.txs.transaction import (
 from primitives import secp256k1
 from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import keccak256
-from primitives.recursion import recursion_limit_kept
+from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import InvalidPrivateKey
 from tests.builders.cchain import SENDERS, authorization
 from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, signed, unsigned
 
-with recursion_limit_kept():
+with recursion_limit_restored():
     import rlp as library
     from eth_account import Account
 
