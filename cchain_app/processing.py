@@ -277,7 +277,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         self.last_effect = StateAfter(state, nodes)
         self._superseded.clear()
 
-    def begin_at(self, head: AcceptedBlock, state: StateReader, nodes: NodeReader) -> None:
+    def reset_to(self, head: AcceptedBlock, state: StateReader, nodes: NodeReader) -> None:
         """Forget everything and start from this head, after a restart or a failed commit."""
         self.reset(ID(head.hash), StateAfter(state, nodes))
         self.head = head

@@ -61,7 +61,7 @@ class PardonRefused(ErrorWithReason):
 
 
 def pardon(db: Database, node_id: NodeID) -> None:
-    """Request that a peer be asked again on all chains; the network process executes it at its next report.
+    """Request that a peer gets queries again on all chains; the network process executes it at its next report.
 
     If the peer is gone by then, the request is dropped.
 

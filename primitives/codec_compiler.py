@@ -38,7 +38,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class FixedLayout:
-    """Marks a fixed number of bytes without a length prefix: `Annotated[bytes, Fixed(65)]`."""
+    """Marks a fixed number of bytes without a length prefix: `Annotated[bytes, FixedLayout(65)]`."""
 
     size: int
 

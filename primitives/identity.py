@@ -137,11 +137,11 @@ def make_certificate(now: int) -> KeyAndCertificate:
     serial number 1 instead of 0, which X.509 forbids and the library refuses to write.
     """
     key = ec.generate_private_key(ec.SECP256R1())
-    nobody = x509.Name([])
+    empty_name = x509.Name([])
     certificate = (
         x509.CertificateBuilder()
-        .subject_name(nobody)
-        .issuer_name(nobody)
+        .subject_name(empty_name)
+        .issuer_name(empty_name)
         .public_key(key.public_key())
         .serial_number(SERIAL_NUMBER)
         .not_valid_before(NOT_BEFORE)

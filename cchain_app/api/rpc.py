@@ -78,7 +78,7 @@ class SentHeads:
         self._target = -1
         self._sending = False
 
-    def begin_at(self, number: int) -> None:
+    def reset_to(self, number: int) -> None:
         """Note the head at the first subscription; only later heads will be sent."""
         if self._sent is None:
             self._sent = number

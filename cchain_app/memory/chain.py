@@ -358,7 +358,7 @@ class Memory:
         # Last: until here a reader that does not find a transaction in a block finds it pending.
         self.transactions.forget(block.transactions)
 
-    def begin_at(self, head: AcceptedBlock) -> None:
+    def reset_to(self, head: AcceptedBlock) -> None:
         """Forget everything and start again from a head."""
         self.state.reset(head.number)
         self.blocks.reset(head)

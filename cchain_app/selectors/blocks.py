@@ -98,7 +98,7 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
         read = rows.load_blocks(chain.db, number, number, chain.format)
         if not read or read[-1].hash != block_hash:
             return None
-        remembered.begin_at(read[-1])
+        remembered.reset_to(read[-1])
         remembered.generation = generation
         return read[-1]
     with chain.db.read_ahead([*queries.missed_queries(old.number + 1, number)]):
@@ -106,7 +106,7 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     if not missed.blocks or missed.blocks[-1].hash != block_hash:
         return None
     if missed.changed is None:  # the changes since then are not known, or no longer stored
-        remembered.begin_at(missed.blocks[-1])
+        remembered.reset_to(missed.blocks[-1])
         return missed.blocks[-1]
     remembered.state.move(number, *missed.changed)
     remembered.conditions.reset()  # the blocks may have used up overrides for the next block

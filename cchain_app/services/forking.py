@@ -73,7 +73,7 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         _write(chain, beginning)
-    chain.memory.begin_at(beginning.block)  # forget everything that was read before the funding
+    chain.memory.reset_to(beginning.block)  # forget everything that was read before the funding
     if beginning.replay is not None:
         try:
             replay(chain, beginning.fork, beginning.replay)
@@ -199,7 +199,7 @@ def _write(chain: EvmChain, beginning: _Beginning) -> None:
     rows.begin_fork(chain.db, fork)
     rows.keep(chain.db, beginning.accounts, {})
     chain.read_fork_again()
-    chain.memory.begin_at(block)
+    chain.memory.reset_to(block)
     cheats.write_changes(chain, block, _funds(chain))
     clock.show(block.header.timestamp, minimum=chain.least_time())
 

@@ -125,7 +125,7 @@ def staying(chain: EvmChain) -> Iterator[None]:
         if head is not None and chain.memory.blocks.head is not head:
             with chain.memory.moving:
                 chain.read_fork_again()
-                chain.memory.begin_at(head)
+                chain.memory.reset_to(head)
             with suppress(DatabaseError):  # the next reader catches up then
                 blocks.catch_up(chain)
         raise
@@ -139,7 +139,7 @@ def moved(chain: EvmChain) -> AcceptedBlock:
         chain.use_chain_id(row.chain_id)
         kept = chain.memory.blocks.by_hash(row.hash)
         head = stored.load_block(chain.db, row.number, chain.format) if kept is None else kept
-        chain.memory.begin_at(head)
+        chain.memory.reset_to(head)
     chain.memory.pool.changed()
     notifications.rewound(chain, head.number, head.hash)
     return head

@@ -132,7 +132,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
             clock.restore(0, minimum=chain.least_time())
         else:
             begun = stored.load_block(chain.db, first, chain.format)
-            chain.memory.begin_at(begun)
+            chain.memory.reset_to(begun)
             fund(begun)
             clock.show(begun.header.timestamp, minimum=chain.least_time())
 

@@ -284,7 +284,7 @@ class EvmVM:
             self._known = EvmProcessingBlocks(chain.executor(pin), tries, head, *self._ground(head))
             self._built.clear()
         elif self._known.head.hash != head.hash:
-            self._known.begin_at(head, *self._ground(head))
+            self._known.reset_to(head, *self._ground(head))
             self._built.clear()
         return self._known
 

@@ -80,7 +80,7 @@ class OuterRows:
             found = self._genesis = self.blocks(first, first, 1)[0]
         return found
 
-    def went_back(self) -> bool:
+    def was_rewound(self) -> bool:
         """Return whether the rows were rolled back since the last call; if so, discard the cached values."""
         before, self._generation = self._generation, generation.number(self.db)
         if before in (None, self._generation):

@@ -39,7 +39,7 @@ class ValidatorState(Protocol):
 class OuterBlocks(Protocol):
     """Storage of the accepted outer blocks of one chain."""
 
-    def went_back(self) -> bool:
+    def was_rewound(self) -> bool:
         """Return whether the chain was rewound since the last call, so that blocks may have changed."""
 
     def last(self) -> ParentContext:
@@ -55,5 +55,5 @@ class OuterBlocks(Protocol):
         """Store blocks with their heights, in the transaction that accepts their inner blocks.
 
         Raises:
-            HeadMoved: The chain was rewound since the last call of `went_back`.
+            HeadMoved: The chain was rewound since the last call of `was_rewound`.
         """

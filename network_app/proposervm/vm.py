@@ -131,12 +131,12 @@ class ProposerVM(Generic[B]):
         Raises:
             NotWrapped: The chain has accepted a block whose outer block is not stored.
         """
-        if self._accepted.went_back():
+        if self._accepted.was_rewound():
             self._reached = 0
-            self.begin_at(self._accepted.last())
+            self.reset_to(self._accepted.last())
         inner_id = self._inner.last_accepted()
         while inner_id != self.last.inner_id:
-            self.begin_at(self._accepted.last())
+            self.reset_to(self._accepted.last())
             before, inner_id = inner_id, self._inner.last_accepted()
             if inner_id == before != self.last.inner_id:
                 raise NotWrapped(inner_id)
@@ -167,7 +167,7 @@ class ProposerVM(Generic[B]):
         """Parse an outer block and its inner block.
 
         Raises:
-            MalformedBlock: By a subclass: the bytes are not an outer block.
+            OuterBlockError: The bytes are not an outer block.
             InvalidBlock: By the chain's own class: the inner bytes are not a block.
         """
         outer = parse(raw)
@@ -241,7 +241,7 @@ class ProposerVM(Generic[B]):
 
     def verify_all(
         self,
-        line: Sequence[ProposerBlock[B]],
+        blocks: Sequence[ProposerBlock[B]],
         contexts: Sequence[BlockContext],
         *,
         outer: Sequence[ParentContext] | None = None,
@@ -249,19 +249,19 @@ class ProposerVM(Generic[B]):
         """Verify consecutive blocks, as `verify` does: all become processing, or none.
 
         Args:
-            line: The blocks.
+            blocks: The blocks.
             contexts: The context of each block, of which only the time is used.
             outer: The results of `verify_outer` for each block, if it was already called.
         """
-        if not line:
+        if not blocks:
             return
-        facts = self._verify_line(line, contexts) if outer is None else outer
+        facts = self._verify_outer_blocks(blocks, contexts) if outer is None else outer
         self._inner.verify_all(
-            [block.inner for block in line], self._inner_contexts(line, facts, contexts)
+            [block.inner for block in blocks], self._inner_contexts(blocks, facts, contexts)
         )
-        for block, one in zip(line, facts, strict=True):
+        for block, block_facts in zip(blocks, facts, strict=True):
             if block.block_id not in self._tree:
-                self._tree.add(block, one)
+                self._tree.add(block, block_facts)
 
     def verify_outer(
         self,
@@ -284,7 +284,7 @@ class ProposerVM(Generic[B]):
         Raises:
             OuterBlockError: A rule is broken; `NotYetValid`: temporarily.
         """
-        assert block.outer is not None, "genesis follows nothing"
+        assert block.outer is not None, "genesis has no parent"
         inner = self._inner_facts(block.inner)
         verify_child(
             block.outer,
@@ -345,7 +345,7 @@ class ProposerVM(Generic[B]):
             )
         except BaseException:
             # The storage may not be readable just now; `last_accepted` checks whether the head moved.
-            self.begin_at(self._stored)
+            self.reset_to(self._stored)
             raise
         self._tree.accept(block_ids)
         for inner_id in stored:
@@ -369,19 +369,19 @@ class ProposerVM(Generic[B]):
         """
         self._tree.reject(block_id)
 
-    def begin_at(self, last: ParentContext) -> None:
+    def reset_to(self, last: ParentContext) -> None:
         """Drop everything and reset to a stored block, after a restart or a failed commit."""
         self._stored = last
         self._last_block = None
         self._unwritten.clear()
         self._tree.reset(last.outer_id, last)
 
-    def _verify_line(
-        self, line: Sequence[ProposerBlock[B]], contexts: Sequence[BlockContext]
+    def _verify_outer_blocks(
+        self, blocks: Sequence[ProposerBlock[B]], contexts: Sequence[BlockContext]
     ) -> list[ParentContext]:
         """Verify the outer rules of consecutive blocks; blocks that are already processing are skipped."""
         found: list[ParentContext] = []
-        for block, context in zip(line, contexts, strict=True):
+        for block, context in zip(blocks, contexts, strict=True):
             if block.block_id in self._tree:
                 found.append(self._tree.effect(block.block_id))
                 continue
@@ -391,7 +391,7 @@ class ProposerVM(Generic[B]):
 
     def _inner_contexts(
         self,
-        line: Sequence[ProposerBlock[B]],
+        blocks: Sequence[ProposerBlock[B]],
         facts: Sequence[ParentContext],
         contexts: Sequence[BlockContext],
     ) -> list[BlockContext]:
@@ -400,10 +400,10 @@ class ProposerVM(Generic[B]):
         Raises:
             UnknownParent: The first block's parent is neither processing nor the last accepted block.
         """
-        parents = [self._facts_before(line[0]), *facts[:-1]]
+        parents = [self._facts_before(blocks[0]), *facts[:-1]]
         return [
             BlockContext(context.now, inner_height_of(block.outer, before, self._upgrades))
-            for block, before, context in zip(line, parents, contexts, strict=True)
+            for block, before, context in zip(blocks, parents, contexts, strict=True)
         ]
 
     def _write(
@@ -419,7 +419,7 @@ class ProposerVM(Generic[B]):
 
         def write(inner_id: ID) -> None:
             block = self._unwritten[inner_id]
-            assert block.outer is not None, "genesis is written by nobody"
+            assert block.outer is not None, "genesis has no outer block"
             written(block.block_id)
             stored.append(inner_id)
             waiting.append((block.outer, block.height))

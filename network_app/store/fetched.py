@@ -7,7 +7,7 @@ from network_app.models import FetchedBlock
 from network_app.ports import BlockRef, ParsedBlock
 from primitives.ids import ID
 
-_PLACE = ("chain", "height")
+_KEY = ("chain", "height")
 _COLUMNS = ("chain", "height", "block_id", "parent_id", "raw")
 _ABOVE = """
 SELECT height, block_id, parent_id, raw FROM network_app_fetchedblock
@@ -24,7 +24,7 @@ _FORGET = "DELETE FROM network_app_fetchedblock WHERE chain = %s"
 def keep(db: Database, alias: str, blocks: Sequence[ParsedBlock]) -> None:
     """Store blocks, in the caller's transaction; a block stored at the same height is overwritten."""
     last = {block.height: block for block in blocks}
-    db.delete(FetchedBlock, _PLACE, ((alias, height) for height in last))
+    db.delete(FetchedBlock, _KEY, ((alias, height) for height in last))
     rows = ((alias, item.height, item.block_id, item.parent_id, item.raw) for item in last.values())
     db.insert(FetchedBlock, _COLUMNS, rows)
 

@@ -34,7 +34,7 @@ _DISCONNECTED: Final[Mapping[str, Any]] = {
     "benched": [],
     "pardoned_at": None,
 }
-"""Fields of a disconnected node; only peers that could be asked are shown as benched."""
+"""Fields of a disconnected node; only connected peers are shown as benched."""
 
 
 def write_connected(
@@ -48,8 +48,8 @@ def write_connected(
     here = [peer.node_id for peer in connected]
     stored = dict(Peer.objects.filter(node_id__in=here).values_list("node_id", "connected_since"))
     new = [peer for peer in connected if peer.node_id not in stored]
-    worth = {peer.node_id for peer in _worth_a_row(new, now)}
-    connected = [peer for peer in connected if peer.node_id in stored.keys() | worth]
+    chosen = {peer.node_id for peer in _peers_to_store(new, now)}
+    connected = [peer for peer in connected if peer.node_id in stored.keys() | chosen]
     Peer.objects.filter(connected_since__isnull=False).exclude(node_id__in=here).update(
         **_DISCONNECTED
     )
@@ -59,38 +59,38 @@ def write_connected(
         update_fields=_UPDATED,
         unique_fields=["node_id"],
     )
-    anew = [
+    reconnected = [
         peer.node_id
         for peer in connected
         if peer.node_id in stored and stored[peer.node_id] != _moment(peer.connected_at)
     ]
-    Peer.objects.filter(node_id__in=anew).update(times_connected=F("times_connected") + 1)
+    Peer.objects.filter(node_id__in=reconnected).update(times_connected=F("times_connected") + 1)
 
 
-def _worth_a_row(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
+def _peers_to_store(new: Sequence[PeerInfo], now: datetime) -> list[PeerInfo]:
     """Return the new peers that get a row: known peers, long-connected peers, and a few others."""
     if not new:
         return []
-    room = max(0, MAX_IMMEDIATE - Peer.objects.count())
-    worth: list[PeerInfo] = []
+    slots_left = max(0, MAX_IMMEDIATE - Peer.objects.count())
+    chosen: list[PeerInfo] = []
     for peer in new:
         if peer.known or now - _moment(peer.connected_at) >= MIN_CONNECTED_TIME:
-            worth.append(peer)
-        elif room:
-            room -= 1
-            worth.append(peer)
-    return worth
+            chosen.append(peer)
+        elif slots_left:
+            slots_left -= 1
+            chosen.append(peer)
+    return chosen
 
 
 def pardon(node_id: NodeID) -> bool:
-    """Request that a benched peer is asked again; return whether it is connected and benched."""
+    """Request that a benched peer gets queries again; return whether it is connected and benched."""
     connected = Peer.objects.filter(node_id=node_id, connected_since__isnull=False)
     return bool(connected.exclude(benched=[]).update(pardoned_at=Now()))
 
 
 def has_pardons(benched: Collection[NodeID]) -> bool:
     """Return whether there may be a pardon for one of the benched peers."""
-    return _wished(benched).exists()
+    return _pardoned(benched).exists()
 
 
 def take_pardons(benched: Collection[NodeID]) -> list[NodeID]:
@@ -99,15 +99,15 @@ def take_pardons(benched: Collection[NodeID]) -> list[NodeID]:
     An expired pardon was for an earlier bench period, which has already ended. The caller holds the
     transaction.
     """
-    wished = _wished(benched)
+    pardoned = _pardoned(benched)
     age = ExpressionWrapper(Now() - F("pardoned_at"), output_field=DurationField())
-    found = dict(wished.annotate(age=age).values_list("node_id", "age"))
+    found = dict(pardoned.annotate(age=age).values_list("node_id", "age"))
     if found:
-        wished.update(pardoned_at=None)
-    return [NodeID(bytes(one)) for one, age in found.items() if age <= PARDON]
+        pardoned.update(pardoned_at=None)
+    return [NodeID(bytes(node_id)) for node_id, age in found.items() if age <= PARDON]
 
 
-def _wished(benched: Collection[NodeID]) -> QuerySet[Peer]:
+def _pardoned(benched: Collection[NodeID]) -> QuerySet[Peer]:
     return Peer.objects.filter(node_id__in=list(benched), pardoned_at__isnull=False)
 
 

@@ -173,7 +173,7 @@ class PlatformProcessingBlocks(ProcessingTree[Block, Outcome]):
         for block_id in self.children(self.last_accepted):
             _rebase(self.effect(block_id), state)
 
-    def begin_at(self, last_accepted: Parent, state: ChainState) -> None:
+    def reset_to(self, last_accepted: Parent, state: ChainState) -> None:
         """Remove all blocks and restart from an accepted block: after a restart, or a commit that failed."""
         self.reset(last_accepted.block_id, state)
         self._last, self._state, self._proposal = last_accepted, state, None

@@ -151,9 +151,9 @@ class OuterBlocksInMemory:
     inner: TextVM
     blocks: list[OuterBlock] = field(default_factory=list)
     replaced: bool = False
-    """Whether another process replaced these blocks since the last call of `went_back`."""
+    """Whether another process replaced these blocks since the last call of `was_rewound`."""
 
-    def went_back(self) -> bool:
+    def was_rewound(self) -> bool:
         replaced, self.replaced = self.replaced, False
         return replaced
 

@@ -63,7 +63,7 @@ def subscribe(rpc: EvmRpc, exchange: SocketExchange, kind: object, argument: obj
         topic, payload = _topic(kind, argument)
     except InvalidParam as error:
         raise invalid_params(f"invalid argument 1: {error.text}") from error
-    rpc.heads.begin_at(blocks.head(rpc.chain).number)
+    rpc.heads.reset_to(blocks.head(rpc.chain).number)
     return exchange.subscribe(topic, payload)
 
 

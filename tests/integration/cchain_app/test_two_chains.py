@@ -429,7 +429,7 @@ def test_what_one_forgets_the_other_remembers(
     for node in two:
         node.do()
     first, second = two
-    first.chain.memory.begin_at(blocks.head(first.chain))
+    first.chain.memory.reset_to(blocks.head(first.chain))
 
     with django_assert_num_queries(0, using="second"):
         assert second.ask("eth_getBalance", hexed(SENDER), "latest") != hex(BALANCES[1])

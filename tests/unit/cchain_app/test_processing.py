@@ -204,7 +204,7 @@ class Tree:
         self.random = Random(seed)
         self.blocks = _processing()
         self.head, self.stored = _funded()
-        self.blocks.begin_at(self.head, self.stored.state, self.stored.nodes)
+        self.blocks.reset_to(self.head, self.stored.state, self.stored.nodes)
         self.known: dict[ID, AcceptedBlock] = {}
         self.winners: list[AcceptedBlock] = []
         self.now = NOW
@@ -271,7 +271,7 @@ class Tree:
         """Forget everything that was not stored."""
         if self.random.random() < 0.3:
             self.restarts += 1
-            self.blocks.begin_at(self.blocks.head, self.stored.state, self.stored.nodes)
+            self.blocks.reset_to(self.blocks.head, self.stored.state, self.stored.nodes)
 
     def _transaction(self, sender: int, nonce: int) -> Transaction:
         made = [created(SENDERS[sender], number) for number in range(nonce)]
@@ -295,7 +295,7 @@ def _straight(line: list[AcceptedBlock], now: int) -> tuple[AcceptedBlock, Store
     head, stored = _funded()
     blocks = _processing()
     for block in line:
-        blocks.begin_at(head, stored.state, stored.nodes)
+        blocks.reset_to(head, stored.state, stored.nodes)
         blocks.verify(_candidate(block), block.transactions, BlockContext(now))
         (made,) = blocks.accept([_id(block)]).blocks
         head, stored = made.block, stored.after(made)
@@ -322,7 +322,7 @@ def test_what_is_still_processing_is_what_it_would_be_again(seed: int) -> None:
     for block in tree.processing():
         line = [made.block for made in tree.blocks.branch(_id(block))]
         anew = _processing()
-        anew.begin_at(tree.blocks.head, tree.stored.state, tree.stored.nodes)
+        anew.reset_to(tree.blocks.head, tree.stored.state, tree.stored.nodes)
         for item in line:
             anew.verify(_candidate(item), item.transactions, BlockContext(tree.now))
             assert anew.get(_id(item)) == tree.blocks.get(_id(item))

@@ -29,7 +29,7 @@ def go_back(chain: Chain, rpc: Rpc) -> Meanwhile:
     """A chain of one block above a snapshot; return a function that reverts and builds another block there."""
     snapshot = rpc("evm_snapshot")
     chain.do(value=1)
-    chain.evm.memory.begin_at(blocks.head(chain.evm))
+    chain.evm.memory.reset_to(blocks.head(chain.evm))
 
     def meanwhile() -> None:
         rpc("evm_revert", snapshot)
@@ -159,7 +159,7 @@ def test_the_head_of_who_follows(
     monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile
 ) -> None:
     chain.do(value=1)
-    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0, chain.evm.format))
+    chain.evm.memory.reset_to(stored.load_block(chain.evm.db, 0, chain.evm.format))
     read = queries.missed
 
     def go_back_while_others_read(*where: Any) -> Any:
@@ -172,7 +172,7 @@ def test_the_head_of_who_follows(
     head = blocks.catch_up(chain.evm)
     assert (head.number, chain.evm.memory.state.number) == (1, 1)
     stored.forget_above(chain.evm.db, 0)
-    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0, chain.evm.format))
+    chain.evm.memory.reset_to(stored.load_block(chain.evm.db, 0, chain.evm.format))
 
 
 def test_what_is_found_by_hash_has_it(

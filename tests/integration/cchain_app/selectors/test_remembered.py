@@ -27,7 +27,7 @@ def counts(chain: Chain) -> Counts:
     """A chain of two blocks with an empty cache and counts that start at zero."""
     chain.do()
     remembered = evm_chain().memory
-    remembered.begin_at(blocks.head(evm_chain()))
+    remembered.reset_to(blocks.head(evm_chain()))
     seen = dict.fromkeys(remembered.kept(), (0, 0))
 
     def since(name: str) -> tuple[int, int]:
@@ -79,7 +79,7 @@ def array(chain: Chain) -> tuple[Address, dict[Slot, bytes]]:
         slot, value = Slot(place.to_bytes(32, "big")), b"\x09" * 31 + bytes([place % 251])
         chain.do(to=contract, data=slot + value, gas=100_000, value=0)
         values[slot] = value
-    evm_chain().memory.begin_at(blocks.head(evm_chain()))
+    evm_chain().memory.reset_to(blocks.head(evm_chain()))
     return contract, values
 
 
@@ -110,7 +110,7 @@ def test_no_slots_are_read_ahead_where_none_are_kept(
 ) -> None:
     contract, values = array
     settings.NODE = updated(settings.NODE, cache_slots=0)
-    evm_chain().memory.begin_at(blocks.head(evm_chain()))
+    evm_chain().memory.reset_to(blocks.head(evm_chain()))
     state = state_at(evm_chain(), blocks.head(evm_chain()).number)
     with CaptureQueriesContext(connection) as asked:
         assert {slot: state.storage(contract, slot) for slot in values} == values
@@ -119,7 +119,7 @@ def test_no_slots_are_read_ahead_where_none_are_kept(
 
 def test_the_last_slots_of_an_account_have_none_behind_them(chain: Chain) -> None:
     chain.do()
-    evm_chain().memory.begin_at(blocks.head(evm_chain()))
+    evm_chain().memory.reset_to(blocks.head(evm_chain()))
     state = state_at(evm_chain(), blocks.head(evm_chain()).number)
     for slot in (b"\xff" * 31 + bytes([last]) for last in range(250, 256)):
         assert state.storage(STRANGER, Slot(slot)) == bytes(32)

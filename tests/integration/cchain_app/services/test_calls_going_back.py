@@ -101,7 +101,7 @@ def test_blocks_are_read_together_that_follow_each_other(
             chain.mine()
         else:
             chain.do()
-    chain.evm.memory.begin_at(blocks.head(chain.evm))
+    chain.evm.memory.reset_to(blocks.head(chain.evm))
 
     def numbers(first: int, last: int = 6) -> list[int]:
         return [block.number for block in found.next_blocks(chain.evm, first, last)]

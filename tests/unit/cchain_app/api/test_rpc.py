@@ -15,7 +15,7 @@ from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
 
 def begun(number: int) -> SentHeads:
     heads = SentHeads()
-    heads.begin_at(number)
+    heads.reset_to(number)
     return heads
 
 

@@ -291,7 +291,7 @@ class Tree:
         """Forget everything that was not written."""
         if self.random.random() < 0.3:
             self.restarts += 1
-            self.blocks.begin_at(self.written, self.state)
+            self.blocks.reset_to(self.written, self.state)
 
     def _know(self, block: Block, moment: Env) -> None:
         assert parse_block(block.raw) == block
