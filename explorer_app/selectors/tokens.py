@@ -328,10 +328,9 @@ def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:
         contract=OuterRef("contract"), holder=OuterRef("sender"), kind=OuterRef("kind"),
         differs=False, to_ask=False, asked_height__isnull=False,
     )  # fmt: skip
+    confirmed = {"is_confirmed": Exists(balances) & ~Q(value=0)}
     transfers = chain.db.objects(TokenTransfer).select_related("contract", "transaction__block")
-    return transfers.defer("transaction__raw", "transaction__block__header").annotate(
-        is_confirmed=Exists(balances) & ~Q(value=0)
-    )
+    return transfers.defer("transaction__raw", "transaction__block__header").annotate(**confirmed)
 
 
 def _looked_at(branch: QuerySet[TokenTransfer], before: int | None) -> int:
