@@ -43,7 +43,7 @@ from chaindb.building import BlocksInProgress
 from chaindb.chains import C_CHAIN
 from chaindb.database import Database
 from chaindb.events import ChainEvents
-from chaindb.indexing import IndexingTime
+from chaindb.indexing import IndexingTime, LaggingIndex
 from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
 from primitives.cb58 import Cb58Error
@@ -131,6 +131,8 @@ class EvmChain:
         """Called after the commit with blocks that this process accepted; must be quick and not raise."""
         self.indexing = IndexingTime(node.profile)
         """How long calls and tokens may be written as rows in one go."""
+        self.call_index = LaggingIndex("calls")
+        """Lets one thread of this process at a time write calls as rows."""
         self.half_recorded: PartialFrame | None = None
         """The block whose calls are only partly written; the next run continues with it."""
         self.progress: SyncProgress | None = None

@@ -96,13 +96,12 @@ def index_calls(chain: str | None = None) -> Done:
     """Write the internal calls of some transactions as rows, if NODE_TRACE_INDEX says so."""
 
     def index(runtime: EvmRuntime) -> Done:
-        chain = runtime.chain
-        if not (
-            chain.settings.indexes_calls(chain.node.network_id)
-            and (seconds := chain.indexing.seconds("calls"))
-        ):
-            return {"blocks": 0}
-        return {"blocks": calls.index_calls(chain, seconds=seconds)}
+        chain, done = runtime.chain, {"blocks": 0}
+        if calls.is_enabled(chain) and (seconds := chain.indexing.seconds("calls")):
+            chain.call_index.run(
+                lambda: done.update(blocks=calls.index_calls(chain, seconds=seconds))
+            )
+        return done
 
     return _on_each(chain, index)
 

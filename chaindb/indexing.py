@@ -1,8 +1,11 @@
-"""Time slices for writing the indexes of calls and of tokens, which lag behind the blocks."""
+"""The indexes of calls and of tokens, which are written after the blocks: time slices, and how readers wait for them."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Final
+
+from chaindb.connections import release
 
 SHARE: Final = {"embedded": 0.1, "production": 0.8}
 """Seconds of each second in which an index is written, by profile: the embedded worker also builds the blocks."""
@@ -73,3 +76,133 @@ class IndexingTime:
         used = processor_time()
         self._is_busy = used - self._used_before > BUSY_SHARE * passed
         self._checked_at, self._used_before = now, used
+
+
+class SingleRun:
+    """Work that at most one thread of this process does at a time.
+
+    Args:
+        name: The name of the thread that `start` creates.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a thread does the work now."""
+        return self._lock.locked()
+
+    def run(self, work: Callable[[], object]) -> bool:
+        """Do the work in this thread; return False at once if another thread does it."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            work()
+        finally:
+            self._lock.release()
+        return True
+
+    def start(self, work: Callable[[], object]) -> bool:
+        """Do the work in a new thread; return False at once if another thread does it."""
+
+        def in_thread() -> None:
+            try:
+                work()
+            finally:
+                self._lock.release()
+                release()
+
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            threading.Thread(target=in_thread, name=self._name, daemon=True).start()
+        except RuntimeError:  # the system has no threads left: the next caller tries again
+            self._lock.release()
+            raise
+        return True
+
+
+PATIENCE: Final = 2.0
+"""Seconds that a reader waits for an index."""
+
+PAUSE: Final = 1.0
+"""Seconds after a wait in vain in which other readers do not wait, so that they do not occupy all threads."""
+
+POLL_SECONDS: Final = 0.02
+"""Seconds between two checks of an index that another thread or process writes."""
+
+
+class IndexBehind(Exception):
+    """An index has not reached the blocks that an answer needs.
+
+    Args:
+        index: What the index contains.
+        written: The height up to which it is written.
+        needed: The height up to which the answer needs it.
+    """
+
+    def __init__(self, index: str, written: int, needed: int) -> None:
+        super().__init__(
+            f"the index of {index} has reached block {max(written, 0)}, but this answer needs block {needed}; "
+            "try again later"
+        )
+
+
+def progress_text(written: int, head: int, first: int = 0) -> str:
+    """Return how far an index is, for pages.
+
+    Args:
+        written: The height up to which it is written.
+        head: The height of the head.
+        first: The first height of which rows are kept.
+    """
+    start = f"from block {first:,} " if first else ""
+    behind = "" if written >= head else "; later blocks are missing until the index has caught up"
+    return f"rows {start}up to block {written:,} of {head:,}{behind}"
+
+
+class LaggingIndex(SingleRun):
+    """An index that a periodic task writes after the blocks, and that readers may advance themselves.
+
+    A client that has a receipt expects that every answer contains its block. The task runs once a second, and
+    rests while the node is busy, so a reader does not only wait: it writes the missing blocks, in its own thread.
+
+    Args:
+        name: The name of the thread that `start` creates.
+        clock: Returns seconds.
+        sleep: Waits for a number of seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(name)
+        self._clock = clock
+        self._sleep = sleep
+        self._no_wait_until = 0.0
+
+    def wait(self, is_current: Callable[[], bool], advance: Callable[[float], object]) -> bool:
+        """Advance the index until it is current, for `PATIENCE` seconds at most; return whether it is.
+
+        Args:
+            is_current: Returns whether the index contains all that the reader needs.
+            advance: Writes the next part of the index, for about the given number of seconds.
+        """
+        if is_current():
+            return True
+        if self._clock() < self._no_wait_until:
+            return False
+        until = self._clock() + PATIENCE
+        while (left := until - self._clock()) > 0:
+            advance(left)
+            if is_current():
+                return True
+            self._sleep(POLL_SECONDS)
+        self._no_wait_until = self._clock() + PAUSE
+        return False

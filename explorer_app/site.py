@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 from cchain_app.chain import EvmChain
 from cchain_app.transaction_log.declarations import KnownSignatures
+from chaindb.indexing import LaggingIndex, SingleRun
 from explorer_app.names.book import NameBook
 from explorer_app.settings import ExplorerSettings
 from explorer_app.verification.compilers import Compilers
@@ -96,10 +97,10 @@ class Explorer:
         self.rpc = rpc
         self.worker: Final = uuid.uuid4().hex
         """The ID of this process among those that process verifications."""
-        self.verifying: Final = threading.Lock()
-        """Held in this process while verifications are processed."""
-        self.indexing: Final = threading.Lock()
-        """Held in this process while a separate thread indexes tokens."""
+        self.verifying: Final = SingleRun("verification")
+        """Lets one thread of this process at a time process verifications."""
+        self.token_index: Final = LaggingIndex("tokens")
+        """Lets one thread of this process at a time index tokens."""
         self.executing: Final = threading.BoundedSemaphore(EXECUTING)
         """Limits the pages that execute a transaction again at the same time."""
         self.holding: Final = threading.BoundedSemaphore(HELD)

@@ -24,6 +24,7 @@ from cchain_app.simulation import plan as simulation
 from cchain_app.store import history
 from cchain_app.tracing import options
 from cchain_app.txs import transaction as txs
+from chaindb.indexing import IndexBehind
 from jsonrpc.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -63,6 +64,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     history.HistoryPruned: SERVER_ERROR,
     history.StatePruned: SERVER_ERROR,
     history.CallsPruned: HISTORY_PRUNED,
+    IndexBehind: SERVER_ERROR,
     evm_tracing.TraceTimedOut: SERVER_ERROR,
     state_ranges.RangeTimedOut: SERVER_ERROR,
     simulation.SimulationRefused: SERVER_ERROR,

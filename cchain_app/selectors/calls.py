@@ -19,6 +19,7 @@ from cchain_app.store.calls import CallIndexProgress
 from cchain_app.tracing.calls import CallFilter
 from cchain_app.tracing.output import Deadline
 from chaindb.fields import height_of, row_id
+from chaindb.indexing import progress_text
 from primitives import rlp
 from primitives.evm import Address, Hash
 
@@ -66,6 +67,10 @@ _PARTS: Final = (
     ("cchain_app_receipt", "contract_address", "transaction_id"),
 )
 
+_STATE: Final = """
+SELECT (SELECT next_call FROM cchain_app_callprogress WHERE id = 1),
+  (SELECT number FROM cchain_app_block ORDER BY number DESC LIMIT 1)
+"""
 _CREATION: Final = """
 SELECT transaction_id, sender FROM cchain_app_call
 WHERE "to" = %s AND creates AND succeeded ORDER BY transaction_id DESC, "index" DESC LIMIT 1
@@ -102,11 +107,27 @@ def how_far(chain: EvmChain) -> str:
     written = progress(chain)
     if written is None:
         return "no rows: NODE_TRACE_INDEX was never on"
-    head = stored.head_number(chain.db) or 0
-    first = f"from block {written.first:,} " if written.first else ""
-    words = f"rows {first}up to block {written.height:,} of {head:,}"
+    words = progress_text(written.height, stored.head_number(chain.db) or 0, written.first)
     missing = written.unrecorded
     return f"{words}, {missing:,} transactions not recorded" if missing else words
+
+
+class CallIndexState(NamedTuple):
+    """How far calls are written, beside the head of the database."""
+
+    height: int
+    """The height up to which all calls are rows; -1 if writing them never began."""
+    head: int
+    """The height of the head; -1 before genesis."""
+
+
+def state_of_index(chain: EvmChain) -> CallIndexState:
+    """Return the progress of writing call rows and the head, by one statement."""
+    row = chain.db.row(_STATE, [])
+    assert row is not None
+    return CallIndexState(
+        -1 if row[0] is None else height_of(row[0]) - 1, -1 if row[1] is None else row[1]
+    )
 
 
 def indexed_height(chain: EvmChain) -> int:

@@ -22,7 +22,8 @@ from cchain_app.store.calls import CallProgressMoved, RecordedFrames
 from cchain_app.tracing.calls import PartialFrame
 from cchain_app.txs.transaction import Transaction, contract_address
 from chaindb.database import Row
-from chaindb.fields import height_of, row_id
+from chaindb.fields import HEIGHTS, height_of, row_id
+from chaindb.indexing import IndexBehind
 from chaindb.locks import Lock
 
 ROWS_AT_ONCE: Final = 2000
@@ -110,6 +111,46 @@ class _Batch:
         after = self._written._replace(next_call=next_call, unrecorded=unrecorded)
         rows.write(self._db, part, self._written, after)
         self._written, self._unrecorded = after, later
+
+
+def is_enabled(chain: EvmChain) -> bool:
+    """Return whether NODE_TRACE_INDEX stores the chain's calls as rows."""
+    return chain.settings.indexes_calls(chain.node.network_id)
+
+
+def wait_for_calls(chain: EvmChain, number: int = HEIGHTS) -> bool:
+    """Return whether the calls of all blocks up to a height are rows; if not, write them, for a limited time.
+
+    Args:
+        chain: The chain.
+        number: The height; by default, and above the head, the height of the head.
+    """
+    height, head = calls.state_of_index(chain)
+    needed = min(number, head)
+    if height >= needed:
+        return True
+    if not is_enabled(chain):
+        return False
+
+    def is_current() -> bool:
+        height, head = calls.state_of_index(chain)
+        return height >= min(needed, head)  # the chain may have been rewound meanwhile
+
+    return chain.call_index.wait(
+        is_current,
+        lambda seconds: chain.call_index.run(lambda: index_calls(chain, seconds=seconds)),
+    )
+
+
+def require_calls(chain: EvmChain, number: int = HEIGHTS) -> None:
+    """Wait for the calls of all blocks up to a height, as `wait_for_calls`; do nothing if the index is disabled.
+
+    Raises:
+        IndexBehind: They are still not written.
+    """
+    if is_enabled(chain) and not wait_for_calls(chain, number):
+        height, head = calls.state_of_index(chain)
+        raise IndexBehind("internal calls", height, min(number, head))
 
 
 def index_calls(chain: EvmChain, *, seconds: float) -> int:

@@ -3,9 +3,12 @@
 from typing import Any, Final
 
 from cchain_app.selectors import blocks
+from cchain_app.selectors import calls as chain_calls
 from cchain_app.selectors.state import state_at
+from cchain_app.services import calls
 from cchain_app.store.history import StatePruned
 from cchain_app.transaction_log.declarations import Declaration
+from chaindb.fields import height_of
 from explorer_app.api.replies import (
     LATEST,
     ActionError,
@@ -65,6 +68,7 @@ def txlistinternal(query: Query) -> ActionReply:
         receipt = ledger.receipt(evm, query.hash())
         if receipt is None:
             raise ActionError(ActionReason.BAD_HASH)
+        _need_calls(query, height_of(receipt[0]))
         rows = ledger.calls_in(evm, receipt[0])
         return ActionReply.rows([_call(row, of_one=True) for row in rows], _NO_CALLS)
     address = query.address() if query.text("address") else None
@@ -73,6 +77,7 @@ def txlistinternal(query: Query) -> ActionReply:
         span = span._replace(last=min(span.last, blocks.head(evm).number))
         if span.last - span.first >= ledger.UNINDEXED_BLOCKS:
             raise ActionError(ActionReason.TOO_MUCH)
+    _need_calls(query, span.last)
     rows = ledger.calls_of(evm, address, span)
     return ActionReply.rows([_call(row) for row in rows], _NO_CALLS)
 
@@ -113,6 +118,18 @@ def function_text(declaration: Declaration | None) -> str:
         f"{parameter.type} {parameter.name}".rstrip() for parameter in declaration.parameters
     )
     return f"{declaration.name}({', '.join(parameters)})"
+
+
+def _need_calls(query: Query, number: int) -> None:
+    """Wait until the calls of blocks up to a height are rows.
+
+    Raises:
+        ActionError: NODE_TRACE_INDEX was never set.
+        IndexBehind: They are still not written.
+    """
+    calls.require_calls(query.site.evm, number)
+    if chain_calls.progress(query.site.evm) is None:
+        raise ActionError(ActionReason.NO_CALLS_INDEXED)
 
 
 def _balance(query: Query, address: Address) -> int:

@@ -9,7 +9,7 @@ from explorer_app.api.endpoint import when_over
 from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query, text_of
 from explorer_app.selectors import accounts, proxies, verified
 from explorer_app.selectors.verified import CodeInfo, ContractsTooLong, ListedContract
-from explorer_app.services import supplied_abis, verification
+from explorer_app.services import indexes, supplied_abis, verification
 from explorer_app.verification.errors import (
     AlreadyVerified,
     BadSubmission,
@@ -206,7 +206,7 @@ _NOTHING: Final[Mapping[str, str]] = {
 
 def _creation(query: Query, address: Address) -> dict[str, Any] | None:
     evm = query.site.evm
-    creation = accounts.creation(evm, address)
+    creation = indexes.creation(query.site, address)
     if creation is None:
         if not accounts.is_of_genesis(evm, address):
             return None

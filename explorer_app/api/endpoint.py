@@ -16,6 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
+from chaindb.indexing import IndexBehind
 from chaindb.unavailable import unavailable
 from explorer_app.api import forms
 from explorer_app.apps import explorer
@@ -86,7 +87,7 @@ def api_view(
     ) -> HttpResponse:
         try:
             return answer(site, request, *args, **kwargs)
-        except (NoGenesis, UpstreamError) as error:
+        except (NoGenesis, UpstreamError, IndexBehind) as error:
             return away(error)
         except Busy:
             return limited()

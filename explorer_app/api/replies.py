@@ -75,6 +75,7 @@ class ActionReason(StrEnum):
     # The result is too large, or takes too long to compute.
     TOO_MUCH = "Query Timeout occured. Please select a smaller result dataset"
     NOT_INDEXED = "Error! This node has no index of tokens"
+    NO_CALLS_INDEXED = "Error! This node has no index of internal transactions (NODE_TRACE_INDEX)"
     # An action that writes must be sent by POST.
     MUST_POST = "Error! This action needs a POST request"
     # The state at the requested height has been pruned.

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from explorer_app.selectors import accounts, proxies, verified
+from explorer_app.services import indexes
 from explorer_app.site import Explorer
 from primitives.evm import Address
 from primitives.hashing import keccak256
@@ -83,7 +84,7 @@ def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) 
 
 
 def _creation_bytecode(shown: _Shown) -> dict[str, Any]:
-    creation = accounts.creation(shown.site.evm, shown.address)
+    creation = indexes.creation(shown.site, shown.address)
     code = accounts.init_code(shown.site.evm, shown.site.executing, shown.address, creation)
     return {"onchainBytecode": None if code is None else "0x" + code.hex()}
 
@@ -98,7 +99,7 @@ def _runtime_bytecode(shown: _Shown) -> dict[str, Any]:
 
 
 def _deployment(shown: _Shown) -> dict[str, Any]:
-    creation = accounts.creation(shown.site.evm, shown.address)
+    creation = indexes.creation(shown.site, shown.address)
     if creation is None:
         names = ("transactionHash", "blockNumber", "transactionIndex", "deployer")
         return dict.fromkeys(names)

@@ -7,10 +7,18 @@ from typing import Any, Final
 from cchain_app.selectors import blocks
 from explorer_app.api.account_actions import span_of
 from explorer_app.api.chain_actions import ask_for_text
-from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query, text_of
+from explorer_app.api.replies import (
+    LATEST,
+    ActionError,
+    ActionReason,
+    ActionReply,
+    Query,
+    text_of,
+)
 from explorer_app.selectors import token_logs, tokens
 from explorer_app.selectors.ledger import ListTooLong
 from explorer_app.selectors.tokens import BalanceRow, TokenRow, TransferRow
+from explorer_app.services import indexes
 from explorer_app.tokens.events import TokenStandard
 
 _COLLECTIONS: Final = (TokenStandard.ERC721, TokenStandard.ERC1155)
@@ -46,10 +54,10 @@ def transfers(kind: TokenStandard, query: Query) -> ActionReply:
     contract = query.address("contractaddress") if query.text("contractaddress") else None
     if address is None and contract is None:
         raise ActionError(ActionReason.BAD_ADDRESS)
-    _need_index(query)
-    evm = query.site.evm
+    evm, span = query.site.evm, span_of(query.range())
+    _need_index(query, span.last)
     try:
-        rows = token_logs.transfers(evm, kind, address, contract, span_of(query.range()))
+        rows = token_logs.transfers(evm, kind, address, contract, span)
     except ListTooLong as error:
         raise ActionError(ActionReason.TOO_MUCH) from error
     receipts = token_logs.receipts(evm, rows)
@@ -60,7 +68,7 @@ def transfers(kind: TokenStandard, query: Query) -> ActionReply:
 
 def balances(query: Query, *, collections: bool) -> ActionReply:
     """Return an address's token balances: ERC-20 amounts, or the numbers of NFTs."""
-    _need_index(query)
+    _need_index(query, balances=True)
     range_ = query.range(count=100)
     part, next_key = tokens.balances_of(
         query.site.evm,
@@ -99,19 +107,26 @@ def tokenholdercount(query: Query) -> ActionReply:
     return ActionReply.ok(str(tokens.count_holders(query.site.evm, _token(query))))
 
 
-def _need_index(query: Query) -> None:
-    """Reject the request if transfers are not indexed.
+def _need_index(query: Query, number: int = LATEST, *, balances: bool = False) -> None:
+    """Wait until the transfers of blocks up to a height are indexed.
+
+    Args:
+        query: The request.
+        number: The height; by default that of the head.
+        balances: Whether to wait for the contracts' answers about balances too.
 
     Raises:
         ActionError: NODE_TOKEN_INDEX was never set.
+        IndexBehind: The transfers are still not indexed.
     """
+    indexes.require_tokens(query.site, number, balances=balances)
     if tokens.progress(query.site.evm) is None:
         raise ActionError(ActionReason.NOT_INDEXED)
 
 
 def _token(query: Query) -> TokenRow:
     address = query.address("contractaddress")
-    _need_index(query)
+    _need_index(query, balances=True)
     row = tokens.token(query.site.evm, address)
     if row is None:
         raise ActionError(ActionReason.NO_TOKEN)

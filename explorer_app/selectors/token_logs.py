@@ -36,6 +36,12 @@ _NOTED: Final = """
 SELECT transaction_id, sum(noted) FROM explorer_app_tokentransfer
 WHERE transaction_id IN ({keys}) AND last_token_id IS NOT NULL GROUP BY transaction_id
 """
+_STATE: Final = """
+SELECT (SELECT next_log FROM explorer_app_tokenprogress WHERE id = 1),
+  (SELECT number FROM cchain_app_block ORDER BY number DESC LIMIT 1),
+  EXISTS (SELECT 1 FROM explorer_app_token WHERE asks_at <= %s),
+  EXISTS (SELECT 1 FROM explorer_app_tokenbalance WHERE to_ask)
+"""
 _KINDS: Final = "SELECT address, kind FROM explorer_app_token WHERE asked_height IS NOT NULL AND address IN ({keys})"
 
 
@@ -159,6 +165,37 @@ def next_due_token(chain: EvmChain, now: int) -> DueToken | None:
     columns = due.values_list("address", "first_erc20_log", "attempts")
     row = columns.filter(asked_height__isnull=True).first() or columns.first()
     return None if row is None else DueToken(Address(bytes(row[0])), row[1] is not None, row[2])
+
+
+class TokenIndexState(NamedTuple):
+    """How far the token index is, beside the head of the database."""
+
+    height: int
+    """The height up to which all transfers are rows; -1 if the index was never started."""
+    head: int
+    """The height of the head; -1 before genesis."""
+    has_tokens_to_ask: bool
+    """Whether contracts are due to be queried: a contract becomes a token by its answers."""
+    has_balances_to_ask: bool
+    """Whether balances have changed since their contracts were queried."""
+
+
+def state_of_index(chain: EvmChain, now: int) -> TokenIndexState:
+    """Return the progress of the index and the head, by one statement.
+
+    Args:
+        chain: The chain.
+        now: Wall time in Unix seconds.
+    """
+    row = chain.db.row(_STATE, [now])
+    assert row is not None
+    next_log, head, asks_tokens, asks_balances = row
+    return TokenIndexState(
+        -1 if next_log is None else height_of(next_log) - 1,
+        -1 if head is None else head,
+        bool(asks_tokens),
+        bool(asks_balances),
+    )
 
 
 def due_balances(chain: EvmChain, after: bytes, maximum: int) -> list[BalanceQuery]:

@@ -7,6 +7,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
+from chaindb.indexing import progress_text
 from explorer_app.models import Token, TokenBalance, TokenItem, TokenTransfer
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.store import tokens as token_rows
@@ -68,7 +69,7 @@ def how_far(chain: EvmChain) -> str:
     written = progress(chain)
     if written is None:
         return "empty: NODE_TOKEN_INDEX was never enabled"
-    return f"rows up to block {written.height:,} of {blocks.head(chain).number:,}"
+    return progress_text(written.height, blocks.head(chain).number)
 
 
 def tokens(

@@ -15,6 +15,7 @@ from celery import current_app
 from django.db import transaction
 
 from cchain_app.forking.errors import UpstreamError
+from cchain_app.services import calls
 from chaindb.locks import Lock
 from explorer_app.selectors import accounts
 from explorer_app.site import VERIFY, Explorer
@@ -210,6 +211,7 @@ class _Run:
         account = accounts.account(evm, address)
         if not account.is_contract or keccak256(account.code) != self._job.code_hash:
             raise NotDeployed(VerificationReason.NOT_DEPLOYED)
+        calls.wait_for_calls(evm)  # a factory may have created the contract just now
         creation = accounts.creation(evm, address)
         code = accounts.init_code(evm, self._site.executing, address, creation, waits=True)
         return OnChain(account.code, code)

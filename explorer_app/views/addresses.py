@@ -8,11 +8,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from adminkit.terms import parse_term
 from cchain_app.selectors import calls as chain_calls
+from cchain_app.services import calls
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import accounts, cchain, platform, proxies, tokens, verified
 from explorer_app.selectors.accounts import AccountInfo
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.verified import CodeInfo
+from explorer_app.services import indexes
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import (
@@ -98,7 +100,11 @@ def _tabs(account: AccountInfo) -> dict[str, str]:
 
 def _creator(site: Explorer, account: AccountInfo) -> dict[str, Any]:
     """Return the creator of a contract, and the transaction of the creation."""
-    creation = accounts.creator(site.evm, account.address) if account.is_contract else None
+    if not account.is_contract:
+        return {}
+    creation = accounts.creator(site.evm, account.address)
+    if creation is None and calls.wait_for_calls(site.evm):
+        creation = accounts.creator(site.evm, account.address)
     if creation is None:
         return {}
     rows = cchain.transactions_by_keys(site.evm, [creation.transaction])
@@ -132,6 +138,7 @@ def _transactions(site: Explorer, request: HttpRequest, account: AccountInfo) ->
 
 
 def _tokens(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
+    indexes.wait_for_tokens(site, balances=True)
     before, show = read_number(request.GET.get("before")), request.GET.get("show", "")
     if show not in SHOWN_TRANSFERS:
         raise Http404(NO_PART)
@@ -164,9 +171,10 @@ def _read_key(text: str | None) -> bytes:
 
 
 def _inner(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
+    calls.wait_for_calls(site.evm)
     before = read_number(request.GET.get("before"))
-    calls = accounts.inner_calls(site.evm, account.address, before=before, count=PAGE + 1)
-    rows, has_more = shown_of(calls, PAGE)
+    inner = accounts.inner_calls(site.evm, account.address, before=before, count=PAGE + 1)
+    rows, has_more = shown_of(inner, PAGE)
     more = list_pages(request, rows, lambda row: row.pk, has_more=has_more)
     return {"inner": rows, "how_far": chain_calls.how_far(site.evm), **more}
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from adminkit.terms import parse_term, read_term
 from chaindb.fields import HexBytes
 from explorer_app.selectors import accounts, cchain, platform, tokens, verified
+from explorer_app.services import indexes
 from explorer_app.site import Explorer
 from explorer_app.views.page import page, rendered
 from primitives.evm import Address, Hash
@@ -98,6 +99,7 @@ def _by_hash(site: Explorer, hash_bytes: HexBytes) -> list[Hit]:
 
 
 def _by_name(site: Explorer, query: str) -> list[Hit]:
+    indexes.wait_for_tokens(site)
     token_hits = [
         _named(
             "Token",

@@ -10,6 +10,7 @@ from explorer_app.selectors import contracts
 from explorer_app.selectors import tokens as token_rows
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.tokens import TokenRow, TransferRow
+from explorer_app.services import indexes
 from explorer_app.site import Explorer
 from explorer_app.tokens.events import TokenStandard
 from explorer_app.tokens.strings import described
@@ -69,6 +70,7 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
     kind = request.GET.get("kind", "")
     if kind not in KINDS:
         raise Http404(NO_PART)
+    indexes.wait_for_tokens(site)
     listed_tokens = token_rows.tokens(
         site.evm,
         TokenStandard(int(kind)) if kind else None,
@@ -163,9 +165,12 @@ def _direction(transfer: TransferRow, address: Address | None) -> str:
 
 def _token(site: Explorer, text: str) -> TokenRow:
     address = parse_term(text).address
-    row = None if address is None else token_rows.token(site.evm, Address(address))
-    if row is None:
+    if address is None:
         raise Http404(_NOT_INDEXED)
+    indexes.wait_for_tokens(site, balances=True)
+    row = token_rows.token(site.evm, Address(address))
+    if row is None:
+        raise Http404(f"{_NOT_INDEXED} Index: {token_rows.how_far(site.evm)}.")
     return row
 
 

@@ -19,6 +19,7 @@ from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import cchain, tokens, traces
 from explorer_app.selectors.cchain import TransactionRow
 from explorer_app.selectors.traces import Busy, TracedTransaction
+from explorer_app.services import indexes
 from explorer_app.site import Explorer
 from explorer_app.views.answers import Abis
 from explorer_app.views.cchain import method
@@ -228,8 +229,7 @@ def _token_transfers(
     site: Explorer, row: TransactionRow, events: Sequence[Event]
 ) -> dict[str, Any]:
     """Return token transfers from the index; for a block that is not indexed yet, the Transfer events."""
-    written = tokens.progress(site.evm)
-    if written is None or written.height < row.number:
+    if not indexes.wait_for_tokens(site, row.number):
         return {"transfer_events": [event for event in events if _is_transfer(event)]}
     return {"transfers": transfer_rows(tokens.transfers_in(site.evm, row.id))}
 

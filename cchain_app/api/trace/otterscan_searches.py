@@ -10,6 +10,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks, calls, state_search
 from cchain_app.selectors import tracing as traced
 from cchain_app.selectors.blocks import TransactionPosition
+from cchain_app.services.calls import require_calls
 from cchain_app.tracing.calls import creator_of
 from chaindb.fields import HEIGHTS, height_of, row_id
 from jsonrpc.errors import invalid_params
@@ -24,11 +25,11 @@ def search_before(rpc: EvmRpc, address: Address, number: int, page_size: int) ->
     """ots_searchTransactionsBefore: transactions with an account below a height (0: all), newest first.
 
     Unspecified: a page has at most 100 transactions. A transaction in which the account takes part only through
-    inner calls is not found without call rows (NODE_TRACE_INDEX), before they are written, or after they are pruned
-    (NODE_HISTORY_CALLS).
+    inner calls is not found without call rows (NODE_TRACE_INDEX), or after they are pruned (NODE_HISTORY_CALLS).
 
     Raises:
         JsonRpcError: -32602, the page is too long.
+        IndexBehind: The calls of the latest of these blocks are not written yet.
     """
     before = row_id(min(number, HEIGHTS - 1) if number else HEIGHTS - 1)
     keys, more = _page(rpc, address, (0, before), page_size, newest=True)
@@ -42,6 +43,7 @@ def search_after(rpc: EvmRpc, address: Address, number: int, page_size: int) -> 
 
     Raises:
         JsonRpcError: -32602, the page is too long.
+        IndexBehind: The calls of these blocks are not written yet.
     """
     first = row_id(min(number, HEIGHTS - 2) + 1 if number else 0)
     keys, more = _page(rpc, address, (first, row_id(HEIGHTS - 1)), page_size, newest=False)
@@ -62,9 +64,11 @@ def _page(
 
     Raises:
         JsonRpcError: -32602, the page is too long.
+        IndexBehind: The calls of these blocks are not written yet.
     """
     if size > MAX_TRANSACTIONS:
         raise invalid_params(f"max allowed page size: {MAX_TRANSACTIONS}")
+    require_calls(rpc.chain, height_of(keys[1]) - 1)
 
     def ask(first: int, before: int, most: int) -> list[int]:
         return calls.transactions_of(rpc.chain, address, first, before, most, newest=newest)

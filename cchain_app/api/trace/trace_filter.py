@@ -24,6 +24,7 @@ from cchain_app.evm.tracing import TraceTimedOut, TraceTooLarge
 from cchain_app.selectors import blocks, calls
 from cchain_app.selectors.calls import FoundCall, PaidReward, rewards_between
 from cchain_app.selectors.tracing import BlockReplay
+from cchain_app.services.calls import require_calls
 from cchain_app.tracing.calls import CallFilter
 from cchain_app.tracing.output import Deadline
 from cchain_app.tracing.parity import localized_entry, placed
@@ -55,11 +56,15 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     Raises:
         JsonRpcError: -32602, the range is upside down, or of too many blocks; -32003, the answer is too large;
             -32000, it takes too long.
+        IndexBehind: The range is of too many blocks because their calls are not written yet.
         StatePruned: The state before a block that must be executed was pruned.
         CallsPruned: Calls of these blocks were pruned during the search.
     """
     first, last = _range(rpc, search)
     indexed = _indexed(rpc, first, last)
+    if last - first + 1 - len(indexed) > MAX_BLOCKS:
+        require_calls(rpc.chain, last)
+        indexed = _indexed(rpc, first, last)
     if last - first + 1 - len(indexed) > MAX_BLOCKS:
         raise invalid_params(f"Block range too large; currently limited to {MAX_BLOCKS} blocks")
     deadline = Deadline(rpc.chain.settings.trace.timeout)

@@ -15,6 +15,7 @@ from cchain_app.services.calls import index_calls
 from cchain_app.store.history import StatePruned
 from explorer_app.selectors import traces
 from explorer_app.selectors.cchain import PAGE
+from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
@@ -23,6 +24,7 @@ from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.admin_pages import Browse
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, TracedChain, hexed
 from tests.integration.conftest import Chain
+from tests.integration.explorer_app.token_chain import NOW
 from tests.integration.platform_app.conftest import PChain
 
 MAX_STATEMENTS = 16
@@ -132,6 +134,7 @@ def test_a_list_is_shown_whatever_it_is_to_be_before(
 
 
 def test_a_transaction_has_a_one_sentence_description(made: TracedChain, browse: Browse) -> None:
+    index_tokens(made.chain.evm, seconds=60, now=NOW)
     page = browse("/tx/" + made.hash("transfer"))
 
     assert f"{checked(SENDER)[:6]}…" in page.text
@@ -307,6 +310,7 @@ def test_a_contract_that_a_factory_made_names_its_creator(
 
 
 def test_an_address_without_tokens_shows_an_empty_list(made: TracedChain, browse: Browse) -> None:
+    index_tokens(made.chain.evm, seconds=60, now=NOW)
     page = browse(f"/address/{checked(RECIPIENT)}", tab="tokens")
 
     assert "No token transfers." in page.text

@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from cchain_app.selectors.blocks import head
+from chaindb import indexing
 from explorer_app.selectors import token_logs
 from explorer_app.selectors import tokens as found
 from explorer_app.selectors.ledger import ListTooLong, Span
@@ -32,7 +33,7 @@ from tests.integration.explorer_app.token_chain import (
 from tests.integration.platform_app.conftest import PChain
 
 MAX_QUERIES = 8
-MAX_OF_ADDRESS = 14
+MAX_OF_ADDRESS = 15
 """An address page also reads the account, its creator, and how much of its lists is indexed."""
 FAST = ("SCAN subquery", "SCAN explorer_app_token USING INDEX explorer_token_in_order")
 """A subquery was already limited; a scan of an index that contains all listed rows stops after one page."""
@@ -73,9 +74,13 @@ def cells(page: str) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def test_tokens_are_listed_by_kind(tokens: TokenChain, browse: Browser) -> None:
+@pytest.mark.node_settings(token_index="off")
+def test_without_the_index_the_list_says_so(tokens: TokenChain, browse: Browser) -> None:
     assert "No tokens yet." in browse("/tokens")
     assert "empty: NODE_TOKEN_INDEX was never enabled" in browse("/tokens")
+
+
+def test_tokens_are_listed_by_kind(tokens: TokenChain, browse: Browser) -> None:
     used(tokens)
     tokens.index()
 
@@ -201,7 +206,10 @@ def test_names_are_text_and_never_links(tokens: TokenChain, browse: Browser) -> 
 
 
 @pytest.mark.parametrize("path", ["/token/0x1", f"/token/0x{'99' * 20}", "/token/x?tab=holders"])
-def test_a_contract_that_is_not_a_token_has_no_page(browse: Browser, path: str) -> None:
+def test_a_contract_that_is_not_a_token_has_no_page(
+    tokens: TokenChain, browse: Browser, path: str
+) -> None:
+    tokens.index()
     browse(path, 404)
 
 
@@ -382,10 +390,38 @@ def test_ids_in_addresses_of_pages_are_numbers_of_256_bits() -> None:
     ] * 7
 
 
+def test_pages_after_a_receipt_have_what_its_block_did(
+    tokens: TokenChain, pchain: PChain, client: Client
+) -> None:
+    coin = tokens.deploy(puppet.of_erc20())
+    tokens.call(coin, puppet.put(RECIPIENT, 30))
+    tokens.move(coin, NOBODY, RECIPIENT, 30)
+
+    token = client.get(f"/token/0x{coin.hex()}", {"tab": "holders"}).text
+    assert cells(token)[0][1] == "0.00003"
+    tokens.move(coin, RECIPIENT, OTHER, 7)
+    (moved, minted) = cells(client.get(f"/token/0x{coin.hex()}").text)
+    assert (moved[-1], minted[-1]) == ("0.000007", "0.00003")
+
+
+def test_a_page_says_how_far_the_index_is_if_it_is_behind(
+    tokens: TokenChain, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coin, *_ = used(tokens)
+    tokens.index()
+    tokens.chain.mine()
+    monkeypatch.setattr(indexing, "PATIENCE", 0.0)
+    behind = "rows up to block 8 of 9; later blocks are missing"
+
+    assert behind in client.get("/tokens").text
+    assert behind in client.get(f"/token/0x{coin.hex()}").text
+    unknown = client.get(f"/token/0x{OTHER.hex()}")
+    assert (unknown.status_code, behind in unknown.text) == (404, True)
+
+
 def test_a_page_shows_the_state_of_the_head(tokens: TokenChain, browse: Browser) -> None:
     used(tokens)
     tokens.index()
-    tokens.chain.mine()
 
     assert f"rows up to block 8 of {head(tokens.chain.evm).number}" in browse("/tokens")
     assert [row.kind for row in found.tokens(tokens.chain.evm, TokenStandard.ERC20)] == [20]

@@ -1,8 +1,19 @@
-"""The time for writing indexes: a share of each second, and less while another thread has much to answer."""
+"""The time for writing indexes: a share of each second, and less while another thread has much to answer; readers wait."""
 
 import pytest
 
-from chaindb.indexing import BUSY_SHARE, CHECK_SECONDS, REST_SECONDS, SHARE, IndexingTime
+from chaindb.indexing import (
+    BUSY_SHARE,
+    CHECK_SECONDS,
+    PATIENCE,
+    PAUSE,
+    REST_SECONDS,
+    SHARE,
+    IndexBehind,
+    IndexingTime,
+    LaggingIndex,
+    progress_text,
+)
 
 FULL = SHARE["embedded"]
 
@@ -88,3 +99,85 @@ def test_where_nobody_answers_in_the_process_there_is_nobody_to_give_way_to(
     found = written_in(indexing, process, seconds=3, busy=1.0)
 
     assert found == [SHARE[profile]] * 3
+
+
+class Blocks:
+    """An index that needs a number of seconds to be current, and a clock."""
+
+    def __init__(self, seconds: float) -> None:
+        self.now = 100.0
+        self.left = seconds
+        self.advances: list[float] = []
+        self.index = LaggingIndex("blocks", clock=lambda: self.now, sleep=self.sleep)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def advance(self, seconds: float) -> None:
+        """Write for at most half a second."""
+        self.advances.append(seconds)
+        spent = min(seconds, self.left, 0.5)
+        self.now += spent
+        self.left -= spent
+
+    def wait(self) -> bool:
+        return self.index.wait(lambda: self.left <= 0, self.advance)
+
+
+def test_a_reader_of_a_current_index_does_not_write() -> None:
+    blocks = Blocks(0)
+
+    assert blocks.wait()
+    assert (blocks.advances, blocks.now) == ([], 100.0)
+
+
+def test_a_reader_writes_until_the_index_is_current() -> None:
+    blocks = Blocks(1.2)
+
+    assert blocks.wait()
+    assert len(blocks.advances) == 3
+    assert blocks.advances[0] == PATIENCE
+
+
+def test_a_reader_gives_up_and_those_after_it_do_not_wait() -> None:
+    blocks = Blocks(3)
+
+    assert not blocks.wait()
+    assert blocks.now == pytest.approx(100 + PATIENCE, abs=0.1)
+    written, then = len(blocks.advances), blocks.now
+    assert not blocks.wait()
+    assert (len(blocks.advances), blocks.now) == (written, then)
+    blocks.now += PAUSE
+    assert blocks.wait()
+
+
+def test_one_thread_at_a_time_writes() -> None:
+    index = LaggingIndex("blocks")
+    inner: list[bool] = []
+
+    assert index.run(lambda: inner.append(index.run(lambda: None)))
+    assert index.run(lambda: inner.append(index.start(lambda: None)))
+    assert inner == [False, False]
+    assert not index.is_running
+
+
+def test_work_that_fails_leaves_the_next_its_turn() -> None:
+    index = LaggingIndex("blocks")
+
+    with pytest.raises(ZeroDivisionError):
+        index.run(lambda: 1 // 0)
+    assert index.run(lambda: None)
+
+
+def test_the_error_has_the_heights() -> None:
+    assert str(IndexBehind("calls", -1, 7)) == (
+        "the index of calls has reached block 0, but this answer needs block 7; try again later"
+    )
+
+
+def test_the_progress_says_what_is_missing() -> None:
+    assert progress_text(1_234, 1_234) == "rows up to block 1,234 of 1,234"
+    assert progress_text(5, 1_234, 3) == (
+        "rows from block 3 up to block 5 of 1,234; "
+        "later blocks are missing until the index has caught up"
+    )

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chaindb.indexing import IndexingTime
+from chaindb.indexing import IndexingTime, LaggingIndex, SingleRun
 from explorer_app import tasks
 from explorer_app.selectors import verified
-from explorer_app.services import tokens, verification
+from explorer_app.services import indexes, verification
 
 
 class Work:
@@ -31,7 +31,7 @@ class Work:
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     made = Work()
     monkeypatch.setattr(verification, "work", made)
-    monkeypatch.setattr(tokens, "index_tokens", made)
+    monkeypatch.setattr(indexes, "index_tokens", made)
     monkeypatch.setattr(verified, "any_waits", lambda _chain: True)
     return made
 
@@ -41,8 +41,8 @@ def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = Tr
         node=SimpleNamespace(profile=profile),
         indexes_tokens=True,
         has_cchain=has_cchain,
-        verifying=threading.Lock(),
-        indexing=threading.Lock(),
+        verifying=SingleRun("verification"),
+        token_index=LaggingIndex("tokens"),
         evm=SimpleNamespace(fork=None, indexing=IndexingTime(profile)),
     )
     monkeypatch.setattr(tasks, "explorer", lambda: made)
@@ -70,7 +70,7 @@ def test_in_the_embedded_profile_a_thread_works_beside_the_worker(
     assert thread is not threading.current_thread()
     work.let_go.set()
     thread.join(60)
-    assert not made.verifying.locked()
+    assert not made.verifying.is_running
 
 
 def test_without_the_c_chain_there_is_nothing_to_verify(
@@ -107,7 +107,7 @@ def test_a_thread_indexes_tokens_of_a_fork_so_that_blocks_do_not_wait_for_its_re
     assert thread is not threading.current_thread()
     work.let_go.set()
     thread.join(60)
-    assert not made.indexing.locked()
+    assert not made.token_index.is_running
 
 
 def test_without_pending_verifications_no_thread_starts(

@@ -111,7 +111,9 @@ def test_the_list_says_how_far_the_rows_are(made, browse) -> None:
     assert f"{note}no rows: NODE_TRACE_INDEX was never on." in browse(listing("call")).text
 
     index_calls(made.chain.evm, seconds=0)
-    assert f"{note}rows up to block 1 of 3." in browse(listing("call")).text
+    assert (
+        f"{note}rows up to block 1 of 3; later blocks are missing" in browse(listing("call")).text
+    )
     index_calls(made.chain.evm, seconds=60)
     models.CallProgress.objects.update(unrecorded=1_234)
     expected = f"{note}rows up to block 3 of 3, 1,234 transactions not recorded."

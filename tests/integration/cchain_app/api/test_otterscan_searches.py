@@ -4,6 +4,7 @@ import pytest
 
 from cchain_app import models
 from cchain_app.services.calls import index_calls
+from chaindb import indexing
 from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
 from tests.builders.counting_engine import CountingEngine
@@ -38,6 +39,35 @@ def test_who_takes_part_inside_is_found(rpc, indexed):
 
     assert names(indexed, page) == ["delegate", "count_again", "count", "deployment"]
     assert ends(page) == (True, True)
+
+
+def test_a_search_after_a_receipt_finds_who_takes_part_inside(rpc, made):
+    index_calls(made.chain.evm, seconds=0)
+    page = rpc("ots_searchTransactionsBefore", ADDRESS["counter"], 0, 25)
+
+    assert names(made, page) == ["delegate", "count_again", "count", "deployment"]
+    made.chain.do(
+        to=ADDRESSES["proxy"], data=bytecode.words(ADDRESSES["counter"]), gas=200_000, value=0
+    )
+    first, *_ = rpc("ots_searchTransactionsBefore", ADDRESS["counter"], 0, 25)["txs"]
+    assert first["blockNumber"] == "0x4"
+
+
+def test_a_search_by_an_index_that_is_far_behind_is_refused_with_the_heights(
+    rpc, made, monkeypatch
+):
+    monkeypatch.setattr(indexing, "PATIENCE", 0.0)
+    words = "the index of internal calls has reached block {}, but this answer needs block {}; try again later"
+
+    for method in ("ots_searchTransactionsBefore", "ots_searchTransactionsAfter"):
+        with pytest.raises(JsonRpcError) as refused:
+            rpc(method, ADDRESS["counter"], 0, 25)
+        assert (refused.value.code, refused.value.message) == (-32000, words.format(0, 3))
+    index_calls(made.chain.evm, seconds=0)
+    assert rpc("ots_searchTransactionsBefore", ADDRESS["counter"], 2, 25)["txs"]
+    with pytest.raises(JsonRpcError) as refused:
+        rpc("ots_searchTransactionsBefore", ADDRESS["counter"], 3, 25)
+    assert refused.value.message == words.format(1, 2)
 
 
 def test_who_is_paid_by_a_selfdestruct_is_found(rpc, indexed):

@@ -6,6 +6,7 @@ from cchain_app.api.trace import trace_filter
 from cchain_app.selectors import calls as found
 from cchain_app.services.calls import index_calls
 from cchain_app.tracing import output
+from chaindb import indexing
 from jsonrpc.errors import JsonRpcError
 from tests.builders.counting_engine import CountingEngine
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -139,6 +140,19 @@ def test_rows_say_what_need_not_be_executed(rpc, indexed, monkeypatch):
     assert [block[0] for block in counting.blocks] == [2]
 
 
+def test_a_search_in_more_blocks_waits_for_their_rows(rpc, chain, monkeypatch):
+    monkeypatch.setattr(trace_filter, "MAX_BLOCKS", 1)
+    traced_chain(chain)
+    with monkeypatch.context() as patched:
+        patched.setattr(indexing, "PATIENCE", 0.0)
+        patched.setattr(indexing, "PAUSE", 0.0)
+        code, message = refusal(rpc, {"fromBlock": "0x1"})
+    assert (code, "has reached block 0, but this answer needs block 3" in message) == (-32000, True)
+
+    assert rpc("trace_filter", {"fromBlock": "0x1"}) == whole(rpc)
+
+
+@pytest.mark.node_settings(trace_index="off")
 def test_too_many_blocks_without_rows_are_refused(rpc, chain, monkeypatch):
     monkeypatch.setattr(trace_filter, "MAX_BLOCKS", 2)
     made = traced_chain(chain)

@@ -8,10 +8,12 @@ from django.test.utils import CaptureQueriesContext
 
 from cchain_app.models import KeptHistory
 from cchain_app.services.calls import index_calls
+from chaindb import indexing
 from chaindb.fields import row_id
 from explorer_app.api.replies import ActionReason
 from explorer_app.selectors import sums as mined_blocks
 from explorer_app.selectors import traces
+from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.conformance.explorer_samples import Sample
 from tests.integration.conftest import Rpc
@@ -403,3 +405,52 @@ def test_lists_are_refused_while_they_are_too_long(
     assert account(explored, "txlist", address=ME)["result"] == text
     for action in ("ethsupply", "ethsupply2"):
         assert explored.get(module="stats", action=action)["result"] == text
+
+
+def test_inner_transactions_are_listed_after_the_receipt(explored: Explored) -> None:
+    factory, created = _made_by_factory(explored)
+
+    (row,) = account(explored, "txlistinternal", address=factory)["result"]
+    assert (row["from"], row["contractAddress"], row["type"]) == (factory, created, "create2")
+    found = explored.get(
+        module="contract", action="getcontractcreation", contractaddresses=created
+    )["result"]
+    assert [item["contractFactory"] for item in found] == [factory]
+
+
+def test_lists_of_an_index_that_is_far_behind_are_refused_with_the_heights(
+    explored: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factory, created = _made_by_factory(explored)
+    monkeypatch.setattr(indexing, "PATIENCE", 0.0)
+    words = (
+        "The chain cannot be read now: the index of {} has reached block 0, but this answer needs block 2; "
+        "try again later"
+    )
+
+    calls, transfers = (
+        refused(words.format(what)) for what in ("internal calls", "token transfers")
+    )
+    assert account(explored, "txlistinternal", address=factory) == calls
+    assert account(explored, "txlistinternal", startblock=0) == calls
+    made = explored.get(module="contract", action="getcontractcreation", contractaddresses=created)
+    assert made == calls
+    for action in ("tokentx", "tokennfttx", "token1155tx", "addresstokenbalance"):
+        assert account(explored, action, address=ME) == transfers
+    for action in ("tokeninfo", "tokenholderlist", "tokenholdercount"):
+        answer = explored.get(module="token", action=action, contractaddress=created)
+        assert answer == transfers
+
+
+@pytest.mark.node_settings(trace_index="off")
+def test_without_an_index_inner_transactions_are_refused(explored: Explored) -> None:
+    assert account(explored, "txlistinternal", address=ME) == refused(ActionReason.NO_CALLS_INDEXED)
+
+
+def _made_by_factory(explored: Explored) -> tuple[str, str]:
+    """Create a contract by a factory, in block 2; return the addresses of both."""
+    factory = bytecode.created(SENDER, explored.chain.nonce)
+    explored.chain.do(to=None, data=bytecode.deploy_code(bytecode.FACTORY), gas=500_000, value=0)
+    code = bytecode.deploy_code(bytecode.STORE)
+    explored.chain.do(to=factory, data=bytecode.words(8) + code, gas=300_000, value=0)
+    return "0x" + factory.hex(), "0x" + bytecode.created2(factory, 8, code).hex()

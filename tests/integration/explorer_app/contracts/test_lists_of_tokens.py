@@ -16,6 +16,7 @@ TRANSFER = bytes.fromhex("a9059cbb")
 NOW = 1_790_000_000
 
 
+@pytest.mark.node_settings(token_index="off")
 def test_tokens_say_what_they_have_themselves(explored: Explored) -> None:
     found = explored.deploy("oldtoken")
     token = "0x" + found.addresses["oldtoken"]

@@ -27,13 +27,14 @@ from cchain_app.simulation.plan import SimulationReason, SimulationRefused, not_
 from cchain_app.store.history import HistoryPruned
 from cchain_app.tracing.options import BadTraceConfig
 from cchain_app.txs.transaction import InvalidTransaction
+from chaindb.indexing import IndexBehind
 
 ROOTS = (
     DevelopmentError,
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
     BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData, TooManyAccounts,
-    ForkRefused, UpstreamError, NoForkedProof, HistoryPruned, PendingBlockNotBuilt,
+    ForkRefused, UpstreamError, NoForkedProof, HistoryPruned, PendingBlockNotBuilt, IndexBehind,
 )  # fmt: skip
 
 
