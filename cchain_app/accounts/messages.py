@@ -74,6 +74,24 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
     return keccak256(b"\x19" + signable.version + signable.header + body)
 
 
+def typed_data_v3_digest(document: Mapping[str, Any]) -> Hash:
+    """Return the digest for typed data without arrays, as eth_signTypedData_v3 signs it; it is that of version 4.
+
+    Args:
+        document: As for `typed_data_digest`.
+
+    Raises:
+        BadTypedData: As `typed_data_digest`, or a type is an array.
+    """
+    for name, fields in _reached(_types(document), str(document.get("primaryType"))).items():
+        for field in fields:
+            if "[" in field["type"]:
+                raise BadTypedData(
+                    f"{name}.{field['name']} is an array; eth_signTypedData_v4 signs arrays"
+                )
+    return typed_data_digest(document)
+
+
 def sign_digest(digest: Hash, private_key: bytes) -> bytes:
     """Return a signature of 65 bytes: r, s, and v, which is 27 or 28.
 

@@ -94,6 +94,25 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("eth_coinbase", rpc.bind(node.coinbase), hot=True, computes=True)
     methods.add("eth_mining", node.mining, hot=True, computes=True)
     methods.add("eth_hashrate", node.hashrate, hot=True, computes=True)
+    methods.add("eth_getWork", node.get_work, hot=True, computes=True)
+    methods.add(
+        "eth_submitWork",
+        node.submit_work,
+        params=[
+            Param("nonce", params.data),
+            Param("powHash", params.hash32),
+            Param("mixDigest", params.hash32),
+        ],
+        hot=True,
+        computes=True,
+    )
+    methods.add(
+        "eth_submitHashrate",
+        node.submit_hashrate,
+        params=[Param("hashrate", params.anything), Param("id", params.hash32)],
+        hot=True,
+        computes=True,
+    )
     methods.add("eth_protocolVersion", node.protocol_version, hot=True, computes=True)
 
     def modules() -> dict[str, str]:
@@ -267,6 +286,7 @@ def _state(methods: MethodRegistry, rpc: EvmRpc) -> None:
         params=[Param("requests", params_accounts.storage_requests), _BLOCK],
     )
     methods.add("eth_getAccountInfo", rpc.bind(eth_state.get_account_info), params=at, hot=True)
+    methods.add("eth_getAccount", rpc.bind(eth_state.get_account), params=at)
     methods.add(
         "eth_getProof",
         rpc.bind(eth_state.get_proof),

@@ -170,6 +170,11 @@ def states_before_blocks(chain: EvmChain, first: int, last: int) -> list[StateBe
     return [StateBefore(chain, number, values) for number, values in changed.items()]
 
 
+def code_of_hash(chain: EvmChain, code_hash: Hash) -> bytes:
+    """Return the code with a hash; empty if no account has or had it."""
+    return chain.memory.state.code(code_hash) or evm_state.code(chain.db, code_hash)
+
+
 def code_at(state: StateReader, address: Address) -> bytes:
     """Return the code of an account, empty if it has none."""
     account = state.account(address)

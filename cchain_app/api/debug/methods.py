@@ -88,6 +88,11 @@ def _ranges(methods: MethodRegistry, rpc: EvmRpc) -> None:
         params=[_HASH, Param("end", params.hash32, None)],
     )
     methods.add(
+        "debug_codeByHash",
+        rpc.bind(state_ranges.code_by_hash),
+        params=[_HASH, Param("block", params.block_param, None)],
+    )
+    methods.add(
         "debug_intermediateRoots",
         rpc.bind(state_ranges.intermediate_roots),
         params=[_HASH, Param("options", params.anything, None)],

@@ -18,7 +18,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.selectors import blocks, state_ranges, tries
 from cchain_app.selectors import tracing as traces
-from cchain_app.selectors.state import code_at, state_after
+from cchain_app.selectors.state import code_at, code_of_hash, state_after
 from cchain_app.selectors.state_ranges import FoundAccount
 from jsonrpc.errors import JsonRpcError, response_too_large
 from primitives.evm import Address, Hash
@@ -261,6 +261,15 @@ def preimage(_digest: Hash) -> str:
 def get_bad_blocks() -> list[JsonRpcError]:
     """debug_getBadBlocks: always an empty list, because invalid blocks are not stored."""
     return []
+
+
+def code_by_hash(rpc: EvmRpc, code_hash: Hash, _block: BlockParam | None) -> str:
+    """debug_codeByHash: the code with a hash, `0x` if no account has or had it, as in Anvil.
+
+    Unspecified: the block is ignored, because the code of a hash never changes. A fork knows the code that it has
+    read from its remote node.
+    """
+    return encode_data(code_of_hash(rpc.chain, code_hash))
 
 
 def db_get(_key: object) -> str:

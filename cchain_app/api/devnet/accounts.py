@@ -6,7 +6,12 @@ None of them is hot: they read rows, sign or write.
 from typing import Any, Final
 
 from cchain_app.accounts.keyring import UnknownAccount
-from cchain_app.accounts.messages import message_digest, sign_digest, typed_data_digest
+from cchain_app.accounts.messages import (
+    message_digest,
+    sign_digest,
+    typed_data_digest,
+    typed_data_v3_digest,
+)
 from cchain_app.api.devnet import sending
 from cchain_app.api.devnet.callers import keys_guard
 from cchain_app.api.params import accounts as params_accounts
@@ -71,6 +76,29 @@ def sign_typed_data(rpc: EvmRpc, address: Address, document: dict[str, Any]) -> 
     """
     key = signers.key_of(rpc.chain, address)
     return encode_data(sign_digest(typed_data_digest(document), key))
+
+
+def sign_typed_data_of_eip712(rpc: EvmRpc, address: Address, document: dict[str, Any]) -> str:
+    """eth_signTypedData: as eth_signTypedData_v4; the name of EIP-712.
+
+    Unspecified: Anvil has not implemented it. The older form of MetaMask, an array of typed values, is refused.
+
+    Raises:
+        UnknownAccount: The node has no key for it.
+        BadTypedData: The document is not valid typed data.
+    """
+    return sign_typed_data(rpc, address, document)
+
+
+def sign_typed_data_v3(rpc: EvmRpc, address: Address, document: dict[str, Any]) -> str:
+    """eth_signTypedData_v3: as eth_signTypedData_v4, for typed data without arrays, as in MetaMask.
+
+    Raises:
+        UnknownAccount: The node has no key for it.
+        BadTypedData: The document is not valid typed data, or has an array.
+    """
+    key = signers.key_of(rpc.chain, address)
+    return encode_data(sign_digest(typed_data_v3_digest(document), key))
 
 
 def impersonate_account(rpc: EvmRpc, address: Address) -> None:
@@ -188,12 +216,13 @@ def _accounts(methods: MethodRegistry, rpc: EvmRpc) -> None:
         params=[_DATA, _ADDRESS, _PASSWORD],
         guard=guard,
     )
-    methods.add(
-        "eth_signTypedData_v4",
-        rpc.bind(sign_typed_data),
-        params=[_ADDRESS, Param("typedData", params_accounts.typed_data)],
-        guard=guard,
-    )
+    for name, handler in (
+        ("eth_signTypedData", sign_typed_data_of_eip712),
+        ("eth_signTypedData_v3", sign_typed_data_v3),
+        ("eth_signTypedData_v4", sign_typed_data),
+    ):
+        document = Param("typedData", params_accounts.typed_data)
+        methods.add(name, rpc.bind(handler), params=[_ADDRESS, document], guard=guard)
 
 
 def _sending(methods: MethodRegistry, rpc: EvmRpc) -> None:

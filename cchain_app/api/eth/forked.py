@@ -38,6 +38,7 @@ BODIES: Final = {
     "debug_intermediateRoots": 0, "trace_block": 0, "trace_replayBlockTransactions": 0,
     "ots_getBlockDetails": 0, "ots_getBlockDetailsByHash": 0, "ots_getBlockTransactions": 0,
     "erigon_getHeaderByNumber": 0, "erigon_getHeaderByHash": 0, "eth_feeHistory": 1, "eth_getProof": 2,
+    "eth_getAccount": 1,
 }  # fmt: skip
 """Methods that read a block, with the index of the block parameter; up to the fork block upstream answers them."""
 

@@ -12,7 +12,8 @@ from cchain_app.forks import fork_id, precompiles, system_contracts
 from cchain_app.selectors import blocks, development, pool
 from cchain_app.store import history
 from cchain_app.txs.transaction import Transaction
-from primitives.evm import Address
+from jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
+from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address, encode_data, encode_quantity
 from primitives.product import NAME, VERSION
@@ -79,6 +80,37 @@ def mining() -> bool:
 def hashrate() -> str:
     """eth_hashrate: always zero, because nothing is mined."""
     return encode_quantity(0)
+
+
+def get_work() -> list[str]:
+    """eth_getWork: always an error, as in Anvil, because nothing is mined by proof of work.
+
+    Raises:
+        JsonRpcError: -32603, always.
+    """
+    raise _not_implemented()
+
+
+def submit_work(_nonce: bytes, _pow_hash: Hash, _mix_digest: Hash) -> bool:
+    """eth_submitWork: always an error, as eth_getWork.
+
+    Raises:
+        JsonRpcError: -32603, always.
+    """
+    raise _not_implemented()
+
+
+def submit_hashrate(_rate: object, _miner: Hash) -> bool:
+    """eth_submitHashrate: always an error, as eth_getWork.
+
+    Raises:
+        JsonRpcError: -32603, always.
+    """
+    raise _not_implemented()
+
+
+def _not_implemented() -> JsonRpcError:
+    return JsonRpcError(INTERNAL_ERROR, "Not implemented")
 
 
 def protocol_version() -> str:

@@ -105,6 +105,25 @@ def get_account_info(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[s
     }
 
 
+def get_account(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, str]:
+    """eth_getAccount: nonce, balance, storage root and code hash of an account, its leaf in the state trie.
+
+    Unspecified: available for NODE_PROOF_WINDOW blocks, as eth_getProof, because the storage root comes from the
+    trie. An account that does not exist has the empty trie's root and the empty code's hash, as in Anvil.
+
+    Raises:
+        ProofWindowPassed: The block is too old.
+    """
+    proof = proofs.prove(rpc.chain, address, (), block_tags.require(rpc, block))
+    account = proof.account or _NOBODY
+    return {
+        "nonce": encode_quantity(account.nonce),
+        "balance": encode_quantity(account.balance),
+        "storageRoot": encode_data(proof.storage_root),
+        "codeHash": encode_data(account.code_hash),
+    }
+
+
 def get_proof(
     rpc: EvmRpc, address: Address, keys: Sequence[StorageKey], block: BlockParam
 ) -> dict[str, Any]:

@@ -189,6 +189,8 @@ DEVELOPMENT: Final[Mapping[str, Schema]] = {
     "personal_newAccount": ADDRESS,
     "eth_sign": _SIGNATURE,
     "personal_sign": _SIGNATURE,
+    "eth_signTypedData": _SIGNATURE,
+    "eth_signTypedData_v3": _SIGNATURE,
     "eth_signTypedData_v4": _SIGNATURE,
     "eth_signTransaction": DATA,
     "eth_sendTransaction": HASH,

@@ -142,6 +142,9 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "eth_coinbase": ADDRESS,
     "eth_mining": BOOLEAN,
     "eth_hashrate": QUANTITY,
+    "eth_getWork": array(HASH),
+    "eth_submitWork": BOOLEAN,
+    "eth_submitHashrate": BOOLEAN,
     "eth_protocolVersion": QUANTITY,
     "eth_blockNumber": QUANTITY,
     "eth_getBlockByNumber": _BLOCK_OR_NULL,
@@ -171,6 +174,9 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "eth_getStorageAt": WORD,
     "eth_getStorageValues": described(mapping(array(WORD)), "values by account"),
     "eth_getAccountInfo": record({"balance": QUANTITY, "nonce": QUANTITY, "code": DATA}),
+    "eth_getAccount": record({
+        "nonce": QUANTITY, "balance": QUANTITY, "storageRoot": HASH, "codeHash": HASH,
+    }),
     "eth_getProof": _PROOF,
     "eth_call": DATA,
     "eth_estimateGas": QUANTITY,
@@ -216,6 +222,7 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "debug_intermediateRoots": array(HASH),
     "debug_preimage": DATA,
     "debug_getBadBlocks": array(ANYTHING, maxItems=0),
+    "debug_codeByHash": DATA,
     "debug_dbGet": DATA,
     "debug_setHead": NULL,
 }  # fmt: skip

@@ -78,9 +78,10 @@ def test_personal_sign_has_the_message_first_and_needs_no_password(rpc: Rpc, cha
     assert rpc("personal_sign", "0xdeadbeef", FIRST, "") == expected
 
 
+@pytest.mark.parametrize("version", ["", "_v3", "_v4"])
 @pytest.mark.parametrize("form", [dict, json.dumps], ids=["object", "text"])
-def test_typed_data_is_signed(rpc: Rpc, chain: Chain, form: Any) -> None:
-    text = rpc("eth_signTypedData_v4", FIRST, form(MAIL))
+def test_typed_data_is_signed(rpc: Rpc, chain: Chain, form: Any, version: str) -> None:
+    text = rpc(f"eth_signTypedData{version}", FIRST, form(MAIL))
 
     signed = Account.sign_message(encode_typed_data(full_message=MAIL), JUNK_KEYS[0])
     assert text == "0x" + bytes(signed.signature).hex()
@@ -91,6 +92,8 @@ def test_typed_data_is_signed(rpc: Rpc, chain: Chain, form: Any) -> None:
     [
         ("eth_sign", [STRANGER, "0x"]),
         ("personal_sign", ["0x", STRANGER]),
+        ("eth_signTypedData", [STRANGER, MAIL]),
+        ("eth_signTypedData_v3", [STRANGER, MAIL]),
         ("eth_signTypedData_v4", [STRANGER, MAIL]),
         ("eth_signTransaction", [{"from": STRANGER, "to": FIRST}]),
         ("personal_unlockAccount", [STRANGER, "", 0]),
@@ -115,6 +118,19 @@ def test_who_has_no_key_here_signs_nothing(
             "typed data has more than 100000 values",
         ),
         ("eth_signTypedData_v4", [FIRST, "[]"], "cannot unmarshal array into Go value of type"),
+        (
+            "eth_signTypedData",
+            [FIRST, [{"type": "string", "name": "text", "value": "hello"}]],
+            "cannot unmarshal array into Go value of type",
+        ),
+        (
+            "eth_signTypedData_v3",
+            [
+                FIRST,
+                {**MAIL, "types": {**MAIL["types"], "Mail": [{"name": "to", "type": "Person[]"}]}},
+            ],
+            "invalid typed data: Mail.to is an array; eth_signTypedData_v4 signs arrays",
+        ),
         ("eth_signTypedData_v4", [FIRST, 1], "cannot unmarshal number into Go value of type"),
         ("eth_signTypedData_v4", [FIRST, {}], "invalid typed data: types must be an object"),
         ("eth_signTypedData_v4", [FIRST, '{"a":' * 64], "typed data is not JSON"),

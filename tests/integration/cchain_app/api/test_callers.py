@@ -28,6 +28,8 @@ SIGNING = {
     "eth_sendUnsignedTransaction",
     "eth_sign",
     "eth_signTransaction",
+    "eth_signTypedData",
+    "eth_signTypedData_v3",
     "eth_signTypedData_v4",
     "personal_newAccount",
     "personal_sign",
@@ -71,6 +73,8 @@ def uses_of_keys(account: str) -> dict[str, list[Any]]:
     return {
         "eth_sign": [account, "0xdeadbeef"],
         "personal_sign": ["0xdeadbeef", account],
+        "eth_signTypedData": [account, MAIL],
+        "eth_signTypedData_v3": [account, MAIL],
         "eth_signTypedData_v4": [account, MAIL],
         "eth_signTransaction": [sent],
         "eth_sendTransaction": [sent],

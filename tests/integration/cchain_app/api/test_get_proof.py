@@ -56,6 +56,22 @@ def test_an_account_that_does_not_exist_is_proven_absent(rpc, chain):
     assert answer["storageProof"] == [{"key": "0x1", "value": "0x0", "proof": []}]
 
 
+def test_get_account_is_the_leaf_of_the_trie(rpc, chain):
+    address = bytecode.created(SENDER, 0)
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.STORE), gas=500_000, value=3)
+    chain.do(to=address, data=bytecode.words(1, 1000), gas=100_000, value=0)
+
+    for height in ("0x0", "0x1", "0x2", "latest"):
+        proof = rpc("eth_getProof", hexed(address), ["0x1"], height)
+        check(rpc, proof, height)
+        assert rpc("eth_getAccount", hexed(address), height) == {
+            "nonce": proof["nonce"], "balance": proof["balance"],
+            "storageRoot": proof["storageHash"], "codeHash": proof["codeHash"],
+        }  # fmt: skip
+    assert rpc("eth_getAccount", hexed(address), "0x1")["storageRoot"] == hexed(EMPTY_ROOT)
+    assert rpc("eth_getAccount", hexed(address))["storageRoot"] != hexed(EMPTY_ROOT)
+
+
 def test_slots_that_are_set_and_slots_that_are_not(rpc, chain):
     address = bytecode.created(SENDER, 0)
     chain.do(to=None, data=bytecode.deploy_code(bytecode.STORE), gas=500_000, value=0)

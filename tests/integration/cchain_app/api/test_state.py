@@ -10,6 +10,7 @@ from cchain_app.store.history import StatePruned
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
+from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders import bytecode
 from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -107,6 +108,31 @@ def test_code_and_slots_of_a_contract(rpc, chain):
     assert rpc("eth_getAccountInfo", hexed(address), "latest") == {
         "balance": "0x0", "nonce": "0x1", "code": hexed(bytecode.COUNTER),
     }  # fmt: skip
+
+
+def test_code_is_found_by_its_hash(rpc, chain):
+    code_hash = hexed(keccak256(bytecode.COUNTER))
+    assert rpc("debug_codeByHash", code_hash) == "0x"
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
+
+    assert rpc("debug_codeByHash", code_hash) == hexed(bytecode.COUNTER)
+    chain.forget()
+    assert rpc("debug_codeByHash", code_hash, "earliest") == hexed(bytecode.COUNTER)
+    assert rpc("debug_codeByHash", hexed(EMPTY_HASH)) == "0x"
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_getWork", []),
+        ("eth_submitWork", ["0x0000000000000001", "0x" + "11" * 32, "0x" + "22" * 32]),
+        ("eth_submitHashrate", ["0x1", "0x" + "11" * 32]),
+    ],
+)
+def test_methods_of_proof_of_work_are_refused_as_by_anvil(rpc, chain, method, params):
+    with pytest.raises(JsonRpcError) as refused:
+        rpc(method, *params)
+    assert (refused.value.code, refused.value.message) == (-32603, "Not implemented")
 
 
 def test_a_batch_of_balances_reads_accounts_together(chain, django_assert_max_num_queries):

@@ -29,7 +29,7 @@ PLAIN = "the method {} does not exist/is not available"
 METHODS = (
     "evm_mine", "evm_snapshot", "anvil_setBalance", "anvil_setLoggingEnabled", "hardhat_impersonateAccount",
     "tenderly_setBalance", "debug_clearTxpool", "eth_requestAccounts", "eth_sendTransaction", "eth_sign",
-    "eth_signTypedData_v4", "personal_newAccount", "personal_sign",
+    "eth_signTypedData", "eth_signTypedData_v3", "eth_signTypedData_v4", "personal_newAccount", "personal_sign",
 )  # fmt: skip
 
 
