@@ -17,6 +17,7 @@ from cchain_app.services.transaction_log import TransactionLog
 from chaindb.chains import C_CHAIN, ChainRegistry, is_left_out
 from chaindb.database import Database
 from chaindb.events import ChainEvents
+from explorer_app.selectors.signatures import DeclaredSignatures
 from explorer_app.services.composition import compose as compose_explorer
 from explorer_app.services.tokens import follow as follow_with_tokens
 from explorer_app.site import Explorer
@@ -129,6 +130,7 @@ class Node:
         """Keeps the C-Chain at the head that the machine's other processes have published."""
         self.transaction_logs = {name: TransactionLog(one) for name, one in self.evm_chains.items()}
         """Log the transactions of each EVM chain; started by processes that serve or accept blocks."""
+        self.transaction_logs[self.evm_chain.name].declared = DeclaredSignatures(self.evm_chain)
         self.network = NodeNetwork(
             settings.common,
             settings.peers,

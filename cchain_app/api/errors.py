@@ -4,7 +4,7 @@ Each exception class has its own row, so a new class requires a decision; a test
 Reasons have rows where their code is not that of their class.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +15,7 @@ from cchain_app.evm import engine, overrides
 from cchain_app.evm import tracing as evm_tracing
 from cchain_app.evm.engine import CallResult
 from cchain_app.evm.failures import reason_of
+from cchain_app.evm.tracing import TransactionTrace
 from cchain_app.forking import errors as forking
 from cchain_app.pool import errors as pool
 from cchain_app.selectors import logs, state_ranges, tracing, tries
@@ -132,7 +133,14 @@ def reverted(message: str, output: bytes) -> JsonRpcError:
     return JsonRpcError(REVERTED, message, "0x" + output.hex())
 
 
-def failure(result: CallResult) -> JsonRpcError | None:
+class CallFailed(JsonRpcError):
+    """The failure of a call, with the means to execute it again for the log."""
+
+    trace: Callable[[], TransactionTrace] | None = None
+    """Executes the call again; raises as `TracingEngine.trace_call`."""
+
+
+def failure(result: CallResult) -> CallFailed | None:
     """Return the error of a failed call, None for a successful one.
 
     A revert has code 3 and its raw data, so that clients can decode custom errors.
@@ -140,7 +148,7 @@ def failure(result: CallResult) -> JsonRpcError | None:
     if result.error is None:
         return None
     if not result.reverted:
-        return server_error(result.error)
+        return CallFailed(SERVER_ERROR, result.error)
     reason = reason_of(result.output)
     text = result.error if reason is None else f"{result.error}: {reason}"
-    return reverted(text, result.output)
+    return CallFailed(REVERTED, text, "0x" + result.output.hex())

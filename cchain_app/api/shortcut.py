@@ -8,13 +8,16 @@ Both report called methods to the transaction log (`CallNames`).
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
+from cchain_app.api.errors import CallFailed
 from cchain_app.chain import EvmChain
 from cchain_app.selectors.state import prefetch
 from cchain_app.services.transaction_log import TransactionLog
-from cchain_app.transaction_log.waiting import acts
+from cchain_app.transaction_log.waiting import CallFailure, acts
 from jsonrpc.dispatch.dispatcher import DispatchLimits, Shortcut, ShortcutAnswer
+from jsonrpc.errors import REVERTED, JsonRpcError
 from jsonrpc.http.replies import WholeFrames, WholeRequests
 from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.limits.memory import SMALL
@@ -189,3 +192,12 @@ class CallNames:
         if method in TELL_THEMSELVES or not self._log.takes_calls(that_act=that_act is not False):
             return
         self._log.called(method, count, exists=that_act is not None)
+
+    def report(self, method: str, error: JsonRpcError) -> None:
+        """Report the error of a call; safe to call from any thread."""
+        data = None
+        if error.code == REVERTED and isinstance(error.data, str):
+            with suppress(ValueError):  # a fork's remote node may have sent anything
+                data = bytes.fromhex(error.data.removeprefix("0x"))
+        trace = error.trace if isinstance(error, CallFailed) else None
+        self._log.failed(method, CallFailure(error.code, error.message, data), trace=trace)

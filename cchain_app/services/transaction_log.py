@@ -9,15 +9,22 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import CallRejected
-from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
+from cchain_app.evm.tracing import (
+    Frame,
+    Recording,
+    TraceTimedOut,
+    TraceTooLarge,
+    TransactionTrace,
+)
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import TraceDiffers
-from cchain_app.transaction_log.declarations import KnownSignatures
+from cchain_app.transaction_log.declarations import Declared, KnownSignatures
 from cchain_app.transaction_log.entries import (
     NOTHING,
     CallEntry,
@@ -29,8 +36,10 @@ from cchain_app.transaction_log.entries import (
     shown_messages,
     to_record,
 )
+from cchain_app.transaction_log.reasons import FailureText, failure_of, reverted_with
 from cchain_app.transaction_log.text import write
 from cchain_app.transaction_log.waiting import (
+    CallFailure,
     EntryAllowance,
     LogQueue,
     RepeatCount,
@@ -88,6 +97,8 @@ class TransactionLog:
         self._collapse = Collapse(clock=clock)
         self._clock = clock
         self._known: KnownSignatures | None = None
+        self.declared: Declared | None = None
+        """Returns the signatures that a contract declares; set before the log begins, if the node knows any."""
         self.is_enabled = True
         """Set by anvil_setLoggingEnabled, a method of the embedded profile, whose one process writes the log."""
         self._has_begun = self._in_thread = False
@@ -160,6 +171,24 @@ class TransactionLog:
             self._line.add_call(method, count, exists=exists, trace=trace)
             self._wake_up()
 
+    def failed(
+        self,
+        method: str,
+        failure: CallFailure,
+        *,
+        trace: Callable[[], TransactionTrace] | None = None,
+    ) -> None:
+        """Queue the failure of a call of an RPC method; it never blocks.
+
+        Args:
+            method: Its name.
+            failure: The error that the client gets.
+            trace: Executes the call again, if it can be executed; raises as `TracingEngine.trace_call`.
+        """
+        if self.is_on and CALLS.isEnabledFor(logging.INFO):
+            self._line.add_failure(method, failure, trace=trace)
+            self._wake_up()
+
     def work_off(self, *, to_the_end: bool = True) -> None:
         """Write all queued entries; `to_the_end`: including an entry that is held back because it may be repeated."""
         while (waiting := self._line.take()) is not None:
@@ -223,24 +252,39 @@ class TransactionLog:
             counted.add_block(block)
             yield counted.entry()
             return
+        known = self._names()
+        yield from entries_of(block, self._inside(block, known), known)
+
+    def _names(self) -> KnownSignatures:
         if self._known is None:
-            self._known = KnownSignatures.load()
-        yield from entries_of(block, self._inside(block, self._known), self._known)
+            self._known = KnownSignatures.load(self.declared)
+        return self._known
 
     def _call(self, waiting: WaitingCall) -> Entry:
-        messages: tuple[str, ...] = ()
-        missing = None
         if not self._allowance.take(1):
             return RepeatCount(calls=waiting.count).entry()
+        entry = CallEntry(waiting.method, waiting.count, waiting.exists)
+        frames: Sequence[Frame] = ()
         if waiting.trace is not None:
             try:
-                messages = shown_messages(waiting.trace().frames)
+                frames = waiting.trace().frames
             except (TraceTooLarge, TraceTimedOut, CallRejected) as error:
-                missing = f"console.log, since {error}"
+                entry = replace(entry, missing=f"calls and console.log, since {error}")
             except Exception:
                 _log.exception("a call could not be executed again for the log")
-                missing = "console.log, since it could not be executed again"
-        return CallEntry(waiting.method, waiting.count, waiting.exists, messages, missing)
+                missing = "calls and console.log, since it could not be executed again"
+                entry = replace(entry, missing=missing)
+        entry = replace(entry, messages=shown_messages(frames))
+        if (failure := waiting.failure) is None:
+            return entry
+        text = failure_of(frames, self._names()) if frames else None
+        return replace(entry, failure=text or self._text_of(failure), code=failure.code)
+
+    def _text_of(self, failure: CallFailure) -> FailureText:
+        """Return a failure without its frames as text."""
+        if failure.data is None:
+            return FailureText(failure.message)
+        return FailureText(reverted_with(failure.data, self._names()))
 
     def _inside(self, block: AcceptedBlock, known: KnownSignatures) -> list[ExecutionDetails]:
         """Return the recorded calls of each transaction."""
@@ -284,7 +328,8 @@ class TransactionLog:
             written = write(entry)
             extra = {"fields": written.fields}
             if isinstance(entry, CallEntry):
-                level = logging.INFO if acts(entry.method) or not entry.exists else logging.DEBUG
+                is_info = acts(entry.method) or not entry.exists or entry.failure is not None
+                level = logging.INFO if is_info else logging.DEBUG
                 CALLS.log(level, "%s", written.text, extra=extra)
             else:
                 TRANSACTIONS.info("%s", written.text, extra=extra)

@@ -8,7 +8,7 @@ Types are canonical (`uint256`, never `uint`), and a tuple is written as its mem
 names well-known functions and errors by their selectors, from the lists in `signatures/`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, Self
 
 from cchain_app.transaction_log.abi import SELECTOR_BYTES, decode, text_of
 from cchain_app.transaction_log.errors import Undecodable
+from primitives.evm import Address
 from primitives.hashing import keccak256
 
 _INDEXED: Final = "indexed"
@@ -136,31 +137,68 @@ class KnownSignatures:
     Args:
         functions: Signatures of known functions.
         errors: Signatures of known errors.
+        declared: Returns the signatures that a contract declares (its verified ABI); None if they are unknown.
     """
 
-    def __init__(self, functions: Iterable[Declaration], errors: Iterable[Declaration]) -> None:
-        self._functions = {function.selector: function.signature for function in functions}
+    def __init__(
+        self,
+        functions: Iterable[Declaration],
+        errors: Iterable[Declaration],
+        declared: "Declared | None" = None,
+    ) -> None:
+        self.functions = {function.selector: function.signature for function in functions}
+        """Signatures of the known functions by selector."""
         self._errors = {error.selector: error for error in errors}
+        self._declared = declared
 
     @classmethod
-    def load(cls) -> Self:
+    def load(cls, declared: "Declared | None" = None) -> Self:
         """Read the lists that come with the node."""
-        return cls(listed("functions"), listed("errors"))
+        return cls(listed("functions"), listed("errors"), declared)
 
-    def method(self, call_data: bytes) -> str | None:
-        """Return the signature of the called function, or the selector of an unknown one; None without a selector."""
+    def method(self, call_data: bytes, contract: Address | None = None) -> str | None:
+        """Return the signature of the called function, or the selector of an unknown one; None without a selector.
+
+        Args:
+            call_data: The input of the call.
+            contract: The called contract, which may declare a function that is not well known.
+        """
         selector = call_data[:SELECTOR_BYTES]
         if len(selector) < SELECTOR_BYTES:
             return None
-        return self._functions.get(selector) or "0x" + selector.hex()
+        found = self.functions.get(selector)
+        if found is None and (own := self._of(contract)) is not None:
+            found = own.functions.get(selector)
+        return found or "0x" + selector.hex()
 
-    def error(self, output: bytes) -> str | None:
-        """Return an error with its arguments; None for an unknown error or a malformed encoding."""
+    def error(self, output: bytes, contracts: Iterable[Address] = ()) -> str | None:
+        """Return an error with its arguments; None for an unknown error or a malformed encoding.
+
+        Args:
+            output: The revert data.
+            contracts: The contracts that reverted with it; what one of them declares comes before well-known errors.
+        """
+        if len(output) > _MAX_SHOWN:
+            return None
+        for signatures in (*map(self._of, contracts), self):
+            if signatures is not None and (shown := signatures.decoded(output)) is not None:
+                return shown
+        return None
+
+    def _of(self, contract: Address | None) -> "KnownSignatures | None":
+        return None if contract is None or self._declared is None else self._declared(contract)
+
+    def decoded(self, output: bytes) -> str | None:
+        """Return a known error with its arguments, without those that contracts declare; None as `error`."""
         declaration = self._errors.get(output[:SELECTOR_BYTES])
-        if declaration is None or len(output) > _MAX_SHOWN:
+        if declaration is None:
             return None
         try:
             values = decode(declaration.types, output[SELECTOR_BYTES:])
         except Undecodable:
             return None
         return f"{declaration.name}({', '.join(map(text_of, values))})"
+
+
+Declared = Callable[[Address], KnownSignatures | None]
+"""Returns the signatures that a contract declares; None if they are unknown."""

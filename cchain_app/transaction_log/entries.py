@@ -93,6 +93,10 @@ class CallEntry:
     """Messages of console.log; only for an entry of a single call."""
     missing: str | None = None
     """Why messages may be missing, as text."""
+    failure: FailureText | None = None
+    """Why each of the calls failed; None: they succeeded."""
+    code: int | None = None
+    """The code of the JSON-RPC error; None: they succeeded."""
 
 
 Entry = TransactionEntry | EmptyBlockEntry | SummaryEntry | CallEntry
@@ -150,7 +154,9 @@ def entries_of(
             sender=transaction.sender,
             to=transaction.to,
             created=_created(transaction),
-            method=None if transaction.to is None else known.method(transaction.data),
+            method=None
+            if transaction.to is None
+            else known.method(transaction.data, transaction.to),
             value=transaction.value,
             gas_used=gas_used,
             gas_limit=transaction.gas,
@@ -233,7 +239,7 @@ def _repeats(last: Entry | None, entry: Entry) -> bool:
     return (
         isinstance(last, CallEntry)
         and isinstance(entry, CallEntry)
-        and (last.method, last.exists) == (entry.method, entry.exists)
+        and (last.method, last.exists, last.failure) == (entry.method, entry.exists, entry.failure)
         and not entry.messages
         and entry.missing is None
     )

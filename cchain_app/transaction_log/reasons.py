@@ -8,6 +8,7 @@ from cchain_app.evm.failures import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.evm.tracing import Frame
 from cchain_app.transaction_log.abi import SELECTOR_BYTES
 from cchain_app.transaction_log.declarations import KnownSignatures
+from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 _PANIC_BYTES: Final = 36
@@ -31,7 +32,10 @@ def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> FailureText |
         return None
     inner = path[-1]
     frame = _named(inner, known) if inner.depth else None
-    return FailureText(_reason(inner, known), frame)
+    if inner.error != failures.REVERTED:
+        return FailureText(str(inner.error), frame)
+    contracts = [item.to for item in reversed(path) if item.to is not None]
+    return FailureText(reverted_with(inner.output, known, contracts), frame)
 
 
 def _path(frames: Sequence[Frame]) -> list[Frame]:
@@ -65,10 +69,14 @@ def _last_call(frames: Sequence[Frame], start: int) -> int | None:
     return last
 
 
-def _reason(frame: Frame, known: KnownSignatures) -> str:
-    if frame.error != failures.REVERTED:
-        return str(frame.error)
-    output = frame.output
+def reverted_with(output: bytes, known: KnownSignatures, contracts: Sequence[Address] = ()) -> str:
+    """Return revert data as text.
+
+    Args:
+        output: The revert data.
+        known: Names of errors.
+        contracts: The contracts that reverted with it, the one that did so first at the beginning.
+    """
     if not output:
         return "reverted without a reason"
     reason = reason_of(output)
@@ -79,7 +87,7 @@ def _reason(frame: Frame, known: KnownSignatures) -> str:
         return f"reverted with panic code {code:#x} ({reason})"
     if len(output) < SELECTOR_BYTES:
         return f"reverted with data 0x{output.hex()}"
-    shown = known.error(output)
+    shown = known.error(output, contracts)
     if shown is None:
         shown = f"0x{output[:SELECTOR_BYTES].hex()}"
         if arguments := output[SELECTOR_BYTES:]:
@@ -93,6 +101,6 @@ def _named(frame: Frame, known: KnownSignatures) -> str:
     parts = [frame.type]
     if frame.to is not None:
         parts.append(checksum_address(frame.to))
-    if not frame.type.startswith("CREATE") and (method := known.method(frame.input)):
+    if not frame.type.startswith("CREATE") and (method := known.method(frame.input, frame.to)):
         parts.append(method)
     return " ".join(parts)

@@ -11,6 +11,7 @@ from cchain_app.transaction_log.entries import (
     SummaryEntry,
     TransactionEntry,
 )
+from cchain_app.transaction_log.reasons import FailureText
 from primitives.hexadecimal import checksum_address
 from primitives.printable import PLAIN, close_colours, one_line, printable
 
@@ -77,12 +78,16 @@ def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
     yield _named(f"Block #{entry.block_number}", _hex(entry.block_hash))
     inside = entry.recorded
     if not entry.succeeded:
-        reason = "failed" if inside.failure is None else _printable(inside.failure.reason)
-        yield _named("Error", "\n    ".join(f"{RED}{line}{PLAIN}" for line in reason.split("\n")))
-        if inside.failure is not None and inside.failure.frame is not None:
-            yield _named("Failed in", one_line(inside.failure.frame))
+        yield from _failure_lines(inside.failure or FailureText("failed"))
     yield from _inside_lines(inside.messages, inside.missing)
     yield ""
+
+
+def _failure_lines(failure: FailureText) -> Iterator[str]:
+    reason = _printable(failure.reason)
+    yield _named("Error", "\n    ".join(f"{RED}{line}{PLAIN}" for line in reason.split("\n")))
+    if failure.frame is not None:
+        yield _named("Failed in", one_line(failure.frame))
 
 
 def _inside_lines(messages: Sequence[str], missing: str | None) -> Iterator[str]:
@@ -168,13 +173,18 @@ def _call(entry: CallEntry) -> LogText:
     method = entry.method if _NAME.fullmatch(entry.method) else f'"{one_line(entry.method)}"'
     times = f" ({entry.count} times)" if entry.count > 1 else ""
     head = f"{GREEN}{method}{PLAIN}" if entry.exists else f"{RED}{method}: no such method{PLAIN}"
-    text = _lines(iter([head + times, *_inside_lines(entry.messages, entry.missing)]))
-    fields = {
+    failed = () if entry.failure is None else _failure_lines(entry.failure)
+    text = _lines(iter([head + times, *failed, *_inside_lines(entry.messages, entry.missing)]))
+    fields: dict[str, Any] = {
         "event": "call",
         "method": entry.method,
         "count": entry.count,
         "exists": entry.exists,
     }
+    if entry.failure is not None:
+        fields["error"] = entry.failure.reason
+        fields["failed_in"] = entry.failure.frame
+        fields["code"] = entry.code
     return LogText(text, fields | _inside_fields(entry.messages, entry.missing))
 
 

@@ -30,6 +30,16 @@ class WaitingBlock:
     block: AcceptedBlock
 
 
+@dataclass(frozen=True, slots=True)
+class CallFailure:
+    """The JSON-RPC error of a call."""
+
+    code: int
+    message: str
+    data: bytes | None = None
+    """Revert data; None if the call did not revert."""
+
+
 @dataclass(slots=True)
 class WaitingCall:
     """A call of an RPC method, or several consecutive ones."""
@@ -38,7 +48,8 @@ class WaitingCall:
     count: int
     exists: bool = True
     trace: Callable[[], TransactionTrace] | None = None
-    """Executes the call again if it called console.log; raises as `TracingEngine.trace_call`."""
+    """Executes the call again if it called console.log or failed; raises as `TracingEngine.trace_call`."""
+    failure: CallFailure | None = None
 
 
 @dataclass(slots=True)
@@ -114,12 +125,60 @@ class LogQueue:
                 and last.method == method
                 and last.exists is exists
                 and last.trace is None
+                and last.failure is None
             ):
                 last.count += count
             elif self._is_full():
                 self._counted().calls += count
             else:
                 self._line.append(WaitingCall(method, count, exists, trace))
+
+    def add_failure(
+        self,
+        method: str,
+        failure: CallFailure,
+        *,
+        trace: Callable[[], TransactionTrace] | None = None,
+    ) -> None:
+        """Add the failure of a call: to the call itself if it is the last entry, else as another entry of its method.
+
+        The same failure of consecutive calls is one entry, and only the first of them is executed again.
+        """
+        with self._lock:
+            last = self._line[-1] if self._line else None
+            if not isinstance(last, WaitingCall) or last.method != method:
+                self._append_failure(method, failure, trace)
+            elif last.failure == failure:
+                last.count += 1
+            elif last.failure is not None:
+                self._append_failure(method, failure, trace)
+            elif last.count > 1:
+                last.count -= 1
+                self._append_failure(method, failure, trace)
+            elif last.trace is None and self._follows(method, failure):
+                self._line.pop()
+                before = self._line[-1]
+                assert isinstance(before, WaitingCall)
+                before.count += 1
+            else:
+                last.failure, last.trace = failure, last.trace or trace
+
+    def _follows(self, method: str, failure: CallFailure) -> bool:
+        """Return whether the entry before the last one is the same failure."""
+        before = self._line[-2] if len(self._line) > 1 else None
+        return (
+            isinstance(before, WaitingCall)
+            and before.method == method
+            and before.failure == failure
+        )
+
+    def _append_failure(
+        self, method: str, failure: CallFailure, trace: Callable[[], TransactionTrace] | None
+    ) -> None:
+        if self._is_full():
+            self._counted()  # the call itself was counted before
+        else:
+            self._line.append(WaitingCall(method, 1, True, trace, failure))
 
     def take(self) -> Waiting | None:
         """Remove and return the oldest entry; None if the queue is empty."""

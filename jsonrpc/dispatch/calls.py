@@ -33,6 +33,9 @@ Announcer = Callable[[str, int], None]
 """Receives the name of a method and a number of calls: before they are executed in a thread, or after they were
 executed on the event loop. Unknown methods are included."""
 
+FailureListener = Callable[[str, JsonRpcError], None]
+"""Receives the name of a method and the error of a call, after the `Announcer` got the name."""
+
 Outage = Callable[[BaseException], str]
 """Returns why the database or a server is unavailable, if that is the cause of an error, else an empty text."""
 
@@ -70,6 +73,7 @@ class CallExecutor:
         clock: Callable[[], float],
         observer: CallObserver | None,
         announcer: Announcer | None,
+        on_failure: FailureListener | None,
         inflight: Inflight | None,
         outage: Outage,
         interpreter: Interpreter,
@@ -81,6 +85,7 @@ class CallExecutor:
         self._clock = clock
         self._observer = observer
         self._announcer = announcer
+        self._on_failure = on_failure
         self._inflight = inflight
         self._outage = outage
         self._interpreter = interpreter
@@ -149,7 +154,7 @@ class CallExecutor:
         identifier = self.dialect.identifier(call)
         if identifier is None:
             return self.refuse(NULL, errors.invalid_request())
-        code = 0
+        failure: JsonRpcError | None = None
         try:
             arguments = self.dialect.bind(method.params, call.params)
             result = _encode(self._invoke(method, arguments, connection))
@@ -160,12 +165,13 @@ class CallExecutor:
             raise
         except BaseException as error:
             failure = self.explain(error, method.name)
-            code = failure.code
             answer = self.failure(identifier, failure)
         if observer is not None:
-            observer(method.name, self._clock() - started, code)
+            observer(method.name, self._clock() - started, 0 if failure is None else failure.code)
         if passing:
             self._announce(method.name)
+        if failure is not None:
+            self._report(method.name, failure)
         return answer if identifier else None
 
     def run(self, method: Method, call: RpcCall, connection: object) -> bytes | None:
@@ -207,6 +213,9 @@ class CallExecutor:
             for answer in answers:
                 code = answer.code if isinstance(answer, JsonRpcError) else 0
                 self._observer(method.name, share, code)
+        for answer in answers:
+            if isinstance(answer, JsonRpcError):
+                self._report(method.name, answer)
         return answers
 
     def explain(self, error: BaseException, method: str) -> JsonRpcError:
@@ -227,6 +236,7 @@ class CallExecutor:
         failure = self.explain(error, method)
         if self._observer is not None:
             self._observer(method, 0.0, failure.code)
+        self._report(method, failure)
         return failure
 
     def _invoke(self, method: Method, arguments: Sequence[Any], connection: object) -> object:
@@ -249,6 +259,10 @@ class CallExecutor:
     def _announce(self, method: str, count: int = 1) -> None:
         if self._announcer is not None:
             self._announcer(method, count)
+
+    def _report(self, method: str, error: JsonRpcError) -> None:
+        if self._on_failure is not None:
+            self._on_failure(method, error)
 
     def _running(self, method: Method) -> AbstractContextManager[None]:
         """Return a context in which a call in a thread is registered as running."""

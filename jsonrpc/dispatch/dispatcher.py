@@ -22,6 +22,7 @@ from jsonrpc.dispatch.calls import (
     Announcer,
     CallExecutor,
     CallObserver,
+    FailureListener,
     Outage,
 )
 from jsonrpc.dispatch.dialects import GETH, Dialect
@@ -101,6 +102,7 @@ class Dispatcher:
         one_request: Callable[[], AbstractContextManager[object]] = nullcontext,
         observer: CallObserver | None = None,
         announcer: Announcer | None = None,
+        on_failure: FailureListener | None = None,
         inflight: Inflight | None = None,
         outage: Outage = lambda _error: "",
         clock: Callable[[], float] = time.monotonic,
@@ -120,6 +122,7 @@ class Dispatcher:
                 they share the limits of one request.
             observer: receives every executed call.
             announcer: receives the name of each called method.
+            on_failure: receives the error of each call that failed.
             inflight: registers calls in worker threads while they run.
             outage: returns why the database or a server is unavailable, if that made a method fail.
             clock: seconds, monotonic.
@@ -147,6 +150,7 @@ class Dispatcher:
             clock=clock,
             observer=observer,
             announcer=announcer,
+            on_failure=on_failure,
             inflight=inflight,
             outage=outage,
             interpreter=interpreter or Interpreter(),

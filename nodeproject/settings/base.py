@@ -149,8 +149,13 @@ if NODE.admin_https:
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {
-        NODE.log_format: {"()": f"nodeproject.startup.log_format.{NODE.log_format}_formatter"}
+    "formatters": {"json": {"()": "nodeproject.startup.log_format.json_formatter"}}
+    if NODE.log_format == "json"
+    else {
+        "text": {
+            "()": "nodeproject.startup.log_format.text_formatter",
+            "color": NODE.log_color,
+        }
     },
     "filters": {
         "unavailable": {"()": "chaindb.outage_log.UnavailableFilter"},

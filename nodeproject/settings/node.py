@@ -65,6 +65,11 @@ class NodeSettings:
         "Format of the log: `text` for people, `json` with an object on each line.",
         choices=("text", "json"),
     )
+    log_color: str = flag(
+        "auto",
+        "Whether the text of the log has colours: `auto` if it goes to a terminal that supports them and NO_COLOR is not set, `always`, or `never`.",
+        choices=("auto", "always", "never"),
+    )
     quiet: bool = flag(
         default=False,
         meaning="Print nothing at the start, neither addresses nor keys, and log nothing below a warning.",

@@ -53,8 +53,14 @@ class TextFormatter(logging.Formatter):
         return super().formatMessage(record)
 
 
-def text_formatter() -> TextFormatter:
-    """Return the formatter of NODE_LOG_FORMAT `text`, with colours if the terminal supports them."""
+def text_formatter(color: str = "auto") -> TextFormatter:
+    """Return the formatter of NODE_LOG_FORMAT `text`.
+
+    Args:
+        color: NODE_LOG_COLOR: `always`, `never`, or `auto`, if the terminal supports colours.
+    """
+    if color != "auto":
+        return TextFormatter(colours=color == "always")
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -116,6 +116,7 @@ class Endpoints:
         name = rpc.chain.name
         methods = self.interfaces[name].registry
         log = rpc.transaction_log
+        names = CallNames(log, methods.methods) if node.logs_transactions else None
         dispatcher = Dispatcher(
             methods,
             GETH,
@@ -123,7 +124,8 @@ class Endpoints:
             would_block=WOULD_BLOCK,
             one_request=one_request,
             observer=self._metrics.tally(name).observe,
-            announcer=CallNames(log, methods.methods).announce if node.logs_transactions else None,
+            announcer=None if names is None else names.announce,
+            on_failure=None if names is None else names.report,
             inflight=self._metrics.inflight,
             outage=unavailable,
             turn=self._turn,

@@ -77,6 +77,7 @@ def call(
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
     failed = failure(result)
     if failed is not None:
+        failed.trace = context.again(message)
         raise failed
     if block is Tag.LATEST and not accounts and block_override is None:
         rpc.keep_environment(epoch, context.env)
@@ -177,8 +178,14 @@ class CallContext(NamedTuple):
         if watched.console_was_called:
             if in_batch():
                 raise WouldBlock
-            trace = partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
+            trace = self.again(message)
         self.rpc.transaction_log.called(method, trace=trace)
+
+    def again(self, message: CallMessage) -> Callable[[], TransactionTrace] | None:
+        """Return a function that executes a call again for the log; None if the log takes no calls."""
+        if not self.rpc.transaction_log.takes_calls(that_act=True):
+            return None
+        return partial(self.trace, message, RECORDING, SECONDS_A_TRANSACTION)
 
     def _seconds(self) -> float:
         return max(self.deadline - time.monotonic(), 0.001)

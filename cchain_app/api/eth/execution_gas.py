@@ -71,6 +71,7 @@ def estimate_gas(
         return encode_quantity(gas)
     failed = None if failed_call is None else failure(failed_call)
     if failed is not None:
+        failed.trace = context.again(message)
         raise failed
     raise server_error(f"gas required exceeds allowance ({highest})")
 

@@ -1,8 +1,9 @@
-"""The announcer gets each call's method once, before the call is executed in a thread."""
+"""The announcer gets each call's method once, before the call is executed in a thread; errors follow it."""
 
 import pytest
 
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
+from jsonrpc.errors import JsonRpcError
 from tests.unit.jsonrpc.test_hot import body
 
 Heard = list[tuple[str, int]]
@@ -20,8 +21,16 @@ def dispatcher(registry, clock, would_block, calls, heard: Heard) -> Dispatcher:
         heard.append((method, count))
         calls.seen.append(("announced", method))
 
+    def report(method: str, error: JsonRpcError) -> None:
+        calls.seen.append(("failed", method, error.code))
+
     return Dispatcher(
-        registry, limits=DispatchLimits(), clock=clock, would_block=would_block, announcer=announce
+        registry,
+        limits=DispatchLimits(),
+        clock=clock,
+        would_block=would_block,
+        announcer=announce,
+        on_failure=report,
     )
 
 
@@ -68,3 +77,16 @@ def test_a_method_that_fails_is_announced(dispatcher, heard) -> None:
     dispatcher.answer(body("fail", 3))
 
     assert heard == [("fail", 1)]
+
+
+def test_an_error_follows_the_name_of_its_method(dispatcher, calls) -> None:
+    dispatcher.answer(body("fail", 3))
+    assert calls.seen[0] == ("announced", "fail")
+    assert calls.seen[-1][:2] == ("failed", "fail")
+
+    calls.seen.clear()
+    dispatcher.answer(body("number", 1, 2, 3))
+    assert calls.seen == [("announced", "number"), ("failed", "number", -32602)]
+    calls.seen.clear()
+    dispatcher.answer_hot(body("number", 1, 2, 3))
+    assert calls.seen == [("announced", "number"), ("failed", "number", -32602)]

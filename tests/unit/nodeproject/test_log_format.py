@@ -109,6 +109,14 @@ def test_a_terminal_gets_colours_unless_it_wants_none(monkeypatch, variable, sho
     assert text_formatter().format(record("node.calls", "\x1b[31mx\x1b[0m")) == shown
 
 
+@pytest.mark.parametrize(("color", "shown"), [("always", "\x1b[31mx\x1b[0m"), ("never", "x")])
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_setting_decides_on_colours(monkeypatch, color, shown, is_terminal) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+
+    assert text_formatter(color).format(record("node.calls", "\x1b[31mx\x1b[0m")) == shown
+
+
 def test_a_line_of_json_has_the_members_of_an_entry() -> None:
     entry = record("node.calls", "eth_call", fields={"event": "call", "method": "eth_call"})
 

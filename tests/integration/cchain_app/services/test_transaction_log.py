@@ -11,6 +11,7 @@ import pytest
 
 from cchain_app.api import loop_gas
 from cchain_app.services.transaction_log import RECORDING, TransactionLog
+from cchain_app.transaction_log.declarations import Declaration, KnownSignatures
 from cchain_app.transaction_log.waiting import LogQueue
 from jsonrpc.dispatch.dispatcher import MISS
 from jsonrpc.errors import JsonRpcError
@@ -28,7 +29,12 @@ from tests.builders.transactions import RECIPIENT, SENDER
 
 EMBEDDED = pytest.mark.node_settings(profile="embedded")
 
-TELLER, REVERTER, PROXY = (bytecode.created(SENDER, nonce) for nonce in range(3))
+TELLER, REVERTER, PROXY, FOURTH = (bytecode.created(SENDER, nonce) for nonce in range(4))
+PASSING_ON = bytecode.assemble(
+    "32 CALLDATASIZE SUB 32 0 CALLDATACOPY 0 0 32 CALLDATASIZE SUB 0 0 0 CALLDATALOAD GAS CALL POP "
+    "RETURNDATASIZE 0 0 RETURNDATACOPY RETURNDATASIZE 0 REVERT"
+)
+"""(address, data): CALL, then a revert with its output."""
 
 
 def encoded(signature: str, *values: object) -> bytes:
@@ -186,7 +192,7 @@ def test_a_call_shows_its_messages_once_also_if_it_reverts(rpc, chain, lines) ->
 
     assert lines() == [
         "eth_call\n\n  console.log:\n    seen true",
-        "eth_call\n\n  console.log:\n    undone",
+        "eth_call\n  Error:               reverted with reason string 'no'\n\n  console.log:\n    undone",
     ]
 
 
@@ -200,8 +206,89 @@ def test_an_estimate_shows_its_messages_once(rpc, chain, lines) -> None:
 
     assert lines() == [
         "eth_estimateGas\n\n  console.log:\n    estimated",
-        "eth_estimateGas\n\n  console.log:\n    undone",
+        "eth_estimateGas\n  Error:               reverted without a reason\n\n  console.log:\n    undone",
     ]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (encoded("Error(string)", "not today"), "reverted with reason string 'not today'"),
+        (
+            encoded("Panic(uint256)", 0x11),
+            "reverted with panic code 0x11 (arithmetic underflow or overflow)",
+        ),
+        (
+            encoded("ERC721NonexistentToken(uint256)", 7),
+            "reverted with custom error ERC721NonexistentToken(7)",
+        ),
+    ],
+)
+def test_a_call_that_fails_shows_why_and_in_which_frame(rpc, chain, lines, data, reason) -> None:
+    chain.do(to=None, data=bytecode.deploy_code(PASSING_ON), gas=500_000, value=0)
+    called = words(REVERTER) + reverting(b"", data)
+    for method in ("eth_call", "eth_estimateGas", "eth_sendTransaction"):
+        with pytest.raises(JsonRpcError, match="execution reverted"):
+            rpc(method, {"to": hexed(FOURTH), "input": hexed(called), "from": hexed(SENDER)})
+
+        assert lines()[-1] == (
+            f"{method}\n"
+            f"  Error:               {reason}\n"
+            f"  Failed in:           CALL {checksum_address(REVERTER)} 0x00000000"
+        )
+
+
+def test_errors_of_calls_are_shown_with_their_messages(rpc, chain, lines, log) -> None:
+    for method, params in (
+        ("eth_call", [{"to": "0x12"}]),
+        ("eth_sendRawTransaction", ["0x01"]),
+        ("eth_getBalance", [hexed(SENDER), "0x99"]),
+    ):
+        with pytest.raises(JsonRpcError) as error:
+            rpc(method, *params)
+        assert lines()[-1].endswith(f"{method}\n  Error:               {error.value.message}")
+
+
+def test_the_same_failure_is_shown_once_with_a_count(rpc, chain, lines) -> None:
+    chain.do(to=None, data=bytecode.deploy_code(bytecode.ECHO_REVERT), gas=500_000, value=0)
+    data = encoded("Error(string)", "no")
+    for _ in range(3):
+        with pytest.raises(JsonRpcError, match="execution reverted: no"):
+            rpc("eth_call", {"to": hexed(FOURTH), "input": hexed(data)})
+
+    assert lines()[1:] == [
+        "eth_call (3 times)\n  Error:               reverted with reason string 'no'"
+    ]
+
+
+def test_a_contract_names_its_own_errors_and_functions(rpc, chain, log, lines) -> None:
+    error, function = (
+        Declaration.parse(text) for text in ("Broke(uint256 debt)", "pay(uint256 amount)")
+    )
+    declared = {REVERTER: KnownSignatures([function], [error])}
+    log.declared = declared.get
+    data = reverting(b"", encoded("Broke(uint256)", 12))
+    with pytest.raises(JsonRpcError, match="execution reverted"):
+        rpc("eth_call", {"to": hexed(REVERTER), "input": hexed(data)})
+    chain.do(to=REVERTER, data=data, gas=100_000, value=0)
+    chain.do(to=REVERTER, data=encoded("pay(uint256)", 3), gas=100_000, value=0)
+
+    called, sent, paid = lines()
+    assert "  Error:               reverted with custom error Broke(12)" in called
+    assert "  Error:               reverted with custom error Broke(12)" in sent
+    assert "  Method:              pay(uint256)" in paid
+
+
+def test_failed_calls_have_members_in_json(rpc, chain, log, caplog) -> None:
+    with pytest.raises(JsonRpcError):
+        rpc("eth_sendRawTransaction", "0x01")
+    log.work_off()
+
+    (record,) = [item for item in caplog.records if item.name == "node.calls"]
+    shown = json.loads(json_formatter().format(record))
+    assert (shown["event"], shown["method"]) == ("call", "eth_sendRawTransaction")
+    assert (shown["code"], shown["failed_in"]) == (-32000, None)
+    assert shown["error"] == "typed transaction too short"
 
 
 def test_a_call_without_messages_is_not_executed_again(rpc, chain, log, lines) -> None:

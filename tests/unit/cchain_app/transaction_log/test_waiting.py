@@ -2,6 +2,7 @@
 
 from cchain_app.transaction_log.entries import CallEntry, Collapse, EmptyBlockEntry, SummaryEntry
 from cchain_app.transaction_log.waiting import (
+    CallFailure,
     EntryAllowance,
     LogQueue,
     RepeatCount,
@@ -151,3 +152,48 @@ def test_methods_that_read_are_not_named_but_those_that_act() -> None:
     )  # fmt: skip
 
     assert [item for item in named + passed_over if acts(item)] == list(named)
+
+
+NO = CallFailure(3, "execution reverted: no", b"no")
+OTHER = CallFailure(-32000, "nonce too low")
+
+
+def test_a_failure_belongs_to_the_call_before_it() -> None:
+    line = WaitingLine()
+    line.add_call("eth_call", 2)
+    line.add_failure("eth_call", NO)
+
+    assert taken(line) == [WaitingCall("eth_call", 1), WaitingCall("eth_call", 1, failure=NO)]
+
+
+def test_the_same_failure_again_is_counted_and_another_one_is_not() -> None:
+    line = WaitingLine()
+    for failure in (NO, NO, OTHER, OTHER):
+        line.add_call("eth_call")
+        line.add_failure("eth_call", failure)
+
+    assert taken(line) == [
+        WaitingCall("eth_call", 2, failure=NO),
+        WaitingCall("eth_call", 2, failure=OTHER),
+    ]
+
+
+def test_a_failure_whose_call_was_written_names_its_method_again() -> None:
+    line = WaitingLine()
+    line.add_call("eth_blockNumber")
+    line.add_failure("eth_call", NO)
+    line.add_failure("eth_call", NO)
+
+    assert taken(line) == [
+        WaitingCall("eth_blockNumber", 1),
+        WaitingCall("eth_call", 2, failure=NO),
+    ]
+
+
+def test_a_failure_that_finds_no_room_is_not_counted_as_another_call() -> None:
+    line = WaitingLine(most=1)
+    line.add_call("eth_call")
+    line.add_call("eth_estimateGas")
+    line.add_failure("eth_estimateGas", NO)
+
+    assert taken(line) == [WaitingCall("eth_call", 1), RepeatCount(calls=1)]
