@@ -29,6 +29,12 @@ def _gas_limit(number: int) -> None:
         raise ValueError
 
 
+AUTO_NAME: Final = "auto"
+"""The client name that depends on the chain."""
+
+PLAIN_NAME: Final = "plain"
+"""This node's own client name."""
+
 HARDFORK: Final = TextFormat(f"one of {', '.join(CHOSEN_FORKS)}", _hardfork)
 GAS_LIMIT: Final = TextFormat(f"0, or a whole number from {MIN_GAS_LIMIT} to 2**63 - 1", _gas_limit)
 CLIENT_NAME: Final = TextFormat("a name without blanks, of 64 characters at most", _client_name)
@@ -227,9 +233,10 @@ class EvmSettings:
         options=(),
     )
     client_name: str = flag(
-        "",
-        "First part of web3_clientVersion, for tools that expect a certain name: `anvil/v1.7.1`, "
-        "`HardhatNetwork/3`.",
+        AUTO_NAME,
+        "The beginning of web3_clientVersion. `auto`: a chain with development methods begins with Anvil's name and "
+        "version, because tools use these methods only of nodes that they know; `plain`: this node's own name; or a "
+        "name that a tool expects: `HardhatNetwork/3`.",
         form=CLIENT_NAME,
         options=(),
     )

@@ -27,8 +27,6 @@ CLIENTS = Path(__file__).resolve().parents[1] / "clients"
 PROJECTS = CLIENTS / "projects"
 FOUNDRY = CLIENTS / "node_modules/@foundry-rs"
 CHAIN_ID = 43112
-CLIENT_NAME = "anvil/v1.7.1"
-"""The client name that helpers expect from web3_clientVersion (`NODE_CLIENT_NAME`)."""
 RUN_SECONDS = 280.0
 """Time limit for one run of a suite: JavaScript compilers start slowly on a busy machine."""
 TRIES = 3
@@ -91,7 +89,7 @@ class DevelopmentNode(RunningNode):
     """This node as a developer starts it, with a single address for all requests of a project."""
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(directory, env={"NODE_CLIENT_NAME": CLIENT_NAME})
+        super().__init__(directory)
 
     @property
     @override

@@ -44,7 +44,7 @@ def send(w3, **fields):
 
 
 def test_the_node_is_one_of_its_own(node, w3):
-    assert w3.client_version.startswith("Nunatak/v")
+    assert w3.client_version.startswith("anvil/v1.7.1/nunatak/v")
     assert w3.eth.chain_id == int(node.rpc("eth_chainId"), 16) == 43112
 
 

@@ -10,6 +10,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.config import DEPOSIT_CONTRACT, FRESH_PREV_RANDAO, BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
 from cchain_app.selectors import blocks, development, pool
+from cchain_app.settings import AUTO_NAME, PLAIN_NAME
 from cchain_app.store import history
 from cchain_app.txs.transaction import Transaction
 from jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
@@ -17,6 +18,9 @@ from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address, encode_data, encode_quantity
 from primitives.product import NAME, VERSION
+
+ANVIL: Final = "anvil/v1.7.1"
+"""Name and version of the node whose development methods this node has."""
 
 
 def chain_id(rpc: EvmRpc) -> str:
@@ -32,13 +36,18 @@ def network_version(rpc: EvmRpc) -> str:
 def client_version(rpc: EvmRpc) -> str:
     """web3_clientVersion: name, version, system and language.
 
-    Unspecified: tools that change the clock or the state of a chain expect their own node's name at the
-    beginning. If a setting provides that name, the name of this node follows it in brackets.
+    Unspecified: Hardhat's helpers, Ape and other tools change the clock or the state of a chain only if the name begins
+    with that of a node that they know. So it begins with Anvil's on a chain with development methods, unless
+    NODE_CLIENT_NAME says otherwise. If the setting is another name, the name of this node follows it in brackets.
     """
     system = f"{platform.system().lower()}-{platform.machine()}"
-    own = f"{NAME}/v{VERSION}/{system}/python{platform.python_version()}"
+    own = f"v{VERSION}/{system}/python{platform.python_version()}"
     name = rpc.chain.settings.client_name
-    return f"{name} ({own})" if name else own
+    if name == AUTO_NAME and rpc.chain.has_development_methods:
+        return f"{ANVIL}/{NAME.lower()}/{own}"
+    if name in {AUTO_NAME, PLAIN_NAME}:
+        return f"{NAME}/{own}"
+    return f"{name} ({NAME}/{own})"
 
 
 def sha3(data: bytes) -> str:

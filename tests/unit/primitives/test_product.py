@@ -47,7 +47,8 @@ def test_the_native_engine_was_built_in_this_version() -> None:
     assert cchain_native.__version__ == VERSION
 
 
-def test_clients_people_and_monitors_see_the_same_name() -> None:
+@pytest.mark.node_settings(client_name="plain")
+def test_clients_people_and_monitors_see_the_same_name(node_settings: Any) -> None:
     dashboard = json.loads((ROOT / "monitoring/grafana-dashboard.json").read_text())
     load_admins()
 

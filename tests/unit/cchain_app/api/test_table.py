@@ -204,7 +204,8 @@ def test_the_version_is_the_projects():
     assert project["project"]["version"] == node.VERSION
 
 
-def test_the_client_version_has_four_parts():
+@pytest.mark.node_settings(client_name="plain")
+def test_the_client_version_has_four_parts(node_settings):
     name, version, system, language = node.client_version(this_node().evm_rpc).split("/")
     assert (name, version) == ("Nunatak", f"v{node.VERSION}")
     assert "-" in system
@@ -216,6 +217,22 @@ def test_the_client_version_begins_with_a_name_that_tools_look_for(node_settings
     assert node.client_version(this_node().evm_rpc).startswith(
         f"anvil/v1.7.1 (Nunatak/v{node.VERSION}/"
     )
+
+
+@pytest.mark.node_settings(profile="embedded")
+def test_a_development_chain_is_named_as_tools_expect_it(node_settings):
+    name, version, product, own, *_ = node.client_version(this_node().evm_rpc).split("/")
+    assert (name, version, product, own) == ("anvil", "v1.7.1", "nunatak", f"v{node.VERSION}")
+
+
+@pytest.mark.node_settings(network_id=5)
+def test_a_public_chain_has_the_plain_name(node_settings):
+    assert node.client_version(this_node().evm_rpc).startswith(f"Nunatak/v{node.VERSION}/")
+
+
+@pytest.mark.node_settings(profile="production")
+def test_a_local_chain_without_development_methods_has_the_plain_name(node_settings):
+    assert node.client_version(this_node().evm_rpc).startswith(f"Nunatak/v{node.VERSION}/")
 
 
 def test_web3_sha3_is_keccak():
