@@ -162,3 +162,25 @@ def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccou
     assert ask(scene, "ots_getContractCreator", ledger) == {"hash": scene.deployed, "creator": own}
     nonce = int(ask(scene, "eth_getTransactionByHash", scene.failed)["nonce"], 16)
     assert ask(scene, "ots_getTransactionBySenderAndNonce", own, nonce) == scene.failed
+
+
+@pytest.mark.parametrize("node", ["embedded", "production"], indirect=True)
+def test_queries_right_after_a_receipt_have_what_its_block_did(
+    node: CheckedNode, scene: Scene
+) -> None:
+    ledger = scene.ledger.address
+    for amount in (7, 8, 9):
+        sent = mined(scene.w3, scene.ledger.functions.withdraw(amount).transact())
+        number = sent["blockNumber"]
+
+        answer = requests.get(
+            f"http://127.0.0.1:{node.port}/api",
+            {"module": "account", "action": "txlistinternal", "address": ledger, "sort": "desc"},
+            timeout=SECONDS,
+        ).json()["result"]
+        page = ask(scene, "ots_searchTransactionsBefore", ledger, 0, 1)
+        found = ask(scene, "trace_filter", {"fromAddress": [ledger], "fromBlock": hex(number)})
+
+        assert (answer[0]["value"], answer[0]["blockNumber"]) == (str(amount), str(number))
+        assert page["txs"][0]["hash"] == sent["transactionHash"].to_0x_hex()
+        assert [int(entry["action"]["value"], 16) for entry in found] == [amount]
