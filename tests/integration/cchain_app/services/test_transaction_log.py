@@ -210,6 +210,7 @@ def test_an_estimate_shows_its_messages_once(rpc, chain, lines) -> None:
     ]
 
 
+@EMBEDDED
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
