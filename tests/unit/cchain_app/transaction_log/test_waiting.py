@@ -159,7 +159,7 @@ OTHER = CallFailure(-32000, "nonce too low")
 
 
 def test_a_failure_belongs_to_the_call_before_it() -> None:
-    line = WaitingLine()
+    line = LogQueue()
     line.add_call("eth_call", 2)
     line.add_failure("eth_call", NO)
 
@@ -167,7 +167,7 @@ def test_a_failure_belongs_to_the_call_before_it() -> None:
 
 
 def test_the_same_failure_again_is_counted_and_another_one_is_not() -> None:
-    line = WaitingLine()
+    line = LogQueue()
     for failure in (NO, NO, OTHER, OTHER):
         line.add_call("eth_call")
         line.add_failure("eth_call", failure)
@@ -179,7 +179,7 @@ def test_the_same_failure_again_is_counted_and_another_one_is_not() -> None:
 
 
 def test_a_failure_whose_call_was_written_names_its_method_again() -> None:
-    line = WaitingLine()
+    line = LogQueue()
     line.add_call("eth_blockNumber")
     line.add_failure("eth_call", NO)
     line.add_failure("eth_call", NO)
@@ -191,7 +191,7 @@ def test_a_failure_whose_call_was_written_names_its_method_again() -> None:
 
 
 def test_a_failure_that_finds_no_room_is_not_counted_as_another_call() -> None:
-    line = WaitingLine(most=1)
+    line = LogQueue(most=1)
     line.add_call("eth_call")
     line.add_call("eth_estimateGas")
     line.add_failure("eth_estimateGas", NO)
