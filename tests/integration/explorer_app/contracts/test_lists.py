@@ -424,7 +424,7 @@ def test_lists_of_an_index_that_is_far_behind_are_refused_with_the_heights(
     factory, created = _made_by_factory(explored)
     monkeypatch.setattr(indexing, "PATIENCE", 0.0)
     words = (
-        "The chain cannot be read now: the index of {} has reached block 0, but this answer needs block 2; "
+        "The chain cannot be read at the moment: the index of {} has reached block 0, but this answer needs block 2; "
         "try again later"
     )
 
