@@ -95,7 +95,7 @@ class SingleRun:
         return self._lock.locked()
 
     def run(self, work: Callable[[], object]) -> bool:
-        """Do the work in this thread; return False at once if another thread does it."""
+        """Do the work in this thread; return False immediately if another thread is already working."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
@@ -105,7 +105,7 @@ class SingleRun:
         return True
 
     def start(self, work: Callable[[], object]) -> bool:
-        """Do the work in a new thread; return False at once if another thread does it."""
+        """Do the work in a new thread; return False immediately if another thread is already working."""
 
         def in_thread() -> None:
             try:
@@ -138,7 +138,7 @@ class IndexBehind(Exception):
     """An index has not reached the blocks that an answer needs.
 
     Args:
-        index: What the index contains.
+        index: The contents of the index, in the plural.
         written: The height up to which it is written.
         needed: The height up to which the answer needs it.
     """

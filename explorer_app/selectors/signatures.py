@@ -48,7 +48,7 @@ class DeclaredSignatures:
 
         try:
             abi = verified.abi_of(self._chain, contract)
-        except UpstreamError:  # the log goes on without the names
+        except UpstreamError:  # the log is written without the names
             return None
         if not (abi.functions or abi.errors):
             return None

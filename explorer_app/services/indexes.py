@@ -1,6 +1,6 @@
 """Lets pages and APIs wait for the indexes of tokens and of calls, which are written after the blocks.
 
-An answer that follows a receipt contains what the receipt's block did. If an index is too far behind, a page says how
+An answer that follows a receipt contains the effects of the receipt's block. If an index is too far behind, a page says how
 far it is, and an API returns an error.
 """
 
