@@ -1,12 +1,15 @@
 """What commands print: lines of names and values, the banner of the start, and refusals in place of tracebacks."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from cchain_app.selectors import blocks, development
 from chaindb.chains import C_CHAIN, absence, is_left_out
@@ -20,16 +23,36 @@ from nodeproject.web.paths import base_url
 from primitives.networks import LOCAL
 from primitives.product import NAME, VERSION
 
+PIPE_WIDTH: Final = 200
+"""Columns of tables that are not printed to a terminal: a pipe has no width, and programs search for whole values."""
+
+
+def console_for_tables() -> Console:
+    """Return a console for tables: as wide as the terminal, or wide enough that values stay on one line."""
+    is_terminal = sys.stdout.isatty()
+    return Console(width=None if is_terminal else PIPE_WIDTH, highlight=False)
+
 
 def print_values(title: str, values: Mapping[str, str]) -> None:
-    """Print a title and one aligned line per value, nothing without values; values may contain rich's markup."""
+    """Print a title and one aligned line per value, nothing without values; values may contain rich's markup.
+
+    On a terminal long values continue below their beginning; elsewhere each value is one line.
+    """
     if not values:
         return
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(highlight=False)
     console.rule(f"[bold]{title}[/bold]", align="left")
+    if sys.stdout.isatty():
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in values.items():
+            table.add_row(f"  [bold]{name}[/bold]", value)
+        console.print(table)
+        return
     width = max(map(len, values))
     for name, value in values.items():
-        console.print(f"  [bold]{name:<{width}}[/bold]  {value}")
+        console.print(f"  [bold]{name:<{width}}[/bold]  {value}", soft_wrap=True)
 
 
 def print_banner(node: Node) -> None:

@@ -166,7 +166,7 @@ def check_engine(**_kwargs: Any) -> list[CheckMessage]:
 @register(*CHECKS)
 def check_ports(**_kwargs: Any) -> list[CheckMessage]:
     """Check that HTTP and peers do not share a port."""
-    if settings.NODE.http_port == settings.NODE.peers.staking_port:
+    if settings.NODE.http_port == settings.NODE.peers.staking_port != 0:
         return [
             Error(
                 f"HTTP and peers both use port {settings.NODE.http_port}.",

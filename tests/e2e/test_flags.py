@@ -118,6 +118,23 @@ def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> N
     )
 
 
+def test_commands_find_the_node_by_its_data_directory(make_node: MakeNode) -> None:
+    node = started_by(make_node)
+    data = node.directory / "data"
+
+    def status() -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "nodeproject", "status", "--data-dir", str(data)],
+            cwd=ROOT, capture_output=True, text=True, check=True, timeout=300,
+        )  # fmt: skip
+        return done.stdout
+
+    assert f" ms on http://127.0.0.1:{node.port}\n" in status()
+    node.stop()
+    assert "does not answer" in status()
+    assert not (data / "http_address.json").exists()
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -126,7 +143,7 @@ def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> N
             "'atlantis' was given; it must be one of frontier, homestead,",
         ),
         (["--port", "eighty"], "'eighty' was given; it must be a whole number from 0 to 65535"),
-        (["--prot", "8545"], "unrecognized arguments: --prot 8545"),
+        (["--prot", "8545"], "unrecognized arguments: --prot 8545; did you mean --port?"),
     ],
 )
 def test_wrong_flags_end_with_words_and_two(flags: list[str], words: str, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from network_app import selectors
 from nodeproject.apps import this_node
 from nodeproject.management.terminal import print_values
 from nodeproject.startup.profile import CHECKS
-from nodeproject.web.paths import base_url
+from nodeproject.web.paths import running_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import mempool, stakers
@@ -118,7 +118,7 @@ def _rpc_state(head: int) -> str:
         return absence(C_CHAIN)
     node = settings.NODE
     request = urllib.request.Request(  # noqa: S310  # the node's own address
-        f"{base_url(node)}/ext/bc/C/rpc",
+        f"{running_url(node)}/ext/bc/C/rpc",
         data=b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}',
         headers={"Content-Type": "application/json"},
     )
@@ -130,4 +130,4 @@ def _rpc_state(head: int) -> str:
         return f"[red]does not answer[/red] ({escape(str(error))})"
     milliseconds = (time.perf_counter() - started) * 1000
     state = "[green]answers[/green]" if number >= head else f"[yellow]at block {number}[/yellow]"
-    return f"{state} in {milliseconds:.0f} ms on {base_url(node)}"
+    return f"{state} in {milliseconds:.0f} ms on {running_url(node)}"

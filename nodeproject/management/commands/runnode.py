@@ -1,5 +1,6 @@
 """`runnode`: initialises missing data, starts workers and server, and prints all addresses."""
 
+import json
 import sys
 import threading
 import time
@@ -26,6 +27,8 @@ from nodeproject.node import Node
 from nodeproject.processes.embedded import EmbeddedNetwork, EmbeddedWorkers
 from nodeproject.processes.server import serve
 from nodeproject.startup.process import CannotStart, Termination, check_port, claim_directory
+from nodeproject.web.paths import address_file
+from primitives.whole_files import write_whole
 
 SLOW_ENGINE = (
     "The reference engine runs: a thousand times slower than the native one (about 0.7 Mgas a "
@@ -90,18 +93,21 @@ class Command(StartCommand):
         for companion in companions:
             companion.start()
         try:
-            serve(partial(_listen, termination, quiet=node.settings.quiet))
+            serve(partial(_listen, node, termination))
         finally:
+            address_file(node.settings).unlink(missing_ok=True)
             for item in reversed(companions):
                 item.stop()
             if state is not None and (unwritten := save_state_file(node.evm_chain, state)):
                 self.stderr.write(unwritten)
 
 
-def _listen(termination: Termination, host: str, port: int, *, quiet: bool) -> None:
-    """Print where the node listens, unless it is quiet or about to end."""
+def _listen(node: Node, termination: Termination, host: str, port: int) -> None:
+    """Write the node's address for its commands and print it, unless the node is quiet or about to end."""
     termination.once_more()
-    if not quiet:
+    with suppress(OSError):  # a node that cannot write a file still answers
+        write_whole(address_file(node.settings), json.dumps([host, port]).encode())
+    if not node.settings.quiet:
         print_listening(host, port)
 
 
