@@ -11,6 +11,7 @@ import shutil
 import sys
 from argparse import SUPPRESS, ArgumentParser, _SubParsersAction
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from itertools import takewhile
 from typing import Final, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -30,6 +31,7 @@ from nodeproject.startup.commands import (
 )
 from nodeproject.startup.process import COLLECTOR
 from nodeproject.startup.profile import CHECKS, choose_settings
+from primitives.product import version_line
 
 USAGE: Final = "%(prog)s [--port PORT] [--host ADDRESS] [--data-dir DIRECTORY] [--block-time SECONDS | --no-mining] [...]"
 
@@ -74,6 +76,9 @@ def main(
         SystemExit: For a wrong command line always with 2; otherwise as the command decides.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if asks_for_version(arguments):
+        print(version_line(engine_name()))
+        return
     called = program or os.path.basename(sys.argv[0])
     if arguments[:1] == [MANAGE] and not with_django:
         called, arguments, with_django = f"{called} {MANAGE}", arguments[1:] or ["help"], True
@@ -102,6 +107,19 @@ def main(
     from django.core.management import execute_from_command_line
 
     execute_from_command_line([called, *arguments])
+
+
+def asks_for_version(arguments: Sequence[str]) -> bool:
+    """Return whether `--version` or `-V` is among the flags of a command line."""
+    flags = takewhile(lambda argument: argument != "--", arguments)
+    return any(flag in {"--version", "-V"} for flag in flags)
+
+
+def engine_name() -> str:
+    """Return which EVM engine is installed."""
+    from cchain_app.evm.select import has_native  # not needed to start
+
+    return "native engine" if has_native() else "reference engine"
 
 
 def with_directory(arguments: Sequence[str], environ: MutableMapping[str, str]) -> list[str]:

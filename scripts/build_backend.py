@@ -6,12 +6,16 @@ Without a toolchain maturin would download one on its own; this backend stops wi
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 MANIFEST = Path("native/Cargo.toml")
 """Relative to the working directory of a build backend, which is the directory of pyproject.toml."""
+
+COMMIT_FILE = Path("primitives/commit.txt")
+"""Likewise; git ignores it."""
 
 Settings = Mapping[str, Any] | None
 
@@ -44,6 +48,29 @@ def verify_toolchain() -> None:
         raise NoToolchain(f"The cargo here is {printed.strip() or 'unusable'}. {advice}")
 
 
+@contextmanager
+def commit_in_package() -> Iterator[None]:
+    """Let the package that is built have the commit of the checkout in it (`primitives.product.commit`).
+
+    A source package has the file already, and its directory no git.
+    """
+    git = shutil.which("git")
+    if COMMIT_FILE.exists() or git is None or not Path(".git").exists():
+        yield
+        return
+    done = subprocess.run(  # noqa: S603  # no input
+        [git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        yield
+        return
+    COMMIT_FILE.write_text(done.stdout)
+    try:
+        yield
+    finally:
+        COMMIT_FILE.unlink()
+
+
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
     """Return the further requirements of a build, which are none. Raises NoToolchain."""
     verify_toolchain()
@@ -73,7 +100,8 @@ def build_wheel(
     import maturin
 
     verify_toolchain()
-    return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+    with commit_in_package():
+        return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
@@ -81,4 +109,5 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
     import maturin
 
     verify_toolchain()
-    return str(maturin.build_sdist(sdist_directory, config_settings))
+    with commit_in_package():
+        return str(maturin.build_sdist(sdist_directory, config_settings))

@@ -18,7 +18,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import ForkRefused, UpstreamError
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
-from chaindb import clock
+from chaindb import clock, versions
 from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
 from network_app.joining import CannotJoin, fetch_genesis
@@ -31,6 +31,7 @@ from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch
 from primitives.codec_errors import CodecError
 from primitives.node_identity import IdentityError
+from primitives.product import VERSION
 from primitives.whole_files import write_whole
 
 _OPERATORS_BUSINESS = (
@@ -86,6 +87,7 @@ def initialise(
     """
     _keep_private(node.settings.common.directory, connection.settings_dict)
     make_tables()
+    versions.record(node.database, VERSION, clock.wall())
     make_identity(node.settings, clock.now())
     with Console(stderr=True).status("Asking for the network's genesis"):
         fetch_genesis()

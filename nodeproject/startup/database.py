@@ -20,10 +20,12 @@ from rich.console import Console
 from rich.progress import Progress
 from typing_extensions import override
 
+from chaindb import versions
 from chaindb.database import Database
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import CannotStart, StartReason
+from primitives.product import VERSION
 
 CONNECT_SECONDS = 5
 """Seconds that a database server may take to answer at the start."""
@@ -54,20 +56,35 @@ def verify_reachable() -> None:
 
 
 def verify_version(loader: MigrationLoader) -> None:
-    """Verify that no later version of this program has changed the database's tables.
+    """Verify that no later version of this program has written to the database.
+
+    Unspecified: versions that differ in the last number alone store the same, so that the earlier of them runs on the
+    database of the later.
 
     Raises:
-        CannotStart: A later version has changed them.
+        CannotStart: A later version has run on the database, or changed its tables.
     """
+    recorded = (
+        versions.recorded(Database())
+        if versions.FIRST_MIGRATION in loader.applied_migrations
+        else []
+    )
+    latest = recorded[-1] if recorded else VERSION
     known = loader.disk_migrations.keys()
     unknown = sorted(
         f"{app}.{name}"
         for app, name in loader.applied_migrations
         if app in loader.migrated_apps and (app, name) not in known
     )
-    if unknown:
-        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        raise CannotStart(StartReason.DATABASE_OF_LATER_VERSION, migration=f"{unknown[0]}{more}")
+    if not unknown and not versions.is_later(latest, VERSION):
+        return
+    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+    raise CannotStart(
+        StartReason.DATABASE_OF_LATER_VERSION,
+        written=f"version {latest}" if latest != VERSION else "a later version",
+        here=VERSION,
+        differing=f" (without migration {unknown[0]}{more})" if unknown else "",
+    )
 
 
 def explained(error: DatabaseError | OSError) -> str:

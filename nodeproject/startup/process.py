@@ -66,8 +66,8 @@ class StartReason(StrEnum):
         "with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
     )
     DATABASE_OF_LATER_VERSION = (
-        "the database was made by a later version of this program (migration {migration}): "
-        "run that version, or another NODE_DATA_DIR or NODE_DATABASE_URL"
+        "the database was written by {written}, and this is version {here}{differing}: run {written}, "
+        "or name another NODE_DATA_DIR or NODE_DATABASE_URL"
     )
     STATE_NEEDS_LOCAL_CHAIN = "NODE_STATE needs a local chain whose blocks only this node makes"
     STATE_NEEDS_EMBEDDED_PROFILE = "NODE_STATE needs the embedded profile (NODE_PROFILE=embedded)"

@@ -16,7 +16,7 @@ from typing_extensions import override
 from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
-from chaindb import clock
+from chaindb import clock, versions
 from chaindb.chains import C_CHAIN, absence, is_left_out, title
 from explorer_app.selectors import tokens
 from network_app import selectors
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             "Peers": _peers(),
             "Bootstrap": _bootstrap(),
             "Engine": evm_chain().engine.name,
-            "Database": f"{connection.vendor}, {settings.NODE.common.profile} profile",
+            "Database": f"{connection.vendor}, {settings.NODE.common.profile} profile, of {_versions()}",
             "RPC": _rpc_state(head.number),
         }
         print_values("Node", facts)
@@ -83,6 +83,14 @@ def _further_chains() -> dict[str, str]:
         facts[name] = f"{', '.join(chain.aliases)}, {chain.blockchain_id}"
         facts[f"{name} head"] = f"{head.number}  0x{head.hash.hex()}"
     return facts
+
+
+def _versions() -> str:
+    """Describe which versions of the program have run on the database."""
+    known = versions.recorded(this_node().database)
+    return (
+        f"version{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else "version 0.1.0"
+    )
 
 
 def _peers() -> str:
