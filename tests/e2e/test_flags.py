@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import MakeNode
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port, has_ipv6
+from tests.servers.process import ServerProcess
 
 RICH = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 """The key of the first account of the well-known development mnemonic."""
@@ -116,6 +118,30 @@ def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> N
         "NODE_HARDFORK is osaka, but this chain began with london and keeps that value"
         in node.log()
     )
+
+
+def test_the_banner_has_the_port_that_the_system_chose(tmp_path: Path) -> None:
+    log = tmp_path / "node.log"
+    command = [
+        sys.executable,
+        "-m",
+        "nodeproject",
+        "--port",
+        "0",
+        "--data-dir",
+        str(tmp_path / "data"),
+    ]
+    process = ServerProcess(command, log, cwd=ROOT)
+    try:
+        process.wait_until(lambda: "Listening on 127.0.0.1:" in log.read_text(), 240.0)
+    finally:
+        process.kill()
+
+    said = log.read_text()
+    (port,) = re.findall(r"^Listening on 127\.0\.0\.1:([0-9]+)$", said, re.MULTILINE)
+    assert f"  RPC            http://127.0.0.1:{port} (also " in said
+    assert "follow" not in said
+    assert "network_app" not in said
 
 
 def test_commands_find_the_node_by_its_data_directory(make_node: MakeNode) -> None:

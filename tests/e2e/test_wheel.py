@@ -198,7 +198,7 @@ def test_one_command_in_an_empty_directory_is_a_node(
     assert client.call("eth_getBalance", "0x" + "12" * 20, "latest") == "0x5"
     assert client.call("web3_clientVersion").startswith(f"{NAME}/v{VERSION}/")
     assert f"{NAME} {VERSION}" in said
-    assert "Engine             revm" in said
+    assert "Engine     revm" in said
     data = Path(environment["HOME"]) / ".local/share/nunatak/network-12345"
     assert str(data / "admin_password") in said
     assert (data / "node.sqlite3").exists()

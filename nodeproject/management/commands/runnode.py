@@ -4,7 +4,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,15 @@ from cchain_app.services import genesis
 from chaindb.checkpoints import Checkpointer
 from nodeproject.apps import this_node
 from nodeproject.cli import StartCommand
+from nodeproject.management.banner import banner_of
 from nodeproject.management.initialise import initialise_or_explain
 from nodeproject.management.local_files import load_state_file, save_state_file, write_config
-from nodeproject.management.terminal import print_banner, print_listening
+from nodeproject.management.terminal import print_listening
 from nodeproject.node import Node
 from nodeproject.processes.embedded import EmbeddedNetwork, EmbeddedWorkers
 from nodeproject.processes.server import serve
 from nodeproject.startup.process import CannotStart, Termination, check_port, claim_directory
-from nodeproject.web.paths import address_file
+from nodeproject.web.paths import address_file, base_url, reachable
 from primitives.whole_files import write_whole
 
 SLOW_ENGINE = (
@@ -83,8 +84,10 @@ class Command(StartCommand):
             self.stderr.write(unloaded)
         if node.settings.config_out:
             write_config(node, Path(node.settings.config_out))
-        if not node.settings.quiet:
-            print_banner(node)
+        banner = None if node.settings.quiet else banner_of(node)
+        if banner is not None and node.settings.http_port:
+            banner(base_url(node.settings))
+            banner = None
         # The server raises the signal again after it has ended; then the companions are stopped.
         termination = Termination()
         if node.settings.common.profile == "embedded":
@@ -93,7 +96,7 @@ class Command(StartCommand):
         for companion in companions:
             companion.start()
         try:
-            serve(partial(_listen, node, termination))
+            serve(partial(_listen, node, termination, banner))
         finally:
             address_file(node.settings).unlink(missing_ok=True)
             for item in reversed(companions):
@@ -102,9 +105,20 @@ class Command(StartCommand):
                 self.stderr.write(unwritten)
 
 
-def _listen(node: Node, termination: Termination, host: str, port: int) -> None:
-    """Write the node's address for its commands and print it, unless the node is quiet or about to end."""
+def _listen(
+    node: Node,
+    termination: Termination,
+    banner: Callable[[str], None] | None,
+    host: str,
+    port: int,
+) -> None:
+    """Write the node's address for its commands and print it, unless the node is quiet or about to end.
+
+    The banner of a node whose port the system chooses is printed now that the port is known.
+    """
     termination.once_more()
+    if banner is not None:
+        banner(f"http://{reachable(host)}:{port}")
     with suppress(OSError):  # a node that cannot write a file still answers
         write_whole(address_file(node.settings), json.dumps([host, port]).encode())
     if not node.settings.quiet:
