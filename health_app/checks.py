@@ -270,7 +270,7 @@ class Checks:
             due = platform.due(chain, now)
         else:
             development.refresh_mining_settings(chain)
-            due = cchain.due(chain, now) if development.mining(chain) == "auto" else None
+            due = cchain.due(chain, now) if development.mines_on_arrival(chain) else None
         if due is None or not runtime.consensus.may_produce(due.height, now):
             return None
         return max(0.0, min(now - due.since, time.time() - self.began))

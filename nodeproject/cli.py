@@ -20,6 +20,7 @@ from typing_extensions import override
 from nodeproject.settings.flags import is_service_link
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import ConflictingFlags, add_options, environment
+from nodeproject.settings.tool_flags import translated
 from nodeproject.startup.commands import (
     MANAGE,
     START,
@@ -235,7 +236,7 @@ def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: 
     """
     parser = parser_of(StartCommand(), program, START.name)
     try:
-        given = environment(NodeSettings, parser.parse_args(arguments))
+        given = environment(NodeSettings, parser.parse_args(translated(arguments)))
     except CommandError as error:
         _refuse(parser, str(error).removeprefix("Error: "))
     except ConflictingFlags as error:

@@ -273,7 +273,7 @@ def upstream_at(fork: ForkSettings, urls: Sequence[str]) -> Upstream:
     settings = ClientSettings(
         retries=fork.retries,
         timeout=fork.timeout,
-        backoff=fork.retry_backoff,
+        backoff=fork.retry_delay,
         headers=read_headers(fork.headers),
         servers=servers_of(read_wanted(fork.url).urls),
     )

@@ -48,7 +48,7 @@ class ForkSettings:
         "next after a failure. The part after the host is kept secret.",
         form=FORK_URL,
         secret=True,
-        options=("-f",),
+        options=("-f", "--rpc-url", "--fork"),
     )
     block_number: str = flag(
         "",
@@ -88,7 +88,7 @@ class ForkSettings:
     timeout: float = flag(
         45.0, "Seconds for one request to NODE_FORK_URL, including all its retries.", least=0.1
     )
-    retry_backoff: float = flag(
+    retry_delay: float = flag(
         1.0, "Seconds before each retry, unless the server asks for another delay.", least=0.0
     )
     chain_id: int = flag(

@@ -127,19 +127,23 @@ def select(
     gas_limit: int,
     minimum_tip: int = 0,
     most_bytes: int = _ANY_SIZE,
+    *,
+    by_arrival: bool = False,
+    most: int = 0,
 ) -> tuple[PoolEntry, ...]:
     """Select transactions for a block from queues' pending parts, in the order in which they run.
 
     The sum of their gas limits stays within gas_limit. They use less gas than that, so a
     caller whose engine skips transactions that do not fit may pass more than one block's limit. The sum of
-    their envelopes stays within most_bytes.
+    their envelopes stays within most_bytes. `by_arrival` ignores what they pay: the earliest of the queues' next
+    transactions runs first. `most` is the maximum number of transactions; 0: no maximum.
 
     Unspecified: as in go-ethereum, a transaction that does not fit ends its sender's queue, and the
     search continues with the other queues.
     """
     chosen: list[PoolEntry] = []
-    heads = _Heads(pending, base_fee, minimum_tip)
-    while (best := heads.best()) is not None:
+    heads = _Heads(pending, base_fee, minimum_tip, by_arrival=by_arrival)
+    while (best := heads.best()) is not None and not 0 < most <= len(chosen):
         if best.gas > gas_limit or best.size > most_bytes:
             heads.leave()
         else:
@@ -154,8 +158,14 @@ class _Heads:
     """The next transaction of each queue that can be in a block, the best one first."""
 
     def __init__(
-        self, pending: Iterable[Sequence[PoolEntry]], base_fee: int, minimum_tip: int
+        self,
+        pending: Iterable[Sequence[PoolEntry]],
+        base_fee: int,
+        minimum_tip: int,
+        *,
+        by_arrival: bool,
     ) -> None:
+        self._by_arrival = by_arrival
         self._base_fee = base_fee
         self._minimum_tip = minimum_tip
         self._heap: list[tuple[int, int, int, Sequence[PoolEntry]]] = []
@@ -163,7 +173,7 @@ class _Heads:
             self._push(queue, 0)
 
     def best(self) -> PoolEntry | None:
-        """Return the head that pays most, among equals the earliest; None if no head is left."""
+        """Return the head that pays most, among equals the earliest, or the earliest of all; None if no head is left."""
         if not self._heap:
             return None
         _, _, index, queue = self._heap[0]
@@ -183,7 +193,10 @@ class _Heads:
             return
         tip = queue[index].effective_tip(self._base_fee)
         if tip >= self._minimum_tip:
-            heappush(self._heap, (-tip, queue[index].arrival, index, queue))
+            heappush(
+                self._heap,
+                (0 if self._by_arrival else -tip, queue[index].arrival, index, queue),
+            )
 
 
 def _partition(

@@ -67,7 +67,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
             rows.add(chain.db, admissions.added.values(), admissions.now)
             # Before the commit: immediately after it a block may include them and remove them from the memory.
             memory.remember(item.transaction for item in admissions.added.values())
-            if admissions.pending and development.mining(chain) == "auto":
+            if admissions.pending and development.mines_on_arrival(chain):
                 chain.producer.request()
     except BaseException:
         if admissions is not None:

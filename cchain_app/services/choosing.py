@@ -49,6 +49,8 @@ def choose(
         parent.header.gas_limit * _CHOICE,
         chain.pool_limits.minimum_tip,
         MAX_BYTES,
+        by_arrival=chain.settings.order == "fifo",
+        most=chain.settings.max_transactions,
     )
     memory = chain.memory.transactions
     unknown = pool.transactions(chain, (item.hash for item in chosen if item.hash not in memory))

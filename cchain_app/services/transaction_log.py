@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -277,7 +278,8 @@ class TransactionLog:
         except _UNRECORDABLE as error:
             replay.pass_over(time_limit=SECONDS_A_TRANSACTION)
             return ExecutionDetails(missing=str(error))
-        return recorded(trace.frames, known)
+        found = recorded(trace.frames, known)
+        return found if self._chain.settings.console_log else replace(found, messages=())
 
     def _write(self, entries: Iterator[Entry]) -> None:
         for entry in entries:

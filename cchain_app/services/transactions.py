@@ -139,7 +139,7 @@ def _may_mine(runtime: EvmRuntime) -> bool:
     chain = runtime.chain
     return (
         runtime.consensus.decides_alone
-        and development.mining(chain) == "auto"
+        and development.mines_on_arrival(chain)
         and runtime.consensus.may_produce(blocks.head(chain).number + 1, clock.wall())
     )
 
@@ -161,7 +161,7 @@ def _mine_pool(runtime: EvmRuntime, pending: Sequence[Hash]) -> None:
     if not chain.vm_lock.acquire(timeout=BLOCK_SECONDS):
         return
     try:
-        while left and monotonic() < deadline and produce(runtime, "auto"):
+        while left and monotonic() < deadline and produce(runtime):
             left.difference_update(
                 transaction.hash for transaction in blocks.head(chain).transactions
             )
@@ -205,7 +205,7 @@ def _mine(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome] |
     asked = queries.of_automine(head.number, is_development=chain.is_development)
     with chain.db.read_ahead([*asked, *clock.queries(chain.db)]):
         development.refresh_mining_settings(chain)
-        if development.mining(chain) != "auto":
+        if not development.mines_on_arrival(chain):
             return None
         return _mine_on(runtime, head, newcomers)
 
@@ -245,6 +245,8 @@ def _ordered(
         base_fee_after(runtime.chain, head) or 0,
         MAX_GAS,
         runtime.chain.pool_limits.minimum_tip,
+        by_arrival=runtime.chain.settings.order == "fifo",
+        most=runtime.chain.settings.max_transactions,
     )
     if len(chosen) < len(admissions.added):
         return None

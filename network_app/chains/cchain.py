@@ -41,7 +41,7 @@ class EvmBackend:
     def timing(self) -> BuildTiming:
         """When its blocks are built: with interval mining every interval, even empty ones."""
         settings = self._chain.settings
-        if settings.mining == "interval":
+        if settings.mines_by_clock:
             return BuildTiming(int(settings.block_interval), allow_empty=True)
         return BuildTiming(0)
 

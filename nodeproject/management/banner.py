@@ -77,8 +77,13 @@ def _wallet(node: Node) -> dict[str, str]:
     """Return the mnemonic of the accounts, if it is public, and their derivation path."""
     local = node.settings.cchain.local
     is_known = are_known(local.mnemonic, local.derivation_path)
+    hidden = (
+        f"random, in {node.settings.mnemonic_path}"
+        if local.mnemonic_random
+        else "that of NODE_MNEMONIC, which is not shown"
+    )
     return {
-        "Mnemonic": local.mnemonic if is_known else "that of NODE_MNEMONIC, which is not shown",
+        "Mnemonic": local.mnemonic if is_known else hidden,
         "Derivation path": local.derivation_path,
     }
 

@@ -146,6 +146,13 @@ if NODE.admin_https:
     # behind the proxy are not browsers, and may use plain HTTP internally.
     SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 
+# As rich reads them, for the output of this process and of those that it starts.
+if NODE.color == "never":
+    os.environ["NO_COLOR"] = "1"
+elif NODE.color == "always":
+    os.environ.pop("NO_COLOR", None)
+    os.environ["FORCE_COLOR"] = "1"
+
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
+from nodeproject.settings.given import NODE
 from primitives.printable import COLOUR, close_colours, one_line, printable
 
 ENTRIES: Final = "node."
@@ -57,6 +58,8 @@ def text_formatter() -> TextFormatter:
     """Return the formatter of NODE_LOG_FORMAT `text`, with colours if the terminal supports them."""
     from rich.console import Console
 
+    if NODE.color != "auto":
+        return TextFormatter(colours=NODE.color == "always")
     console = Console(stderr=True)
     return TextFormatter(colours=console.color_system is not None and not console.no_color)
 

@@ -69,9 +69,10 @@ class StartReason(StrEnum):
         "the database was written by {written}, and this is version {here}{differing}: run {written}, "
         "or name another NODE_DATA_DIR or NODE_DATABASE_URL"
     )
-    STATE_NEEDS_LOCAL_CHAIN = "NODE_STATE needs a local chain whose blocks only this node makes"
-    STATE_NEEDS_EMBEDDED_PROFILE = "NODE_STATE needs the embedded profile (NODE_PROFILE=embedded)"
-    STATE_UNUSABLE = "NODE_STATE cannot be loaded: {path}: {cause}"
+    STATE_NEEDS_LOCAL_CHAIN = "NODE_STATE, NODE_LOAD_STATE and NODE_DUMP_STATE need a local chain whose blocks only this node makes"
+    STATE_NEEDS_EMBEDDED_PROFILE = "NODE_STATE, NODE_LOAD_STATE and NODE_DUMP_STATE need the embedded profile (NODE_PROFILE=embedded)"
+    STATE_UNUSABLE = "the state cannot be loaded: {path}: {cause}"
+    IPC_UNUSABLE = "NODE_IPC cannot be used: {path}: {cause}"
     CONFIG_OUT_HAS_KEYS = (
         "NODE_CONFIG_OUT is only for the local network, because the file contains private keys"
     )

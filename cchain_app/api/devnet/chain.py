@@ -227,7 +227,7 @@ def node_info(rpc: EvmRpc) -> dict[str, Any]:
             "forkBlockNumber": None if fork is None else fork.number,
             "forkRetryBackoff": None
             if fork is None
-            else round(chain.settings.fork.retry_backoff * 1000),
+            else round(chain.settings.fork.retry_delay * 1000),
         },
     }
 

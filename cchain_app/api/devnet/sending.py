@@ -93,7 +93,7 @@ def _mined(rpc: EvmRpc, sent: Hash) -> str:
     """
     chain = rpc.chain
     if (
-        development.mining(chain) == "auto"
+        development.mines_on_arrival(chain)
         and blocks.find_transaction(chain, sent) is None
         and sent in pool.pending_hashes(chain)
     ):

@@ -164,6 +164,22 @@ def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, s
     assert [len(blocks.by_number(evm_chain(), n).transactions) for n in (1, 2)] == [1, 0]
 
 
+@pytest.mark.node_settings(mining="mixed")
+def test_mixed_both_an_arrival_and_each_tick_make_a_block(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=0))
+    assert sent.names or blocks.head(evm_chain()).number == 1
+    tasks.produce_blocks()
+    assert blocks.head(evm_chain()).number == 1
+
+    assert tasks.tick() == {"blocks": 1}
+    chain.send(signed(nonce=1))
+    tasks.produce_blocks()
+
+    sizes = [len(blocks.by_number(evm_chain(), n).transactions) for n in (1, 2, 3)]
+    assert sizes == [1, 0, 1]
+    assert tasks.produce_blocks() == {"blocks": 0}
+
+
 @pytest.mark.node_settings(mining="interval")
 def test_by_interval_too_only_who_makes_the_blocks_makes_them(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch

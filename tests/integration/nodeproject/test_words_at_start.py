@@ -168,7 +168,7 @@ def test_what_other_programs_read_fails_no_strict_check(run: Run) -> None:
 
 def test_a_wrong_value_is_one_line_with_what_is_allowed(run: Run) -> None:
     for name, value, allowed in (
-        ("NODE_MINING", "atuo", "one of auto, interval, manual"),
+        ("NODE_MINING", "atuo", "one of auto, interval, manual, mixed"),
         ("NODE_HTTP_PORT", "http", "a whole number from 0 to 65535"),
         ("NODE_PROFILE", "prod", "one of embedded, production"),
     ):

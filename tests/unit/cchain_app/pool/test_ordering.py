@@ -58,6 +58,23 @@ def test_of_equal_tips_the_earlier_arrival_goes_first():
     assert select([[second], [first]], 0, 10**6) == (first, second)
 
 
+def test_by_arrival_the_earliest_goes_first_whatever_it_pays():
+    cheap, dear = paying(1), paying(100, sender=BOB)
+    following = paying(50, 1)
+    queues = [[cheap, following], [dear]]
+
+    assert select(queues, 0, 10**6, by_arrival=True) == (cheap, dear, following)
+    assert select(queues, 0, 10**6) == (dear, cheap, following)
+
+
+@pytest.mark.parametrize(("most", "count"), [(0, 3), (1, 1), (2, 2), (9, 3)])
+def test_a_block_takes_no_more_transactions_than_it_may(most, count):
+    queues = [[paying(1), paying(2, 1)], [paying(3, sender=BOB)]]
+
+    everything = select(queues, 0, 10**6)
+    assert select(queues, 0, 10**6, most=most) == everything[:count]
+
+
 def test_what_is_below_the_base_fee_waits_and_its_queue_with_it():
     alices = [entry(0, max_fee_per_gas=99), paying(5, 1)]
     bobs = [entry(0, sender=BOB)]
