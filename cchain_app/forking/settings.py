@@ -91,6 +91,14 @@ class ForkSettings:
     retry_delay: float = flag(
         1.0, "Seconds before each retry, unless the server asks for another delay.", least=0.0
     )
+    compute_units: int = flag(
+        0,
+        "Compute units for each second that the server of NODE_FORK_URL allows; requests, which count as 17 each, are "
+        "sent no faster. 0: unlimited.",
+        least=0,
+        options=("--compute-units-per-second",),
+        constants={"--no-rate-limit": "0", "--no-rpc-rate-limit": "0"},
+    )
     chain_id: int = flag(
         0,
         "Chain ID of a fork. 0: NODE_CHAIN_ID, or else the remote chain's.",

@@ -86,7 +86,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "--md": "the log is text or JSON (--json)",
     "--preserve-historical-states": "a dump has the state at the head; the data directory keeps earlier states",
     "--no-storage-caching": "a fork is stored in the data directory with all state that it has fetched",
-    "--compute-units-per-second": "requests to the remote node are not throttled; see --retries",
     "--mnemonic-seed-unsafe": "Anvil's random numbers cannot be repeated here: give the words to --mnemonic",
     "--number": "a new local chain begins with block 0",
     "--slots-in-an-epoch": "each accepted block is final, so safe and finalized are the latest block",
@@ -101,9 +100,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "--disable-pool-balance-checks": "the pool keeps transactions that their senders can pay",
 }
 """Flags without a meaning or an implementation here, each with the reason."""
-
-UNTHROTTLED: Final = ("--no-rate-limit", "--no-rpc-rate-limit")
-"""Flags that switch off what this node never does: it does not throttle requests to a fork's remote node."""
 
 _VERBOSE: Final = re.compile(r"-v+|--verbosity")
 
@@ -156,12 +152,6 @@ def add_tool_flags(
         )
     for options, meaning in ALWAYS.items():
         group.add_argument(*options, action="store_true", default=SUPPRESS, help=meaning)
-    group.add_argument(
-        *UNTHROTTLED,
-        action="store_true",
-        default=SUPPRESS,
-        help="Do not throttle requests to the remote node; they never are.",
-    )
     for option, values in CHOICES.items():
         named = [name for name, reason in values.items() if reason is None]
         group.add_argument(

@@ -57,7 +57,7 @@ def test_each_flag_is_taken_or_refused_with_a_reason(
             continue
         taken += 1
         has_effect = bool(changed) or any(flag in options for options in ALWAYS)
-        assert has_effect or flag in {"--no-rate-limit", "--no-rpc-rate-limit"} or "values" in row
+        assert has_effect or "values" in row
     assert bool(taken) is (flag not in REFUSED)
 
 
@@ -70,6 +70,8 @@ def test_nothing_else_is_refused_than_flags_of_these_tools() -> None:
     [
         (["--timeout", "1500"], {"NODE_FORK_TIMEOUT": "1.5"}),
         (["--fork-retry-backoff", "250"], {"NODE_FORK_RETRY_DELAY": "0.25"}),
+        (["--compute-units-per-second", "330"], {"NODE_FORK_COMPUTE_UNITS": "330"}),
+        (["--no-rate-limit"], {"NODE_FORK_COMPUTE_UNITS": "0"}),
         (["-j", "3"], {"NODE_RPC_THREADS": "3"}),
         (["--prune-history"], {"NODE_HISTORY_STATE": "1"}),
         (["--prune-history", "500"], {"NODE_HISTORY_STATE": "500"}),
