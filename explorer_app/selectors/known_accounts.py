@@ -45,8 +45,8 @@ def accounts_of(chain: EvmChain) -> Iterator[KnownAccount]:
     are_public = are_known(settings.mnemonic, settings.derivation_path)
     for address in keyring.addresses[:MAX_LISTED]:
         public = are_public or address == EWOQ
-        key = f"0x{keyring.key_of(address).hex()}" if public else None
-        yield KnownAccount(address, key, is_funded=address in chain.genesis.alloc)
+        own_key = f"0x{keyring.key_of(address).hex()}" if public else None
+        yield KnownAccount(address, own_key, is_funded=address in chain.genesis.alloc)
 
 
 def not_listed(chain: EvmChain) -> str | None:

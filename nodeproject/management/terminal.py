@@ -18,10 +18,14 @@ PIPE_WIDTH: Final = 200
 """Columns of tables that are not printed to a terminal: a pipe has no width, and programs search for whole values."""
 
 
+def is_terminal() -> bool:
+    """Return whether the output goes to a terminal."""
+    return sys.stdout.isatty()
+
+
 def console_for_tables() -> Console:
     """Return a console for tables: as wide as the terminal, or wide enough that values stay on one line."""
-    is_terminal = sys.stdout.isatty()
-    return Console(width=None if is_terminal else PIPE_WIDTH, highlight=False)
+    return Console(width=None if is_terminal() else PIPE_WIDTH, highlight=False)
 
 
 def print_values(title: str, values: Mapping[str, str]) -> None:
@@ -33,7 +37,7 @@ def print_values(title: str, values: Mapping[str, str]) -> None:
         return
     console = Console(highlight=False)
     console.rule(f"[bold]{title}[/bold]", align="left")
-    if sys.stdout.isatty():
+    if is_terminal():
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")

@@ -1,6 +1,5 @@
 """`node_settings`: prints the tables of `NODE_…` variables and of flags, as in docs/settings.md."""
 
-import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -9,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from nodeproject.management.terminal import console_for_tables
+from nodeproject.management.terminal import console_for_tables, is_terminal
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import option_table
@@ -42,13 +41,13 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        if not sys.stdout.isatty():
+        if not is_terminal():
             self.stdout.write(f"{markdown()}\n\n{flags_markdown()}")
             return
         variables = Table("Variable", "Default", "Meaning", box=SIMPLE_HEAD, pad_edge=False)
         for row in table(NodeSettings):
             variables.add_row(*map(Text, row))
         flags = Table("Flag", "Variable", "Besides", box=SIMPLE_HEAD, pad_edge=False)
-        for row in option_table(NodeSettings):
-            flags.add_row(*map(Text, (", ".join(row.options), row.variable, row.remarks)))
+        for flag in option_table(NodeSettings):
+            flags.add_row(*map(Text, (", ".join(flag.options), flag.variable, flag.remarks)))
         console_for_tables().print(variables, flags)
