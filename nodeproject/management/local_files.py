@@ -44,13 +44,10 @@ class StateFiles:
 
     def __init__(self, chain: EvmChain, settings: NodeSettings) -> None:
         self._chain = chain
-        self._loaded = Path(settings.load_state or settings.state)
+        self._loaded = settings.load_state or settings.state
         self._must_exist = bool(settings.load_state)
-        self._dumped = Path(settings.dump_state or settings.state)
+        self._dumped = settings.dump_state or settings.state
         self._interval = settings.state_interval
-        self._are_given = bool(settings.load_state or settings.dump_state or settings.state)
-        self._loads = bool(settings.load_state or settings.state)
-        self._dumps = bool(settings.dump_state or settings.state)
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -60,16 +57,15 @@ class StateFiles:
         Raises:
             CannotStart: The chain has no development methods, or the file cannot be read.
         """
-        if not self._are_given:
+        if self._loaded or self._dumped:
+            verify_has_state(self._chain)
+        if not self._loaded:
             return None
-        verify_has_state(self._chain)
-        if not self._loads:
-            return None
-        return load_state_file(self._chain, self._loaded, must_exist=self._must_exist)
+        return load_state_file(self._chain, Path(self._loaded), must_exist=self._must_exist)
 
     def start(self) -> None:
         """Write the state every NODE_STATE_INTERVAL seconds from now on, in a thread."""
-        if self._dumps and self._interval:
+        if self._dumped and self._interval:
             self._thread = threading.Thread(target=self._run, name="state-dump", daemon=True)
             self._thread.start()
 
@@ -81,12 +77,10 @@ class StateFiles:
 
     def dump(self) -> str | None:
         """Write the state; return the error message if that fails."""
-        if not self._dumps:
+        if not self._dumped:
             return None
-        is_directory = self._dumped.is_dir()
-        return save_state_file(
-            self._chain, self._dumped / DUMP_NAME if is_directory else self._dumped
-        )
+        path = Path(self._dumped)
+        return save_state_file(self._chain, path / DUMP_NAME if path.is_dir() else path)
 
     def _run(self) -> None:
         while not self._ending.wait(self._interval):
