@@ -15,7 +15,7 @@ from cchain_app.admin import display, pages, transactions
 from cchain_app.admin.pages import RowsAdmin
 from cchain_app.apps import evm_chain
 from cchain_app.models import PoolTransaction
-from cchain_app.services import transactions as transaction_services
+from cchain_app.services import removal
 from cchain_app.txs.codec import decode_unsigned
 from chaindb.fields import HexBytes
 from primitives.evm import Hash
@@ -23,7 +23,7 @@ from primitives.evm import Hash
 
 def _drop(row: PoolTransaction) -> str:
     """Remove a transaction from the pool."""
-    if not transaction_services.withdraw(evm_chain(), Hash(row.hash)):
+    if not removal.withdraw(evm_chain(), Hash(row.hash)):
         raise ActionRefused("the transaction is no longer pending: it was mined or dropped.")
     return f"Dropped transaction {row.hash} from the pool."
 
