@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from cchain_app.blocks.evm_block import EvmBlock
+from cchain_app.blocks.candidate import EvmBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services.vm import EvmVM
 from chainvm.consensus import Consensus, SoleConsensus

@@ -13,9 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.candidate import CandidateBlock, EvmBlock, evm_block, unparsed_block
 from cchain_app.blocks.errors import unknown_parent
-from cchain_app.blocks.evm_block import EvmBlock, evm_block, unparsed_block
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import StateChanges
