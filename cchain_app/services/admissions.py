@@ -226,7 +226,8 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
         raise
     chain.memory.pool.changed()
     if admissions.pending:
-        notifications.pending_transactions(chain, admissions.pending)
+        pending = notifications.pending_transactions(admissions.pending)
+        chain.pointers.send(chain.name, pending)
     return AdmissionResult(outcomes, admissions.pending)
 
 

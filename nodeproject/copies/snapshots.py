@@ -7,8 +7,8 @@ from typing import NamedTuple
 import msgspec
 
 from cchain_app.chain import EvmChain
-from cchain_app.notifications import rewound
 from cchain_app.selectors import blocks as cchain_blocks
+from cchain_app.services.rewinding import announce_rewind
 from chaindb import clock, generation
 from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.snapshots.port import (
@@ -125,8 +125,7 @@ class Snapshots:
         with self._platform.answers.changing():
             self._copies().restore(name, tables.SNAPSHOT.names(), begin)
         if not is_left_out(C_CHAIN):
-            head = cchain_blocks.catch_up(self._evm)
-            rewound(self._evm, head.number, head.hash)
+            announce_rewind(self._evm, cchain_blocks.catch_up(self._evm))
         time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
         behind = registry.wait_for_all(
             registry.directory_of(self._settings.common.directory), number

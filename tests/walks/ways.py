@@ -43,7 +43,7 @@ RAW_TRANSACTION = Walk(
         Step("the block is executed", "cchain_app/evm/native.py", "NativeEngine.execute_block"),
         Step("the block is put together", "cchain_app/blocks/assembly.py", "assemble"),
         Step("the block becomes rows", "cchain_app/store/chain.py", "commit"),
-        Step("the node is told", "chaindb/events.py", "ChainEvents.send", "head_accepted"),
+        Step("the node is told", "chaindb/events.py", "ChainEvents.send", "tell"),
         Step("the head goes to a socket", "jsonrpc/websocket/connection.py", "SocketWriter.push"),
     ),
 )

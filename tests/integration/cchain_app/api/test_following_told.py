@@ -113,7 +113,7 @@ async def test_an_answer_goes_before_what_its_block_has_to_tell(follower, monkey
     monkeypatch.setattr(subscriptions, "head_accepted", tell)
     head = await in_thread(blocks.head, evm_chain())
 
-    notifications.head_accepted(evm_chain(), head.number, head.hash)
+    evm_chain().pointers.send(evm_chain().name, notifications.head_accepted(head.number, head.hash))
     loop.call_soon(settled)
     await asyncio.wait_for(told.wait(), SECONDS)
 
@@ -124,17 +124,18 @@ async def test_a_web_process_moves_to_blocks_that_another_process_followed(
     shared_candidates: Any, application, follower, monkeypatch
 ):
     memory = evm_chain().memory
-    told = notifications.head_accepted
     async with Socket(application) as socket:
         await socket.call("eth_subscribe", "newHeads")
         # The network process has its own memory, and its announcements arrive a moment later.
         other = make_memory(native=memory.answers is not None, accounts=10, slots=10, blocks=64)
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(evm_chain(), "memory", other)
-            elsewhere.setattr(notifications, "head_accepted", lambda *_: None)
+            elsewhere.setattr(evm_chain().pointers, "send", lambda *_: None)
             (block,) = await in_thread(lambda: follow(shared_candidates[0]))
         assert (other.blocks.head, memory.blocks.head.number) == (block, 0)
-        told(evm_chain(), block.number, block.hash)
+        evm_chain().pointers.send(
+            evm_chain().name, notifications.head_accepted(block.number, block.hash)
+        )
         heard = (await socket.next())["params"]["result"]
 
     assert heard["hash"] == hexed(block.hash)
