@@ -8,6 +8,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.services.runtime import EvmRuntime
 from chaindb.chains import takes_part
 from chaindb.events import ChainEvents
+from chainvm.consensus import SoleConsensus
 from chainvm.port import Block, ChainVM
 from network_app import ports, selectors
 from network_app.chains.accepting import Acceptor
@@ -17,7 +18,7 @@ from network_app.chains.chain import NetworkChain
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.platform import PlatformBackend
 from network_app.chains.validators import PlatformValidators
-from network_app.chains.voting import OuterConsensus, VotedConsensus
+from network_app.chains.voting import DeferredVM, VotedConsensus
 from network_app.chains.wrapping import Wrapper
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator
@@ -188,11 +189,11 @@ class NodeNetwork:
 
         return take_part
 
-    def _voted(self, chain: NetworkChain[B], subnet_id: ID) -> VotedConsensus[B]:
+    def _voted(self, chain: NetworkChain[Any], subnet_id: ID) -> VotedConsensus:
         return VotedConsensus(
             chain.alias,
             self.events,
-            chain.consensus,
+            chain.vm.lock,
             chain.rows,
             self.validators(subnet_id).proposers,
             chain_id=lambda: chain.chain_id,
@@ -211,16 +212,16 @@ class NodeNetwork:
             return chain.blockchain_id
 
         rows = OuterRows(chain.db, chain.name, inner.blocks, first)
+        deferred = DeferredVM(vm, partial(self._wrap, rows, chain, chain_id), chain.vm_lock)
         counted = chain.building.count
-        consensus = OuterConsensus(
-            vm,
-            partial(self._wrap, rows, chain, chain_id),
+        consensus = SoleConsensus(
+            deferred.get,
             counted,
             lambda: self.producer.is_own and selectors.is_bootstrapped(chain.name),
             chain.vm_lock,
         )
-        acceptor = Acceptor(rows, inner, consensus, building=counted)
-        return NetworkChain(rows, chain_id, inner, acceptor)
+        acceptor = Acceptor(rows, inner, deferred, building=counted)
+        return NetworkChain(rows, chain_id, inner, acceptor, consensus)
 
     def _evm_chain(self, evm: EvmRuntime) -> NetworkChain[Any]:
         chain = evm.chain

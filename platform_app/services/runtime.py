@@ -1,7 +1,6 @@
 """A running P-Chain: the objects with which a process builds, verifies and accepts its blocks."""
 
 from chainvm.consensus import Consensus, SoleConsensus
-from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
 from platform_app.services.vm import OwnTxs, PlatformVM
 
@@ -20,15 +19,15 @@ class PlatformRuntime:
         self.chain = chain
         self.vm = PlatformVM(chain, own)
         """The processing blocks; use it only under the chain's `vm_lock`."""
-        self._consensus: Consensus[Block] = SoleConsensus(
-            self.vm, chain.building.count, lock=chain.vm_lock
+        self._consensus: Consensus = SoleConsensus(
+            lambda: self.vm, chain.building.count, lock=chain.vm_lock
         )
 
     @property
-    def consensus(self) -> Consensus[Block]:
+    def consensus(self) -> Consensus:
         """Decides on the chain's blocks."""
         return self._consensus
 
-    def decide_by(self, consensus: Consensus[Block]) -> None:
+    def decide_by(self, consensus: Consensus) -> None:
         """Let another consensus decide on the chain's blocks from now on."""
         self._consensus = consensus

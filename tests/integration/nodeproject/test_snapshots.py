@@ -203,9 +203,9 @@ def test_a_block_that_is_under_way_is_not_accepted_after_it(scene: Scene) -> Non
     scene.mine()
     scene.snapshots.save("a")
     scene.send()
-    consensus = this_node().network.chains["C"].consensus
-    with consensus.lock:
-        outer = consensus.outer
+    deferred = this_node().network.chains["C"].vm
+    with deferred.lock:
+        outer = deferred.get()
         outer.set_preference(outer.last_accepted())
         built = outer.build(BlockContext(scene.chain.now + 1))
         assert built is not None
