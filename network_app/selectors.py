@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from django.conf import settings
 
+from cchain_app.syncing import SyncProgress
 from chaindb.chains import is_left_out
 from chaindb.database import Database
 from network_app.consensus.messages import from_json
@@ -227,6 +228,14 @@ def is_bootstrapped(alias: str) -> bool:
         return False
     reported = status()
     return reported is not None and is_fresh(reported) and row.started_at >= reported.started_at
+
+
+def progress(chain: str) -> SyncProgress | None:
+    """Return a chain's progress towards its network's frontier; None once it is bootstrapped."""
+    row = syncs().get(chain)
+    if row is None or is_bootstrapped(chain):
+        return None
+    return SyncProgress(row.start_height, row.height, row.target_height)
 
 
 def block_proposer(db: Database, alias: str, height: int) -> NodeID | None:

@@ -22,6 +22,7 @@ django.setup()
 
 # Imported here because these modules import models.
 from cchain_app.api import EvmRpc  # noqa: E402
+from cchain_app.api.eth.head_listener import HeadListener  # noqa: E402
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import is_left_out, title  # noqa: E402
@@ -31,8 +32,8 @@ from jsonrpc.dispatch.gate import Gate  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
 from jsonrpc.http.asgi_rpc import AsgiRpc  # noqa: E402
 from jsonrpc.http.replies import by_path  # noqa: E402
+from network_app.selectors import progress  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
-from nodeproject.heads.listeners import HeadListener, PlatformListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.startup import process  # noqa: E402
@@ -44,6 +45,7 @@ from nodeproject.web.paths import (  # noqa: E402
     ChainPaths,
     letters_of,
 )
+from platform_app.api.answers import PlatformListener  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 
@@ -101,7 +103,9 @@ class Application:
         )
         self._node = node
         self._followers = [
-            HeadListener(rpc) for name, rpc in node.evm_rpcs.items() if not is_left_out(name)
+            HeadListener(rpc, progress)
+            for name, rpc in node.evm_rpcs.items()
+            if not is_left_out(name)
         ]
         self._listener = PlatformListener(node.platform_chain)
         self._paths = ChainPaths(

@@ -9,7 +9,7 @@ import msgspec
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services.rewinding import announce_rewind
-from chaindb import clock, generation
+from chaindb import clock, followers, generation
 from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.snapshots.port import (
     Copies,
@@ -23,7 +23,6 @@ from network_app import selectors as network
 from network_app.node import NodeNetwork
 from nodeproject.copies import tables
 from nodeproject.copies.snapshot_manifest import NodeSnapshotReason, SnapshotManifest, heads_of
-from nodeproject.heads import registry
 from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain
 from platform_app.memory.answers import OLDEST
@@ -127,8 +126,8 @@ class Snapshots:
         if not is_left_out(C_CHAIN):
             announce_rewind(self._evm, cchain_blocks.catch_up(self._evm))
         time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
-        behind = registry.wait_for_all(
-            registry.directory_of(self._settings.common.directory), number
+        behind = followers.wait_for_all(
+            followers.directory_of(self._settings.common.directory), number
         )
         return RestoreResult(snapshot, behind)
 

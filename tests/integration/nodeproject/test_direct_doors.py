@@ -22,10 +22,10 @@ from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
-from nodeproject.heads.listeners import PlatformListener
 from nodeproject.web.get_pages import GetPagesMiddleware
 from platform_app import notifications
 from platform_app.api import presence
+from platform_app.api.answers import PlatformListener
 from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from tests.builders import health_checks as checks
