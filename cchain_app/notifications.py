@@ -1,6 +1,6 @@
 """Events of the C-Chain: a block was accepted, transactions became executable, the chain changed.
 
-Services send them with `chain.pointers`, and only after the commit. `chaindb.events` documents their transport.
+Services send them with `chain.events`, and only after the commit. `chaindb.events` documents their transport.
 """
 
 from collections.abc import Sequence

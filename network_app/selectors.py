@@ -21,7 +21,7 @@ from network_app.models import (
 )
 from network_app.ports import DialFailure
 from network_app.store import outer
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
@@ -54,8 +54,8 @@ def follows() -> bool:
     return bool(settings.NODE.common.bootstrap)
 
 
-def in_network() -> bool:
-    """Return whether this node belongs to a network with others, so that it should have peers.
+def in_network(chain: PlatformChain) -> bool:
+    """Return whether the node of a P-Chain belongs to a network with others, so that it should have peers.
 
     Unspecified: a node without NODE_BOOTSTRAP to which no other validator has ever connected is a network of
     its own, and healthy without peers, even if other nodes connected before. The reference has a flag for
@@ -63,8 +63,8 @@ def in_network() -> bool:
     """
     if settings.NODE.common.bootstrap:
         return True
-    validators = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID).by_node.keys()
-    others = [node_id for node_id in validators if node_id != platform_chain().node_id]
+    validators = stakers.current_validators(chain, PRIMARY_NETWORK_ID).by_node.keys()
+    others = [node_id for node_id in validators if node_id != chain.node_id]
     return bool(others) and Peer.objects.filter(node_id__in=others).exists()
 
 
@@ -136,15 +136,18 @@ def connected_ids() -> frozenset[NodeID]:
     return frozenset(peer.node_id for peer in peers())
 
 
-def connected_stake(connected: Sequence[Peer] | None = None) -> ConnectedStake:
+def connected_stake(
+    chain: PlatformChain, connected: Sequence[Peer] | None = None
+) -> ConnectedStake:
     """Return how much of the Primary Network's stake this node is connected to, including its own.
 
     Args:
+        chain: The node's P-Chain.
         connected: The result of `peers`; None to query it.
     """
-    present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
+    present = stakers.current_validators(chain, PRIMARY_NETWORK_ID)
     found = peers() if connected is None else connected
-    here = {*(peer.node_id for peer in found), platform_chain().node_id}
+    here = {*(peer.node_id for peer in found), chain.node_id}
     weights = {
         validator.node_id: validator.weight + validator.delegator_weight
         for validator in present.validators
@@ -153,20 +156,21 @@ def connected_stake(connected: Sequence[Peer] | None = None) -> ConnectedStake:
     return ConnectedStake(weight_here, sum(weights.values()))
 
 
-def uptime_of_self(connected: Sequence[Peer] | None = None) -> Uptimes | None:
+def uptime_of_self(chain: PlatformChain, connected: Sequence[Peer] | None = None) -> Uptimes | None:
     """Return this node's uptime as reported by peers; None if it is not a validator.
 
     This node's own stake counts with 100 %, that of validators that are not connected with 0 %.
 
     Args:
+        chain: The node's P-Chain.
         connected: The result of `peers`; None to query it.
     """
-    present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
+    present = stakers.current_validators(chain, PRIMARY_NETWORK_ID)
     weights = {
         validator.node_id: validator.weight + validator.delegator_weight
         for validator in present.validators
     }
-    own = weights.get(platform_chain().node_id)
+    own = weights.get(chain.node_id)
     if own is None:
         return None
     total = sum(weights.values())

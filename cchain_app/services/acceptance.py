@@ -119,9 +119,9 @@ def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[H
     """
     last = verified[-1].block
     if arrived:
-        chain.pointers.send(chain.name, notifications.pending_transactions(arrived))
+        chain.events.send(chain.name, notifications.pending_transactions(arrived))
     chain.building.accepted(last.number)
-    chain.pointers.send(chain.name, notifications.head_accepted(last.number, last.hash))
+    chain.events.send(chain.name, notifications.head_accepted(last.number, last.hash))
     for listener in chain.on_accepted:
         listener([item.block for item in verified])
 

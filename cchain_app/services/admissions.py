@@ -227,7 +227,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     chain.memory.pool.changed()
     if admissions.pending:
         pending = notifications.pending_transactions(admissions.pending)
-        chain.pointers.send(chain.name, pending)
+        chain.events.send(chain.name, pending)
     return AdmissionResult(outcomes, admissions.pending)
 
 

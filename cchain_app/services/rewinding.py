@@ -148,4 +148,4 @@ def moved(chain: EvmChain) -> AcceptedBlock:
 def announce_rewind(chain: EvmChain, head: AcceptedBlock) -> None:
     """Announce that an earlier block is the head again, or that the state of the head was restored."""
     chain.memory.on_rewind()
-    chain.pointers.send(chain.name, notifications.rewound(head.number, head.hash))
+    chain.events.send(chain.name, notifications.rewound(head.number, head.hash))

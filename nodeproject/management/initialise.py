@@ -88,7 +88,7 @@ def initialise(
     make_tables()
     make_identity(node.settings, clock.now())
     with Console(stderr=True).status("Asking for the network's genesis"):
-        fetch_genesis()
+        fetch_genesis(node.network)
     with Console(stderr=True).status("Looking at the genesis blocks"):
         load_cchain(node.evm_chain)
         platform_genesis.load_genesis(

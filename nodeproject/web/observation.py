@@ -80,11 +80,13 @@ class Observation:
     @cached_property
     def page(self) -> MetricsCollector:
         """The page for Prometheus."""
-        return MetricsCollector(self._processes, RowCounts(self.parts()), self.check_results)
+        return MetricsCollector(
+            self._processes, RowCounts(self.parts()), self.check_results, self._evm_chains[0]
+        )
 
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
-        return (*parts(self._evm_chains[1:]), ("tokens", self._tokens))
+        return (*parts(self._platform_rpc.chain, self._evm_chains), ("tokens", self._tokens))
 
     def _tokens(self) -> Iterator[Metric]:
         """Yield the height of the token index; nothing if it was never started or this node has no C-Chain."""

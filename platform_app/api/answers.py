@@ -119,7 +119,7 @@ class PlatformListener:
         """Begin to listen, on the running event loop; a second call does nothing."""
         if self._unbind is None:
             chain, loop = self._chain, asyncio.get_running_loop()
-            self._unbind = chain.pointers.bind(loop, self._hear, [chain.name])
+            self._unbind = chain.events.bind(loop, self._hear, [chain.name])
 
     def stop(self) -> None:
         """Stop listening."""

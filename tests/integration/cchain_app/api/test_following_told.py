@@ -114,7 +114,7 @@ async def test_an_answer_goes_before_what_its_block_has_to_tell(follower, monkey
     monkeypatch.setattr(head_listener, "head_accepted", tell)
     head = await in_thread(blocks.head, evm_chain())
 
-    evm_chain().pointers.send(evm_chain().name, notifications.head_accepted(head.number, head.hash))
+    evm_chain().events.send(evm_chain().name, notifications.head_accepted(head.number, head.hash))
     loop.call_soon(settled)
     await asyncio.wait_for(told.wait(), SECONDS)
 
@@ -131,10 +131,10 @@ async def test_a_web_process_moves_to_blocks_that_another_process_followed(
         other = make_memory(native=memory.answers is not None, accounts=10, slots=10, blocks=64)
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(evm_chain(), "memory", other)
-            elsewhere.setattr(evm_chain().pointers, "send", lambda *_: None)
+            elsewhere.setattr(evm_chain().events, "send", lambda *_: None)
             (block,) = await in_thread(lambda: follow(shared_candidates[0]))
         assert (other.blocks.head, memory.blocks.head.number) == (block, 0)
-        evm_chain().pointers.send(
+        evm_chain().events.send(
             evm_chain().name, notifications.head_accepted(block.number, block.hash)
         )
         heard = (await socket.next())["params"]["result"]

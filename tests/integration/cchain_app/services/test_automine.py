@@ -91,7 +91,7 @@ def test_others_are_reported_when_the_next_block_could_be_built_on_this_one(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
-    rebase, send = EvmProcessingBlocks.rebase, evm_chain().pointers.send
+    rebase, send = EvmProcessingBlocks.rebase, evm_chain().events.send
 
     def rebased(*given: Any) -> None:
         steps.append("rebased")
@@ -102,7 +102,7 @@ def test_others_are_reported_when_the_next_block_could_be_built_on_this_one(
         send(chain, message)
 
     monkeypatch.setattr(EvmProcessingBlocks, "rebase", rebased)
-    monkeypatch.setattr(evm_chain().pointers, "send", told)
+    monkeypatch.setattr(evm_chain().events, "send", told)
 
     submit(mining.make())
 

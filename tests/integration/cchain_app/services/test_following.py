@@ -96,7 +96,7 @@ def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int |
         assert head is not None
         heard.append((message["number"], head.number))
 
-    monkeypatch.setattr(evm_chain().pointers, "send", hear)
+    monkeypatch.setattr(evm_chain().events, "send", hear)
     return heard
 
 

@@ -62,7 +62,7 @@ def refused(
     def offer(reason: BlockReason | type, *offered: CandidateBlock, **given: Any) -> InvalidBlock:
         told: list[Message] = []
         monkeypatch.setattr(
-            evm_chain().pointers, "send", lambda _chain, message: told.append(message)
+            evm_chain().events, "send", lambda _chain, message: told.append(message)
         )
         before, state = dump(), evm_chain().memory.state.number
         with pytest.raises(InvalidBlock) as caught:
