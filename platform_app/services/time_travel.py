@@ -59,17 +59,20 @@ def time_travel(
     arrival = clock.now()
     built = 0
     while (made := runtime.consensus.produce(now=arrival)) is not None:
-        (block,) = accepted.raw_blocks(chain, made.height, made.height, max_bytes=1)
+        chain_time = chain.tip().timestamp
         built += 1
-        progress(block.time)
-        # After a reward another block follows, because this node's own validator is renewed immediately.
-        if block.time >= arrival and not block.is_option and not _changes_by(chain, arrival):
+        progress(chain_time)
+        if chain_time >= arrival and _is_last(chain, made.height, arrival):
             break
         time.sleep(PAUSE)
     return built
 
 
-def _changes_by(chain: PlatformChain, arrival: int) -> bool:
-    """Return whether another staker starts or ends by the arrival time."""
+def _is_last(chain: PlatformChain, height: int, arrival: int) -> bool:
+    """Return whether only transactions issued meanwhile remain after a block at the arrival time.
+
+    Not after a reward, because this node's own validator is renewed immediately.
+    """
+    (block,) = accepted.raw_blocks(chain, height, height, max_bytes=1)
     change = next_staker_change(DatabaseState(chain.db))
-    return change is not None and change <= arrival
+    return not block.is_option and (change is None or change > arrival)
