@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from cchain_app.blocks.candidate import EvmBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services.vm import EvmVM
 from chainvm.consensus import Consensus, SoleConsensus
@@ -35,7 +36,7 @@ class EvmRuntime:
         self.chain = chain
         self.vm = EvmVM(chain)
         """The processing blocks; use it only under the chain's `vm_lock`."""
-        self._consensus: Consensus = SoleConsensus(
+        self._consensus: Consensus = SoleConsensus[EvmBlock](
             lambda: self.vm, chain.building.count, lock=chain.vm_lock
         )
         self.arrivals = Arrivals()

@@ -1,6 +1,7 @@
 """A running P-Chain: the objects with which a process builds, verifies and accepts its blocks."""
 
 from chainvm.consensus import Consensus, SoleConsensus
+from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
 from platform_app.services.vm import OwnTxs, PlatformVM
 
@@ -19,7 +20,7 @@ class PlatformRuntime:
         self.chain = chain
         self.vm = PlatformVM(chain, own)
         """The processing blocks; use it only under the chain's `vm_lock`."""
-        self._consensus: Consensus = SoleConsensus(
+        self._consensus: Consensus = SoleConsensus[Block](
             lambda: self.vm, chain.building.count, lock=chain.vm_lock
         )
 
