@@ -25,7 +25,7 @@ from nodeproject.copies import tables
 from nodeproject.copies.snapshot_manifest import NodeSnapshotReason, SnapshotManifest, heads_of
 from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain
-from platform_app.memory.answers import OLDEST
+from platform_app.memory.answers import MAX_AGE
 from primitives.networks import LOCAL
 
 
@@ -125,7 +125,7 @@ class Snapshots:
             self._copies().restore(name, tables.SNAPSHOT.names(), begin)
         if not is_left_out(C_CHAIN):
             announce_rewind(self._evm, cchain_blocks.catch_up(self._evm))
-        time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
+        time.sleep(MAX_AGE)  # cached answers of the P-Chain expire in this time
         behind = followers.wait_for_all(
             followers.directory_of(self._settings.common.directory), number
         )

@@ -95,7 +95,7 @@ class CachedAnswers:
     def _look(self) -> None:
         # If the rows cannot be read, cached answers expire, and callers in a thread get the error.
         with suppress(DatabaseError):
-            self._memory.look()
+            self._memory.check_rows()
 
 
 def _rendered(answer: object, usual: Lifetime) -> tuple[bytes, Lifetime]:

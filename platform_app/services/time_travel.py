@@ -52,7 +52,7 @@ def time_travel(
     if node.votes:
         raise ClockNotMovable(TimeTravelReason.DECIDED_BY_VOTES)
     if not runtime.consensus.may_produce(chain.tip().height + 1, clock.now()):
-        raise ClockNotMovable(TimeTravelReason.MADE_ELSEWHERE)
+        raise ClockNotMovable(TimeTravelReason.PRODUCED_ELSEWHERE)
     with chain.answers.changing(), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         clock.move(seconds)

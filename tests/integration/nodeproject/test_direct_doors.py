@@ -71,7 +71,7 @@ UNUSUAL = {
 @pytest.fixture
 def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The served node, with each health check run once; no response expires."""
-    monkeypatch.setattr(answers, "OLDEST", inf)
+    monkeypatch.setattr(answers, "MAX_AGE", inf)
     monkeypatch.setattr(answers, "POLL_SECONDS", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
     restart_node()
@@ -197,7 +197,7 @@ async def test_an_announced_block_invalidates_earlier_answers() -> None:
     listener.start()
     listener.start()
     try:
-        chain.answers.look()
+        chain.answers.check_rows()
         for block_id, is_known in ((b"block 1", True), (b"block 2", False)):
             message = {"type": notifications.HEAD, "height": 1, "block_id": block_id}
             chain.events.send(chain.aliases[0], message)
@@ -205,7 +205,7 @@ async def test_an_announced_block_invalidates_earlier_answers() -> None:
             assert chain.answers.is_trusted() is is_known
     finally:
         listener.stop()
-    chain.answers.look()
+    chain.answers.check_rows()
     chain.events.send(chain.aliases[0], message)
     await _turn()
     assert chain.answers.is_trusted()

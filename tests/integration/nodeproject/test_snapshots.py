@@ -62,10 +62,10 @@ def test_this_process_answers_as_of_the_snapshot_at_once(
     assert pool.next_nonce(evm, SENDER) == 0
     members = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     answered = platform_chain().answers
-    answered.look()
+    answered.check_rows()
     answered.read(("asked",), lambda: (b"answered", ALWAYS))
-    monkeypatch.setattr(answers, "OLDEST", inf)
-    monkeypatch.setattr(copied, "OLDEST", 0.0)
+    monkeypatch.setattr(answers, "MAX_AGE", inf)
+    monkeypatch.setattr(copied, "MAX_AGE", 0.0)
     assert answered.get(("asked",)) == b"answered"
     scene.send()
     scene.mine()
