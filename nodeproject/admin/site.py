@@ -17,7 +17,7 @@ from django_celery_beat import models as beat
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from adminkit.refusals import UnknownFilterMessages
+from adminkit.changelist import UnknownFilterMessages
 from nodeproject.web.middleware import chosen_title
 from primitives.networks import MAINNET, name_of
 from primitives.product import NAME
