@@ -76,8 +76,7 @@ class Application:
             return EthConsumer.as_asgi(
                 rpc=rpc,
                 endpoint=endpoints.evm[rpc.chain.name],
-                workers=workers,
-                gatherers=endpoints.gatherers,
+                answering=endpoints.answering,
                 memory=memory,
             )
 
@@ -121,8 +120,7 @@ class Application:
         raw = AsgiRpc(
             by_path(endpoints.all()),
             behind,
-            workers,
-            gatherers=endpoints.gatherers,
+            endpoints.answering,
             gate=Gate(endpoints.gate_config, endpoint.dispatcher.dialect),
             replies=metrics.replies_of(OTHER),
             memory=memory,

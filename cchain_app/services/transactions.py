@@ -3,7 +3,7 @@
 `admissions` turns signed envelopes into transactions with verified signers, without reading accounts. Then they are
 mined directly, or `admissions` stores them in the pool, in one database transaction for all transactions of a call.
 Calls and batches that arrive together become one call of this module, because the endpoints gather them for one thread
-(`jsonrpc.dispatch.gathering`).
+(`jsonrpc.http.answering`).
 
 Mining directly, without the pool, takes one commit instead of two, and the transaction is mined when it is
 acknowledged. If a node decides alone and makes a block when a transaction arrives, a row of the pool would live for some

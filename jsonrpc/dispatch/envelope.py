@@ -4,7 +4,6 @@ Ids and params stay raw JSON text here, so that an id is echoed digit for digit.
 error codes are elsewhere. Rules: JSON-RPC 2.0, as geth's server reads it.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -23,7 +22,6 @@ from primitives.json_limits import (
 
 __all__ = [
     "NULL",
-    "Body",
     "Raw",
     "RpcCall",
     "notification",
@@ -56,39 +54,6 @@ class RpcCall(msgspec.Struct, gc=False):
     method: str = ""
     id: Raw = _ABSENT
     params: Raw = _ABSENT
-
-
-Said = RpcCall | list[RpcCall] | errors.JsonRpcError
-"""The content of a body: one call, the calls of a batch, or the error if it is neither."""
-
-
-class Body:
-    """A body that is read once, however often its content is needed.
-
-    A transport needs it for the charge, for the decision whether to answer immediately or together with others, and
-    for the answer. It belongs to one interface. If several threads need it simultaneously, each of them may
-    read it, which does no harm.
-    """
-
-    __slots__ = ("_said", "text")
-
-    def __init__(self, text: bytes) -> None:
-        self.text: Final = text
-        self._said: Said | None = None
-
-    @property
-    def read(self) -> Said | None:
-        """The result of `says`, if it was called before."""
-        return self._said
-
-    def says(self, read: Callable[[bytes, int], RpcCall | list[RpcCall]], maximum: int) -> Said:
-        """Return the content according to `read`; for a batch with more than `most` calls only a few more."""
-        if self._said is None:
-            try:
-                self._said = read(self.text, maximum)
-            except errors.JsonRpcError as error:
-                self._said = error.with_traceback(None)  # the traceback would keep its frames alive
-        return self._said
 
 
 class _AnyMembers(msgspec.Struct, gc=False):

@@ -187,7 +187,7 @@ LOOK_SECONDS: Final = 0.005
 """Minimal seconds between checks of the client's connection, because a check costs as much as a small call."""
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client has disconnected."""
 
 
@@ -207,13 +207,13 @@ class WaitingClient:
         """Return whether the deadline has passed.
 
         Raises:
-            Gone: the client has disconnected.
+            ClientGone: the client has disconnected.
         """
         now = self._clock()
         if self._is_gone is not None and now >= self._next_look:
             self._next_look = now + LOOK_SECONDS
             if self._is_gone():
-                raise Gone
+                raise ClientGone
         return now > self._end
 
     def lift(self) -> None:

@@ -10,11 +10,9 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import Body
 from jsonrpc.dispatch.gate import Gate, HttpConnection, HttpReply, RequestHead
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.inflight import Replies
-from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
 from jsonrpc.http import delivery
 from jsonrpc.http.answering import Answering, closing
@@ -59,8 +57,7 @@ class AsgiRpc:
     Args:
         endpoints: by exact path (see `http.by_path`).
         fallback: the application for everything else.
-        workers: the threads for calls that may wait.
-        gatherers: those of the process if it has other transports; otherwise this application has its own.
+        answering: answers the bodies, for all transports of the process.
         gate: guards all other paths, if given: it answers CORS preflights, and rejects hosts.
         replies: counts the replies of that gate.
         body_seconds: how long a client may take to send its body.
@@ -76,9 +73,8 @@ class AsgiRpc:
         self,
         endpoints: Mapping[str, Endpoint],
         fallback: Application,
-        workers: Workers,
+        answering: Answering,
         *,
-        gatherers: Gatherers | None = None,
         gate: Gate | None = None,
         replies: Replies | None = None,
         body_seconds: float = 30.0,
@@ -96,7 +92,7 @@ class AsgiRpc:
         self._gate = gate
         self._replies = replies or Replies()
         self._body_seconds = body_seconds
-        self._answering = Answering(workers, gatherers or Gatherers(workers))
+        self._answering = answering
         self._memory = memory or RequestMemory()
         self._takes_body = takes_body
         self._other_body = other_body
@@ -147,7 +143,9 @@ class AsgiRpc:
             body = before if before is not None and before.text == text else Body(text)
             # The fast path has found that the event loop cannot answer this body.
             missed = body is before
-            reply = await self._answering.answer(endpoint, head, body, connection, missed=missed)
+            reply = await self._answering.answer_http(
+                endpoint, head, body, connection, missed=missed
+            )
             if len(reply.body) > SMALL:
                 share.grow(len(text) + len(reply.body))
         except _BodyTooLarge:

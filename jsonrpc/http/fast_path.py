@@ -16,8 +16,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from jsonrpc.dispatch.calls import STOP
-from jsonrpc.dispatch.dispatcher import MISS
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import MISS, Body
 from jsonrpc.dispatch.gate import HttpConnection, HttpReply
 from jsonrpc.errors import Overloaded
 from jsonrpc.http.answering import Answering, Current, closing
@@ -197,7 +196,7 @@ class DirectProtocol(GuardedProtocol):
         """Wait for an answer and write it, unless the client has left; then continue with later requests."""
         connection = self._connection_for(head)
         endpoint = head.endpoint
-        reply = await answering.answer(endpoint, head.head, body, connection, missed=True)
+        reply = await answering.answer_http(endpoint, head.head, body, connection, missed=True)
         if not self.transport.is_closing() and not self._has_room(len(reply.body), connection):
             reply, self._keep_alive = endpoint.busy(head.head, b""), False
         if not self._keep_alive:

@@ -1,7 +1,7 @@
 """One WebSocket from its opening to its end, over plain ASGI: messages in, answers out.
 
 One message is one body. It is answered immediately if possible; the rest goes to the workers, partly together with
-calls from other sockets and from HTTP. Therefore answers may arrive in any order. `connection` writes, `hub` has the
+calls from other sockets and from HTTP. Therefore answers may arrive in any order. `outbound` writes, `hub` has the
 subscriptions, `websocket` connects to Channels.
 """
 
@@ -14,11 +14,9 @@ from typing import Any, Final, Literal
 
 from jsonrpc.dispatch.caller import UNKNOWN_CALLER, caller_of
 from jsonrpc.dispatch.calls import LIMITED, OVERLOADED, STOP
-from jsonrpc.dispatch.dispatcher import MISS, HotAnswer, Miss
-from jsonrpc.dispatch.envelope import NULL, Body
+from jsonrpc.dispatch.dispatcher import MISS, Body, HotAnswer, Miss
+from jsonrpc.dispatch.envelope import NULL
 from jsonrpc.dispatch.gate import RequestHead
-from jsonrpc.dispatch.gathering import Gatherers
-from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import (
     Overloaded,
     TooManyConnections,
@@ -26,13 +24,13 @@ from jsonrpc.errors import (
     rate_limit_exceeded,
     server_busy,
 )
-from jsonrpc.http.answering import charge, give_up, time_limit
+from jsonrpc.http.answering import Answering, give_up
 from jsonrpc.http.asgi_rpc import Receive, Scope, read_head
 from jsonrpc.http.delivery import PART, STALL_SECONDS, Message, transport_of
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
-from jsonrpc.websocket.connection import TRY_AGAIN_LATER, OutboundLimits, Send, SocketWriter
 from jsonrpc.websocket.hub import Hub, SocketExchange
+from jsonrpc.websocket.outbound import TRY_AGAIN_LATER, OutboundLimits, Send, SocketWriter
 from jsonrpc.websocket.uvicorn_protocol import AnswerAtOnce, GuardedWebSocket
 
 INVALID_TEXT: Final = 1007
@@ -67,9 +65,8 @@ class Session:
         self,
         endpoint: Endpoint,
         hub: Hub,
-        workers: Workers,
+        answering: Answering,
         *,
-        gatherers: Gatherers,
         limits: SocketLimits,
         memory: RequestMemory,
         send: Send,
@@ -77,8 +74,7 @@ class Session:
         self._endpoint = endpoint
         self._dispatcher = endpoint.dispatcher
         self._hub = hub
-        self._workers = workers
-        self._gatherers = gatherers
+        self._answering = answering
         self._limits = limits
         self._memory = memory
         self._send = send
@@ -267,7 +263,7 @@ class Session:
         """Charge the client; return the error answer if it is beyond its limit. Its socket stays open."""
         refuse = self._dispatcher.refuse
         try:
-            wait = await charge(self._endpoint, self._workers, head, body)
+            wait = await self._answering.charge(self._endpoint, head, body)
         except Overloaded:
             return refuse(body, server_busy(), OVERLOADED)
         return refuse(body, rate_limit_exceeded(), LIMITED) if wait else None
@@ -275,21 +271,12 @@ class Session:
     async def _work(self, exchange: SocketExchange, body: Body) -> None:
         answer: bytes | None
         try:
-            answer = await self._answer(exchange, body)
+            answer = await self._answering.answer_message(self._dispatcher, body, exchange)
         except Overloaded:
             answer = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
         except TimeoutError:
             answer = await give_up(self._dispatcher, body)
         await self._deliver(exchange, answer, body)
-
-    async def _answer(self, exchange: SocketExchange, body: Body) -> bytes | None:
-        """Have a worker answer. Gathered methods do not know the connection."""
-        dispatcher = self._dispatcher
-        method = dispatcher.gathered_as(body)
-        if method is not None:
-            return await self._gatherers.of(dispatcher, method).answer(body)
-        limit = time_limit(dispatcher, body)
-        return await self._workers.run(limit, dispatcher.answer, body, exchange)
 
     async def _deliver(
         self, exchange: SocketExchange, answer: bytes | None, body: bytes | Body = b""

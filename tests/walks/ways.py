@@ -28,7 +28,7 @@ class Walk(NamedTuple):
 
 _DOOR = (
     Step("bytes come from the socket", "jsonrpc/http/fast_path.py", "DirectProtocol.data_received"),
-    Step("a whole request is there", "jsonrpc/http/answering.py", "Answering.answer"),
+    Step("a whole request is there", "jsonrpc/http/answering.py", "Answering.answer_http"),
     Step("the call leaves the event loop", "jsonrpc/dispatch/workers.py", "Workers.run"),
 )
 
@@ -44,7 +44,7 @@ RAW_TRANSACTION = Walk(
         Step("the block is put together", "cchain_app/blocks/assembly.py", "assemble"),
         Step("the block becomes rows", "cchain_app/store/chain.py", "commit"),
         Step("the node is told", "chaindb/events.py", "ChainEvents.send", "tell"),
-        Step("the head goes to a socket", "jsonrpc/websocket/connection.py", "SocketWriter.push"),
+        Step("the head goes to a socket", "jsonrpc/websocket/outbound.py", "SocketWriter.push"),
     ),
 )
 

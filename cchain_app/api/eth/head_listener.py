@@ -2,7 +2,7 @@
 
 One task handles the events: it updates memory and sends notifications. Another checks the database each second, in
 case events were lost or the channel layer was unavailable. Heads are sent in order, each once. A block is encoded once,
-and matched once for all log subscriptions with the same filter. `jsonrpc.websocket.hub` has the sockets. Notifications
+and matched once for all log subscriptions with the same filter. `jsonrpc.websocket.hub` has the subscriptions. Notifications
 are sent on the event loop.
 """
 
@@ -28,7 +28,7 @@ from cchain_app.syncing import SyncProgress
 from chaindb.connections import in_thread
 from chaindb.events import Message
 from chaindb.followers import Follower, directory_of
-from jsonrpc.websocket.hub import Subscription
+from jsonrpc.websocket.outbound import Subscription, notify
 from primitives.evm import Hash
 
 TICK: Final = 1.0
@@ -39,7 +39,8 @@ TURNS_OF_ANSWER: Final = 3
 client whose transaction went directly into a block usually has its answer before subscribers hear of the block."""
 
 LOGS_AT_ONCE: Final = 20_000
-"""Most logs of one block, counted for each filter, that a thread matches before their subscribers are notified."""
+"""Maximum number of logs of one block, counted for each filter, that a thread matches before it notifies their
+subscribers."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _log: Final = logging.getLogger(__name__)
@@ -118,19 +119,16 @@ class HeadListener:
         else:
             for _ in range(TURNS_OF_ANSWER):
                 await asyncio.sleep(0)
-            await head_accepted(self._rpc, message["number"], message["hash"])
+            await head_accepted(self._rpc, message["number"])
 
     async def _reach_head(self, announced: int = 0) -> None:
         head = await in_thread(blocks.catch_up, self._rpc.chain, announced)
         self._follower.note(self._rpc.chain.memory.generation)
-        await head_accepted(self._rpc, head.number, head.hash)
+        await head_accepted(self._rpc, head.number)
 
 
-async def head_accepted(rpc: EvmRpc, number: int, block_hash: bytes) -> None:
-    """Send every head from the last one that was sent up to this height, in order.
-
-    The announcement's hash is not needed, because accepted blocks do not fork.
-    """
+async def head_accepted(rpc: EvmRpc, number: int) -> None:
+    """Send every head from the last one that was sent up to this height, in order."""
     heads, head = rpc.heads, rpc.chain.memory.blocks.head
     if head is not None:
         heads.go_back(head.number)
@@ -143,13 +141,13 @@ async def head_accepted(rpc: EvmRpc, number: int, block_hash: bytes) -> None:
 
 async def pending_transactions(rpc: EvmRpc, hashes: Sequence[bytes]) -> None:
     """Send new pending transactions: their hashes, and whole transactions to the subscribers that asked for them."""
-    listeners = rpc.hub
-    if listeners.subscriptions(PENDING):
+    subscriptions = rpc.hub.subscriptions
+    if subscriptions(PENDING):
         for item in hashes:
-            await listeners.publish(PENDING, _encode(wire.hexed(item)))
-    if listeners.subscriptions(PENDING + FULL):
-        for found in await in_thread(_whole, rpc, [Hash(block_hash) for block_hash in hashes]):
-            await listeners.publish(PENDING + FULL, _encode(found))
+            await notify(subscriptions(PENDING), [_encode(wire.hexed(item))])
+    if subscriptions(PENDING + FULL):
+        for transaction in await in_thread(_whole, rpc, [Hash(item) for item in hashes]):
+            await notify(subscriptions(PENDING + FULL), [_encode(transaction)])
 
 
 def _whole(rpc: EvmRpc, hashes: Sequence[Hash]) -> list[wire.Json]:
@@ -184,17 +182,16 @@ async def _load(rpc: EvmRpc, number: int) -> AcceptedBlock | None:
 
 async def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
     """Send all notifications of a block to its subscribers."""
-    listeners = rpc.hub
     kept = rpc.rendered.of(block)
-    if listeners.subscriptions(HEADS):
-        await listeners.publish(HEADS, bytes(kept.header()))
+    if members := rpc.hub.subscriptions(HEADS):
+        await notify(members, [bytes(kept.header())])
     await _send_logs(rpc, block)
     await _send_receipts(rpc, block)
     for index, transaction in enumerate(block.transactions):
-        if listeners.subscriptions(ACCEPTED):
-            await listeners.publish(ACCEPTED, _encode(wire.hexed(transaction.hash)))
-        if listeners.subscriptions(ACCEPTED + FULL):
-            await listeners.publish(ACCEPTED + FULL, bytes(kept.transaction(index)))
+        if members := rpc.hub.subscriptions(ACCEPTED):
+            await notify(members, [_encode(wire.hexed(transaction.hash))])
+        if members := rpc.hub.subscriptions(ACCEPTED + FULL):
+            await notify(members, [bytes(kept.transaction(index))])
 
 
 async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
@@ -225,7 +222,7 @@ async def _send_receipts(rpc: EvmRpc, block: AcceptedBlock) -> None:
     subscriptions = rpc.hub.subscriptions(RECEIPTS)
     if subscriptions and block.transactions:
         for members, receipts in await in_thread(_receipts_for, rpc, block, subscriptions):
-            await rpc.hub.send(members, [receipts])
+            await notify(members, [receipts])
 
 
 def _receipts_for(
@@ -267,4 +264,4 @@ def _match_each(
 
 
 async def _send_matches(rpc: EvmRpc, members: Sequence[Subscription], found: RenderedLogs) -> None:
-    await rpc.hub.send(members, found.texts())
+    await notify(members, found.texts())

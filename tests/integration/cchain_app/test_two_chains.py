@@ -312,7 +312,7 @@ class Socket:
 
 async def tell(node: Node, block: AcceptedBlock) -> None:
     """Announce a block to the subscribers, as the chain's follower does."""
-    await head_listener.head_accepted(node.rpc, block.number, block.hash)
+    await head_listener.head_accepted(node.rpc, block.number)
 
 
 def test_subscribers_hear_of_their_chain_alone(two: tuple[Node, Node]) -> None:

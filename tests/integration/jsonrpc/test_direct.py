@@ -11,7 +11,6 @@ from jsonrpc.dispatch import envelope
 from jsonrpc.dispatch.dialects import Geth
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.dispatch.gate import HttpReply
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http import replies
@@ -52,8 +51,8 @@ def served() -> Iterator[Served]:
     registry.add("guarded", lambda: "0x1", guard=refuse_pages)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
-    answering = Answering(workers, Gatherers(workers))
-    door = AsgiRpc(by_path([endpoint]), elsewhere, workers)
+    answering = Answering(workers)
+    door = AsgiRpc(by_path([endpoint]), elsewhere, answering)
     heads = RequestHeads(by_path([endpoint]))
     with two_doors(door, endpoint.replies, heads, OnePage(), answering) as made:
         yield made
@@ -327,7 +326,7 @@ def test_while_connections_come_batches_are_for_threads() -> None:
     turn = LoopTurn(60.0, clock=clock)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry, clock=clock, turn=turn))
     workers = Workers(1)
-    door = AsgiRpc(by_path([endpoint]), elsewhere, workers)
+    door = AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers))
     batch = request(b"[%b]" % b",".join([CALL] * 3))
     with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
         exchange(made, "direct", batch)

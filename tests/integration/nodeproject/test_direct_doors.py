@@ -18,6 +18,7 @@ from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
 from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.replies import by_path
@@ -86,7 +87,7 @@ def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     endpoints = by_path(node.endpoints.all())
     door = GetPagesMiddleware(
         node.plain.front,
-        AsgiRpc(endpoints, elsewhere, node.endpoints.workers),
+        AsgiRpc(endpoints, elsewhere, Answering(node.endpoints.workers)),
         node.plain.workers,
     )
     with two_doors(door, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:

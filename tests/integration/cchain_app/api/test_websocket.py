@@ -16,8 +16,8 @@ from cchain_app.consumers import EthConsumer
 from cchain_app.services import transactions
 from chaindb.connections import WouldBlock, in_thread, release
 from jsonrpc.dispatch.dispatcher import Dispatcher
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.websocket.hub import Hub
 from nodeproject.apps import this_node
@@ -74,7 +74,7 @@ def application(shared_chain, monkeypatch):
     workers = Workers(2, 16, after=release)
     endpoint = Endpoint(("/ext/bc/C/rpc",), dispatcher)
     yield EthConsumer.as_asgi(
-        rpc=this_node().evm_rpc, endpoint=endpoint, workers=workers, gatherers=Gatherers(workers)
+        rpc=this_node().evm_rpc, endpoint=endpoint, answering=Answering(workers)
     )
     workers.close()
 
@@ -82,7 +82,7 @@ def application(shared_chain, monkeypatch):
 async def accept(chain, **fields):
     """Make a block with a transaction, and announce it."""
     _, block = await in_thread(lambda: chain.do(**fields))
-    await head_listener.head_accepted(this_node().evm_rpc, block.number, block.hash)
+    await head_listener.head_accepted(this_node().evm_rpc, block.number)
     return block
 
 

@@ -72,7 +72,7 @@ def socket(hub):
 
 
 async def reach(chain) -> None:
-    await head_listener.head_accepted(this_node().evm_rpc, chain.head().number, chain.head().hash)
+    await head_listener.head_accepted(this_node().evm_rpc, chain.head().number)
 
 
 async def test_new_heads_are_headers_in_order(socket, memory_chain):
@@ -110,7 +110,7 @@ async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, me
     memory_chain.accept()
     await reach(memory_chain)
     await reach(memory_chain)
-    await head_listener.head_accepted(this_node().evm_rpc, 1, memory_chain.blocks[1].hash)
+    await head_listener.head_accepted(this_node().evm_rpc, 1)
     assert [item["number"] for item in socket.heard()] == ["0x1", "0x2"]
 
 
@@ -120,7 +120,7 @@ async def test_events_at_the_same_time_send_each_head_once(socket, memory_chain)
         memory_chain.accept()
     await asyncio.gather(
         *(
-            head_listener.head_accepted(this_node().evm_rpc, block.number, block.hash)
+            head_listener.head_accepted(this_node().evm_rpc, block.number)
             for block in memory_chain.blocks[1:]
         )
     )
@@ -129,7 +129,7 @@ async def test_events_at_the_same_time_send_each_head_once(socket, memory_chain)
 
 async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(socket, memory_chain):
     socket.call("eth_subscribe", "newHeads")
-    await head_listener.head_accepted(this_node().evm_rpc, 1, bytes(32))
+    await head_listener.head_accepted(this_node().evm_rpc, 1)
     assert socket.heard() == []
     memory_chain.accept()
     await reach(memory_chain)
