@@ -1,9 +1,10 @@
 """The fast path: common requests are answered where uvicorn receives the bytes.
 
-A request that arrives complete, in one piece, on an idle connection bypasses ASGI, whether its answer is in memory or
-has to wait for a thread. Its head is parsed strictly, and once for all requests that share it (`plain_heads`). Any
-unusual request is passed on to uvicorn unchanged, and from there to the ASGI application (`asgi`). Both give the same
-bytes as answers. This module depends on uvicorn 0.54's `HttpToolsProtocol`; check it when uvicorn is upgraded.
+A request that arrives on an idle connection, in one piece or as its head and its body, bypasses ASGI, whether its answer
+is in memory or has to wait for a thread. Its head is parsed strictly, and once for all requests that share it
+(`plain_heads`). Any unusual request is passed on to uvicorn unchanged, and from there to the ASGI application
+(`asgi_rpc`). Both give the same bytes as answers. This module depends on uvicorn 0.54's `HttpToolsProtocol`; check it
+when uvicorn is upgraded.
 """
 
 import asyncio
@@ -31,6 +32,10 @@ from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
 
 MAX_HEAD: Final = 2048
 """Maximal bytes of a head on the fast path."""
+
+BODY_SECONDS: Final = 0.05
+"""Seconds that the fast path waits for a body after its head. Python's clients (http.client, and so requests and web3.py)
+send them one after the other. uvicorn waits for a slower body, within the limits for unknown clients."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -92,6 +97,9 @@ class DirectProtocol(GuardedProtocol):
         """The body of the request that is passed on, while it is passed on."""
         self._is_awaited = False
         """Whether an answer is pending; later requests on the connection wait for it."""
+        self._head_alone = b""
+        """A complete head whose body has not arrived yet, for up to `BODY_SECONDS`."""
+        self._body_timer: asyncio.TimerHandle | None = None
         self._answered_at = 0.0
         """Time of the last answer given here, by the loop's clock."""
         self._number = 0 if self.pooled is None else self.pooled.number()
@@ -107,6 +115,8 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
+        if self._head_alone:
+            data = self._take_head() + data
         if (current := self.current) is None or current.is_current() or not self._waits(data):
             self._decide(data)
         else:
@@ -137,7 +147,7 @@ class DirectProtocol(GuardedProtocol):
             if self._is_idle():
                 self._go_on_after_answer()
             elif ends and not self._is_awaited:
-                super().shutdown()  # repeated, because before there was no request to mark as the last one
+                self.shutdown()  # repeated, because before there was no request to mark as the last one
         except STOP:
             raise
         except BaseException:
@@ -161,9 +171,28 @@ class DirectProtocol(GuardedProtocol):
             if head is not None and len(data) == end + 4 + head.length:
                 self._respond(data, head, Body(data[end + 4 :]))
                 return
+            if head is not None and len(data) == end + 4 and head.length <= SMALL:
+                self._wait_for_body(data)
+                return
         elif data.startswith(b"GET ") and self._show(data):
             return
         self._pass_on(data)
+
+    def _wait_for_body(self, head: bytes) -> None:
+        self._head_alone = head
+        self._body_timer = self.loop.call_later(BODY_SECONDS, self._pass_on_head)
+
+    def _pass_on_head(self) -> None:
+        """Have uvicorn wait for the rest of a request."""
+        self._pass_on(self._take_head())
+
+    def _take_head(self) -> bytes:
+        """Stop waiting for a body; return the head."""
+        if self._body_timer is not None:
+            self._body_timer.cancel()
+            self._body_timer = None
+        head, self._head_alone = self._head_alone, b""
+        return head
 
     def _respond(self, data: bytes, head: ParsedHead, body: Body) -> None:
         """Answer a complete request, now or later; a long body is passed on to uvicorn."""
@@ -271,14 +300,17 @@ class DirectProtocol(GuardedProtocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._take_head()
         self._was_read()
 
     @override
     def is_idle(self) -> bool:
-        return not self._is_awaited and super().is_idle()
+        return not self._is_awaited and not self._head_alone and super().is_idle()
 
     @override
     def shutdown(self) -> None:
+        if self._head_alone:
+            self._pass_on_head()
         if self._is_awaited:
             # The last request that was read gets the last answer.
             self._keep_alive = False
@@ -289,7 +321,7 @@ class DirectProtocol(GuardedProtocol):
     @override
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection after the timeout. Answers given here do not restart uvicorn's timer."""
-        if self._is_awaited:
+        if self._is_awaited or self._head_alone:
             self._wait_for_request(self.timeout_keep_alive)
             return
         left = self._answered_at + self.timeout_keep_alive - self.loop.time()
@@ -410,6 +442,7 @@ class DirectProtocol(GuardedProtocol):
         return (
             not self._reading
             and not self._is_awaited
+            and not self._head_alone
             and (cycle is None or cycle.response_complete)
             and not self.flow.write_paused
             and not self.transport.is_closing()

@@ -13,7 +13,7 @@ from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.dispatch.gate import HttpReply
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http import replies
+from jsonrpc.http import fast_path, replies
 from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads, read_headers
@@ -21,6 +21,7 @@ from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.limits.throttle import LocalThrottle, Rate
 from tests.builders.interface import Clock, refuse_pages
+from tests.integration.jsonrpc.guarded import until
 from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
 from tests.integration.jsonrpc.two_doors import request as posted
 from tests.integration.patience import SECONDS
@@ -196,6 +197,52 @@ def test_what_is_plain_and_has_to_wait_becomes_asgi_only_where_nobody_answers_la
 
     assert served.asgi["direct"] == before["direct"]
     assert served.asgi["at once"] > before["at once"]
+
+
+@pytest.mark.parametrize("body", [CALL, THREAD, TOGETHER])
+def test_a_body_that_follows_its_head_never_becomes_asgi(
+    served: Served, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
+    before = served.asgi["direct"]
+    pieces = [request(body)[: -len(body)], body] * 2
+
+    assert exchange(served, "direct", *pieces) == exchange(served, "plain", *pieces)
+    assert served.asgi["direct"] == before
+
+
+@pytest.mark.parametrize("rest", [(b"",), (CALL[:10], CALL[10:])], ids=["late", "in pieces"])
+def test_a_body_that_does_not_follow_in_time_and_whole_is_left_to_uvicorn(
+    served: Served, monkeypatch: pytest.MonkeyPatch, rest: tuple[bytes, ...]
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS if rest[0] else 0.0)
+    before = served.asgi["direct"]
+    with socket.create_connection(("127.0.0.1", served.ports["direct"]), SECONDS) as connection:
+        connection.sendall(request()[: -len(CALL)])
+        if rest[0]:
+            connection.sendall(rest[0])
+        until(lambda: served.asgi["direct"] == before + 1)
+        connection.sendall(rest[-1] or CALL)
+        received = b""
+        while not received.endswith(b"}"):
+            received += connection.recv(65_536)
+    assert b'"result":"0x10"' in received
+
+
+def test_a_client_that_leaves_after_a_head_leaves_nothing(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
+    before, met = served.asgi["direct"], served.protocols["direct"].met
+    known = len(met)
+    with socket.create_connection(("127.0.0.1", served.ports["direct"]), SECONDS) as connection:
+        connection.sendall(request()[: -len(CALL)])
+        until(lambda: len(met) > known and met[known].taken > 0)
+        protocol: Any = met[known]
+        assert not protocol.is_idle()
+    until(protocol.transport.is_closing)
+    assert (protocol._head_alone, protocol._body_timer) == (b"", None)
+    assert served.asgi["direct"] == before
 
 
 @pytest.mark.parametrize("name", KINDS)
