@@ -73,7 +73,7 @@ def read(body: bytes, maximum: int = MAX_VALUES) -> RpcCall | list[RpcCall]:
     """Read a body: one call, or the calls of a batch.
 
     A JSON value that is not a request is returned as a `RpcCall` without a method. If a member occurs twice, the last
-    one counts. If a batch has more than `most` calls, only a few more are read.
+    one counts. If a batch has more than `maximum` calls, only a few more are read.
 
     Raises:
         JsonRpcError: -32700, the body is not JSON, not UTF-8, or nested deeper than `MAX_DEPTH`;

@@ -105,7 +105,7 @@ class AsgiRpc:
         endpoint = self._endpoints.get(scope["path"])
         is_page = scope["path"] in self._pages and scope["method"] in {"GET", "HEAD"}
         if endpoint is None or is_page:
-            return await self._elsewhere(scope, receive, send)
+            return await self._serve_other(scope, receive, send)
         head = read_head(scope)
         reply = endpoint.gate.screen(head)
         if reply is not None:
@@ -156,7 +156,7 @@ class AsgiRpc:
             return closing(endpoint.busy(head, b""))
         return reply
 
-    async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve another path; the other application gets only acceptable requests with complete bodies."""
         gate = self._gate
         if gate is None:
@@ -170,7 +170,7 @@ class AsgiRpc:
                 if isinstance(body, HttpReply):
                     reply = closing(body)
                 else:
-                    receive = _again(body, receive)
+                    receive = _with_body(body, receive)
             if reply is None:
                 return await self._fallback(scope, receive, send)
         except _ClientDisconnected:
@@ -188,7 +188,7 @@ class AsgiRpc:
             await self._load_others()
         except Exception:
             _log.exception("what answers the other paths could not be loaded")
-            return _later(gate, head)
+            return _try_later(gate, head)
         return None
 
     async def _read_other(
@@ -209,7 +209,7 @@ class AsgiRpc:
         except TimeoutError:
             return gate.too_slow(head)
         except Overloaded:
-            return _later(gate, head)
+            return _try_later(gate, head)
 
     async def _read(self, receive: Receive, maximum: int, share: MemoryShare) -> bytes:
         """Return the whole body. Usually it has already arrived, and then no timer is set."""
@@ -265,7 +265,7 @@ def _guard(gate: Gate, head: RequestHead) -> HttpReply | None:
     return None
 
 
-def _later(gate: Gate, head: RequestHead) -> HttpReply:
+def _try_later(gate: Gate, head: RequestHead) -> HttpReply:
     retry = (b"retry-after", b"1")
     return gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
 
@@ -275,14 +275,14 @@ def _has_body(head: RequestHead) -> bool:
     return length != b"0" or b"transfer-encoding" in head.headers
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _with_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that yields an already read body first, then later messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receive_again() -> Message:
+    async def receive_body_first() -> Message:
         return messages.pop() if messages else await receive()
 
-    return receive_again
+    return receive_body_first
 
 
 def _part(message: Message, maximum: int) -> bytes:

@@ -71,7 +71,7 @@ class DirectProtocol(GuardedProtocol):
     """Is notified of each immediate answer."""
     current: Current | None = None
     """Checked before requests if other processes may have announced events; None if there are none."""
-    untold_paths: Container[bytes] = frozenset()
+    independent_paths: Container[bytes] = frozenset()
     """Paths whose requests do not depend on the events of other processes."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
@@ -91,9 +91,9 @@ class DirectProtocol(GuardedProtocol):
         DirectProtocol._all = self.connections
         self._http: HttpConnection | None = None
         """The connection with the head of the last request."""
-        self._known: ParsedHead | None = None
+        self._parsed_head: ParsedHead | None = None
         """The head of that request."""
-        self._before: Body | None = None
+        self._passed_body: Body | None = None
         """The body of the request that is passed on, while it is passed on."""
         self._is_awaited = False
         """Whether an answer is pending; later requests on the connection wait for it."""
@@ -117,14 +117,18 @@ class DirectProtocol(GuardedProtocol):
     def data_received(self, data: bytes) -> None:
         if self._head_alone:
             data = self._take_head() + data
-        if (current := self.current) is None or current.is_current() or not self._waits(data):
+        if (
+            (current := self.current) is None
+            or current.is_current()
+            or not self._must_be_current(data)
+        ):
             self._decide(data)
         else:
             self._is_awaited = True
             self.flow.pause_reading()
-            current.when_current(partial(self._go_on_at_head, data))
+            current.when_current(partial(self._go_on_when_current, data))
 
-    def _waits(self, data: bytes) -> bool:
+    def _must_be_current(self, data: bytes) -> bool:
         """Return whether the data starts a request that depends on events announced by other processes.
 
         Pages that are available immediately, such as liveness, do not wait, and neither do unrelated interfaces.
@@ -134,16 +138,16 @@ class DirectProtocol(GuardedProtocol):
         if data.startswith(b"GET ") and self.pages is not None:
             return self.pages.get(data.removesuffix(_END)) is None
         path, _, _ = data.removeprefix(b"POST ").partition(b" ")
-        return path not in self.untold_paths
+        return path not in self.independent_paths
 
-    def _go_on_at_head(self, data: bytes) -> None:
+    def _go_on_when_current(self, data: bytes) -> None:
         """Process the data that waited until this process had caught up with another one."""
         self._is_awaited = False
         if self.transport.is_closing():
             return
         ends = not self._keep_alive
         try:
-            self._decide(data + self._no_longer_waiting())
+            self._decide(data + self._take_waiting())
             if self._is_idle():
                 self._go_on_after_answer()
             elif ends and not self._is_awaited:
@@ -163,7 +167,7 @@ class DirectProtocol(GuardedProtocol):
     def _receive(self, data: bytes) -> None:
         """Process data that was not answered as a whole."""
         if self._is_awaited:
-            self._let_wait(data)
+            self._keep_for_later(data)
             return
         if data.startswith(b"POST ") and self._is_idle():
             end = data.find(_END, 0, MAX_HEAD)
@@ -174,7 +178,7 @@ class DirectProtocol(GuardedProtocol):
             if head is not None and len(data) == end + 4 and head.length <= SMALL:
                 self._wait_for_body(data)
                 return
-        elif data.startswith(b"GET ") and self._show(data):
+        elif data.startswith(b"GET ") and self._answer_with_page(data):
             return
         self._pass_on(data)
 
@@ -242,7 +246,7 @@ class DirectProtocol(GuardedProtocol):
         if not self._keep_alive:
             self.end()
         elif self.flow.waiting:
-            self._take_up()
+            self._go_on_with_waiting()
 
     async def _write_in_parts(self, reply: HttpReply) -> None:
         """Write a reply; cut off a client that takes too long for a part of it."""
@@ -263,34 +267,34 @@ class DirectProtocol(GuardedProtocol):
         finally:
             if share is not None:
                 share.give_back()
-        self._wrote()
+        self._note_response()
 
-    def _let_wait(self, data: bytes) -> None:
+    def _keep_for_later(self, data: bytes) -> None:
         """Stop reading from the client until the received data is processed."""
         self.flow.waiting = bytes(self.flow.waiting) + data
         self.flow.pause_reading()
 
-    def _take_up(self) -> None:
+    def _go_on_with_waiting(self) -> None:
         """Process the data that waited for an earlier answer."""
         if not self.transport.is_closing():
-            self.data_received(self._no_longer_waiting())
+            self.data_received(self._take_waiting())
 
-    def _no_longer_waiting(self) -> bytes:
+    def _take_waiting(self) -> bytes:
         received, self.flow.waiting = bytes(self.flow.waiting), b""
         self.flow.resume_reading()
         return received
 
     def _pass_on(self, data: bytes, body: Body | None = None) -> None:
         """Pass bytes on to uvicorn, with the body of a complete request that was read here."""
-        self._before = body
+        self._passed_body = body
         super().data_received(data)
-        self._before = None
+        self._passed_body = None
 
     @override
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        if self._before is not None:
-            self.scope["state"][READ_BEFORE] = self._before
+        if self._passed_body is not None:
+            self.scope["state"][READ_BEFORE] = self._passed_body
 
     @override
     def resume_writing(self) -> None:
@@ -393,7 +397,7 @@ class DirectProtocol(GuardedProtocol):
         self._write(b"".join((start_of, b"%d\r\n\r\n" % len(content), content)))
         return True
 
-    def _show(self, data: bytes) -> bool:
+    def _answer_with_page(self, data: bytes) -> bool:
         """Answer with a page; return whether that was possible immediately."""
         is_complete = data.endswith(_END) and len(data) <= MAX_HEAD and data.count(_END) == 1
         if self.pages is None or not is_complete or not self._is_idle():
@@ -427,12 +431,12 @@ class DirectProtocol(GuardedProtocol):
 
         Heads are cached for all connections. None of them has an X-Forwarded-For header.
         """
-        if self._http is not None and self._known is parsed:
+        if self._http is not None and self._parsed_head is parsed:
             return self._http
         peer = self.client[0] if self.client else ""
         head = parsed.head._replace(peer=peer)
         is_gone = partial(has_hung_up, self.transport)
-        self._known = parsed
+        self._parsed_head = parsed
         self._http = HttpConnection(parsed.endpoint.gate, head, is_gone)
         return self._http
 
@@ -453,11 +457,11 @@ class DirectProtocol(GuardedProtocol):
         self.transport.write(response)
         if not self.flow.write_paused:
             self._was_read()
-        self._wrote()
+        self._note_response()
         if (interpreter := self.interpreter) is not None and interpreter.needed_by:
             interpreter.give_way(self.loop)
 
-    def _wrote(self) -> None:
+    def _note_response(self) -> None:
         self.server_state.total_requests += 1
         self._answered_at = self.loop.time()
         if self.timeout_keep_alive_task is None and not self.transport.is_closing():

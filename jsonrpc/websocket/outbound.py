@@ -255,7 +255,7 @@ class SocketWriter:
         if writer is not None:
             writer.cancel()
             await asyncio.wait((writer,))
-        await self._say_goodbye(code, reason)
+        await self._send_close(code, reason)
 
     def lose(self) -> None:
         """Note that the peer is gone; queued messages are dropped."""
@@ -316,10 +316,10 @@ class SocketWriter:
                 else:
                     await self._write_next()
             if self._closed:
-                await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+                await self._send_close(TRY_AGAIN_LATER, _TOO_SLOW)
         except TimeoutError:
             self._drop()
-            await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+            await self._send_close(TRY_AGAIN_LATER, _TOO_SLOW)
         except Exception:
             self._drop()
         finally:
@@ -360,7 +360,7 @@ class SocketWriter:
         async with asyncio.timeout(self._limits.seconds):
             await write
 
-    async def _say_goodbye(self, code: int, reason: str) -> None:
+    async def _send_close(self, code: int, reason: str) -> None:
         """Close; without a code if the server does not accept ours (daphne knows 1000)."""
         close = {"type": "websocket.close"}
         for message in ({**close, "code": code, "reason": reason}, close):

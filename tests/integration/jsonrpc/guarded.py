@@ -190,7 +190,7 @@ def serve() -> Iterator[Serve]:
                 memory = made.memory
                 interpreter = made.interpreter
                 current = current_
-                untold_paths = frozenset({b"/elsewhere"})
+                independent_paths = frozenset({b"/elsewhere"})
                 websocket_paths = frozenset({"/ws"})
 
                 def on_headers_complete(self) -> None:

@@ -245,6 +245,25 @@ def test_a_client_that_leaves_after_a_head_leaves_nothing(
     assert served.asgi["direct"] == before
 
 
+def test_a_server_that_ends_waits_for_the_body_after_a_head(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
+    met = served.protocols["direct"].met
+    known = len(met)
+    with socket.create_connection(("127.0.0.1", served.ports["direct"]), SECONDS) as connection:
+        connection.sendall(request()[: -len(CALL)])
+        until(lambda: len(met) > known and met[known].taken > 0)
+        protocol: Any = met[known]
+        protocol.loop.call_soon_threadsafe(protocol.shutdown)
+        until(lambda: not protocol._head_alone)
+        connection.sendall(CALL)
+        received = b""
+        while part := connection.recv(65_536):
+            received += part
+    assert received.endswith(b'"result":"0x10"}')
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_what_takes_long_to_compress_is_compressed_in_a_thread(
     served: Served, monkeypatch: pytest.MonkeyPatch, name: str
