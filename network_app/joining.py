@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cchain_app.chain import EvmChain
 from cchain_app.genesis import load_genesis
@@ -19,10 +20,8 @@ from network_app import producer
 from network_app.addresses import bootstrappers
 from network_app.config import UPGRADE_TIME, NetworkConfig
 from network_app.node import NodeNetwork
-from network_app.peers.network import PeerNetwork
 from network_app.ports import ValidatorInfo
 from network_app.sync.errors import UnusableGenesis
-from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
 from platform_app.genesis.errors import GenesisError
 from platform_app.genesis.genesis import parse_genesis
 from primitives.codec_errors import CodecError
@@ -30,6 +29,9 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import MAINNET, TESTNET
 from primitives.reasons import ErrorWithReason
 from primitives.whole_files import to_disk, write_whole
+
+if TYPE_CHECKING:  # few starts ask other nodes
+    from network_app.sync.genesis import GenesisAnswer
 
 PATIENCE = 60.0
 """Seconds to wait for a node that answers."""
@@ -75,7 +77,7 @@ def fetch_genesis(network: NodeNetwork) -> None:
     network.producer.read_again()
 
 
-def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) -> None:
+def check_genesis(answer: "GenesisAnswer", network_id: int, chain_id: int | None) -> None:
     """Check that a node of this network can start with a genesis from another node.
 
     Args:
@@ -122,8 +124,11 @@ class _NoPeersKnown:
         return 0
 
 
-async def _ask(network: NodeNetwork) -> GenesisAnswer:
+async def _ask(network: NodeNetwork) -> "GenesisAnswer":
     """Connect to the bootstrappers and return the first usable answer."""
+    from network_app.peers.network import PeerNetwork
+    from network_app.sync.genesis import GenesisFetcher
+
     node = network.common
     network_id, chain_id = node.network_id, _known_chain_id(network.evm_chain)
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))

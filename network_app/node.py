@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cchain_app.chain import EvmChain
 from cchain_app.services.runtime import EvmRuntime
@@ -20,17 +20,11 @@ from network_app.chains.platform import PlatformBackend
 from network_app.chains.validators import PlatformValidators
 from network_app.chains.voting import DeferredVM, VotedConsensus
 from network_app.chains.wrapping import Wrapper
-from network_app.consensus.runner import Runner
-from network_app.consensus.validators import CurrentValidators, OneValidator
 from network_app.producer import ProducerPolicy
 from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.verification import Proposers, Upgrades
-from network_app.proposervm.vm import ProposerVM
 from network_app.settings import NetworkSettings
 from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alpha, parameters_of
-from network_app.sync.handler import SharedParts
-from network_app.sync.requests import Requests
-from network_app.sync.voting import TakePart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from platform_app.services.runtime import PlatformRuntime
@@ -38,6 +32,13 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
 from primitives.settings import CommonSettings
+
+if TYPE_CHECKING:  # loaded with the first outer block, or with the connections
+    from network_app.consensus.runner import Runner
+    from network_app.proposervm.vm import ProposerVM
+    from network_app.sync.handler import SharedParts
+    from network_app.sync.requests import Requests
+    from network_app.sync.voting import TakePart
 
 LOCAL_EPOCH = 30
 PUBLIC_EPOCH = 300
@@ -150,12 +151,15 @@ class NodeNetwork:
         local = node.network_id == LOCAL and node.parameters != "avalanchego"
         return parameters_of(self.settings.snow, default_alpha(count, local=local))
 
-    def take_part(self) -> TakePart | None:
+    def take_part(self) -> "TakePart | None":
         """Return the factory of this node's part in the consensus on each chain; None for a sole producer.
 
         Blocking. If a single node produces all blocks, the other nodes take part as if it were the only
         validator: they accept its accepted blocks by its vote (`k = 1`), and their own votes are not requested.
         """
+        from network_app.consensus.runner import Runner
+        from network_app.consensus.validators import CurrentValidators, OneValidator
+
         producer = self.producer.node_id
         if producer is None:
             parameters, only = self.parameters(), None
@@ -167,8 +171,8 @@ class NodeNetwork:
         voted = {name: chain.voted(followed=producer) for name, chain in self.chains.items()}
 
         def take_part(
-            chain: ports.AcceptedChain, shared: SharedParts, requests: Requests
-        ) -> Runner[Any]:
+            chain: ports.AcceptedChain, shared: "SharedParts", requests: "Requests"
+        ) -> "Runner[Any]":
             validators = CurrentValidators(
                 only or shared.directory,
                 shared.bench,
@@ -237,8 +241,10 @@ class NodeNetwork:
         chain: PlatformChain | EvmChain,
         chain_id: Callable[[], ID],
         vm: ChainVM[B],
-    ) -> ProposerVM[B]:
+    ) -> "ProposerVM[B]":
         """Wrap a chain in the proposer VM, after adding missing outer blocks to its accepted blocks."""
+        from network_app.proposervm.vm import ProposerVM
+
         own, upgrades = self.identity, self.upgrades
         signature = BlockSigner(chain_id(), own.certificate_der, own.tls_key)
         validators = self.validators(chain.subnet_id)

@@ -2,15 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from django.conf import settings
 
 from cchain_app.syncing import SyncProgress
 from chaindb.chains import is_left_out
 from chaindb.database import Database
-from network_app.consensus.messages import from_json
-from network_app.consensus.report import ConsensusReport
 from network_app.models import (
     BlockDecision,
     ChainConsensus,
@@ -24,6 +22,9 @@ from network_app.store import outer
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+
+if TYPE_CHECKING:  # the modules of voting are loaded where validators vote
+    from network_app.consensus.report import ConsensusReport
 
 HEARTBEAT_TOLERANCE = 15.0
 """Seconds without a report after which the network process counts as stopped."""
@@ -71,16 +72,20 @@ def in_network(chain: PlatformChain) -> bool:
 Decision = BlockDecision
 
 
-def consensus() -> Mapping[str, ConsensusReport]:
+def consensus() -> "Mapping[str, ConsensusReport]":
     """Return the last report on each chain, by name, whatever its age; empty without voting."""
+    from network_app.consensus.messages import from_json  # as above
+
     return {row.chain: from_json(row.report) for row in ChainConsensus.objects.all()}
 
 
-def consensus_now(alias: str) -> ConsensusReport | None:
+def consensus_now(alias: str) -> "ConsensusReport | None":
     """Return the state of a chain's consensus; None without voting, or without a recent report."""
     reported = status()
     if reported is None or not is_fresh(reported):
         return None
+    from network_app.consensus.messages import from_json  # as above
+
     row = ChainConsensus.objects.filter(chain=alias).first()
     return None if row is None else from_json(row.report)
 

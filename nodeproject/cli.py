@@ -47,10 +47,12 @@ def main(argv: Sequence[str] | None = None, *, program: str | None = None) -> No
     called = program or os.path.basename(sys.argv[0])
     if not arguments or arguments[0].startswith("-"):
         arguments.insert(0, START)
+    # Imported objects stay alive: collecting garbage among them takes a tenth of the start.
     if arguments[0] == START:
         apply(arguments[1:], os.environ, called)
-    # Imported objects stay alive: collecting garbage among them takes a tenth of the start.
-    gc.set_threshold(*COLLECTOR)
+        gc.disable()  # until the server's application is loaded (`process.tune`)
+    else:
+        gc.set_threshold(*COLLECTOR)
     choose_settings()
     from django.core.management import execute_from_command_line
 
@@ -63,16 +65,20 @@ def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: 
     Raises:
         SystemExit: With 2 for unknown flags or invalid values; with 0 for `--help`.
     """
-    parser = _CommandLine().create_parser(program, START, allow_abbrev=False)
-    try:
-        given = environment(NodeSettings, parser.parse_args(arguments))
-    except ConflictingFlags as error:
-        parser.error(str(error))
-        raise  # argparse has printed the message
+    given = _read(arguments, program) if arguments else {}
     peers = {**environ, **given}.get(PEERS)
     if "NODE_HTTP_PORT" in given and (peers is None or is_service_link(PEERS, peers)):
         given[PEERS] = NO_PORT_FOR_PEERS
     environ.update(given)
+
+
+def _read(arguments: Sequence[str], program: str) -> dict[str, str]:
+    parser = _CommandLine().create_parser(program, START, allow_abbrev=False)
+    try:
+        return environment(NodeSettings, parser.parse_args(arguments))
+    except ConflictingFlags as error:
+        parser.error(str(error))
+        raise  # argparse has printed the message
 
 
 class StartCommand(BaseCommand):

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -87,22 +87,33 @@ class Command(StartCommand):
         if node.settings.common.profile == "embedded":
             _prepare(node)
         connections.close_all()
-        for companion in companions:
-            companion.start()
         try:
-            serve(partial(_listen, termination, quiet=node.settings.quiet))
+            with ExitStack() as running:
+                serve(partial(_listen, termination, companions, running, quiet=node.settings.quiet))
         finally:
-            for item in reversed(companions):
-                item.stop()
             if state is not None and (unwritten := save_state_file(node.evm_chain, state)):
                 self.stderr.write(unwritten)
 
 
-def _listen(termination: Termination, host: str, port: int, *, quiet: bool) -> None:
-    """Print where the node listens, unless it is quiet or about to end."""
+def _listen(
+    termination: Termination,
+    companions: Sequence[Companion],
+    running: ExitStack,
+    host: str,
+    port: int,
+    *,
+    quiet: bool,
+) -> None:
+    """Print where the node listens, unless it is quiet or about to end, and start its companions.
+
+    They start beside the first answers, which need none of them.
+    """
     termination.once_more()
     if not quiet:
         print_listening(host, port)
+    for companion in companions:
+        companion.start()
+        running.callback(companion.stop)
 
 
 def _prepare(node: Node) -> None:
