@@ -8,7 +8,7 @@ from django_celery_beat import admin as beat_admin
 from django_celery_beat import models as beat
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from adminkit.refusals import UnknownFilterMessages
+from adminkit.changelist import UnknownFilterMessages
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
