@@ -12,7 +12,7 @@ from celery import shared_task
 
 from cchain_app.apps import evm_runtimes, find_evm_runtime
 from cchain_app.selectors import development
-from cchain_app.services import admissions, calls, pruning
+from cchain_app.services import calls, pruning, removal
 from cchain_app.services.production import produce
 from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
@@ -88,7 +88,7 @@ def beat(runtime: EvmRuntime) -> Done:
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool(chain: str | None = None) -> Done:
     """Drop transactions that have been queued for too long."""
-    return _on_each(chain, lambda one: {"expired": admissions.expire(one.chain, now=clock.wall())})
+    return _on_each(chain, lambda one: {"expired": removal.expire(one.chain, now=clock.wall())})
 
 
 @shared_task(name="cchain_app.index_calls")

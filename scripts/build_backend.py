@@ -1,11 +1,14 @@
 """The build backend of the package for pip and uv (PEP 517): maturin, if a Rust toolchain is installed.
 
-Without a toolchain maturin would download one on its own; this backend stops with an error message instead.
+Without a toolchain maturin would download one on its own; this backend stops with an error message instead. A wheel also
+contains the empty database that new data directories begin with, which the package itself makes.
 """
 
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,9 +75,10 @@ def commit_in_package() -> Iterator[None]:
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return the further requirements of a build, which are none. Raises NoToolchain."""
+    """Return the further requirements of a build: those of the package, which runs its migrations. Raises NoToolchain."""
     verify_toolchain()
-    return []
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    return list(project["dependencies"])
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
@@ -100,6 +104,7 @@ def build_wheel(
     import maturin
 
     verify_toolchain()
+    subprocess.run([sys.executable, "scripts/build_empty_database.py"], check=True)  # our own
     with commit_in_package():
         return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 

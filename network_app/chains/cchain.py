@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cchain_app.blocks.evm_block import EvmBlock, evm_block
+from cchain_app.blocks.candidate import EvmBlock, evm_block
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool

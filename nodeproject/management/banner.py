@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-from rich.markup import escape
-
 from cchain_app.accounts.keyring import are_known
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.state import prefetch_accounts, state_at
@@ -12,7 +10,7 @@ from chaindb.chains import C_CHAIN, absence, is_left_out
 from explorer_app.selectors import known_accounts
 from explorer_app.selectors.known_accounts import KnownAccount
 from jsonrpc.dispatch.caller import naming
-from nodeproject.management.terminal import print_values
+from nodeproject.management.terminal import print_section
 from nodeproject.node import Node
 from primitives.hexadecimal import checksum_address
 from primitives.networks import LOCAL
@@ -44,7 +42,7 @@ def banner_of(node: Node) -> Callable[[str], None]:
 
     def printed(base: str) -> None:
         for title, facts in {**parts, "URLs": _urls(node, base)}.items():
-            print_values(title, {name: escape(value) for name, value in facts.items()})
+            print_section(title, facts)
 
     return printed
 

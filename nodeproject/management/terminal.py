@@ -1,18 +1,21 @@
 """What commands print: tables, lines of names and values, and refusals in place of tracebacks."""
 
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError
-from rich.console import Console
-from rich.table import Table
 
 from nodeproject.copies.backup_manifest import BackupRefused, ChainsState
 from nodeproject.startup.database import explained
+from nodeproject.startup.log_format import shows_colours
 from nodeproject.startup.process import CannotStart
+
+if TYPE_CHECKING:  # importing rich takes a twentieth of a start
+    from rich.console import Console
 
 PIPE_WIDTH: Final = 200
 """Columns of tables that are not printed to a terminal: a pipe has no width, and programs search for whole values."""
@@ -23,8 +26,10 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def console_for_tables() -> Console:
+def console_for_tables() -> "Console":
     """Return a console for tables: as wide as the terminal, or wide enough that values stay on one line."""
+    from rich.console import Console
+
     return Console(width=None if is_terminal() else PIPE_WIDTH, highlight=False)
 
 
@@ -35,9 +40,13 @@ def print_values(title: str, values: Mapping[str, str]) -> None:
     """
     if not values:
         return
+    from rich.console import Console
+
     console = Console(highlight=False)
     console.rule(f"[bold]{title}[/bold]", align="left")
     if is_terminal():
+        from rich.table import Table
+
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
@@ -48,6 +57,18 @@ def print_values(title: str, values: Mapping[str, str]) -> None:
     width = max(map(len, values))
     for name, value in values.items():
         console.print(f"  [bold]{name:<{width}}[/bold]  {value}", soft_wrap=True)
+
+
+def print_section(title: str, values: Mapping[str, str]) -> None:
+    """Print the same as `print_values` does, for values without markup: importing rich takes a twentieth of a start."""
+    if not values:
+        return
+    bold, end = ("\x1b[1m", "\x1b[0m") if shows_colours(sys.stdout) else ("", "")
+    line = "─" * (shutil.get_terminal_size().columns - len(title) - 1)
+    print(f"{bold}{title}{end} {line}")
+    width = max(map(len, values))
+    for name, value in values.items():
+        print(f"  {bold}{name:<{width}}{end}  {value}")
 
 
 def print_listening(host: str, port: int) -> None:

@@ -13,7 +13,6 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 CELERY_ENABLE_UTC = True
-CELERY_BEAT_SCHEDULER = "nodeproject.processes.beat:DatabaseScheduler"
 
 # The tasks check NODE_MINING themselves: beat keeps its schedule in the database, where an entry
 # would survive a change of the setting.

@@ -5,11 +5,13 @@ colour the lines that follow.
 """
 
 import logging
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from typing_extensions import override
 
@@ -56,12 +58,16 @@ class TextFormatter(logging.Formatter):
 
 def text_formatter() -> TextFormatter:
     """Return the formatter of NODE_LOG_FORMAT `text`, with colours if the terminal supports them."""
-    from rich.console import Console
-
     if NODE.color != "auto":
         return TextFormatter(colours=NODE.color == "always")
-    console = Console(stderr=True)
-    return TextFormatter(colours=console.color_system is not None and not console.no_color)
+    return TextFormatter(colours=shows_colours(sys.stderr) and not os.environ.get("NO_COLOR"))
+
+
+def shows_colours(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal with colours, or FORCE_COLOR says so (force-color.org)."""
+    if not (os.environ.get("FORCE_COLOR") or stream.isatty()):
+        return False
+    return os.environ.get("TERM", "").lower() not in {"dumb", "unknown"}
 
 
 def json_formatter() -> logging.Formatter:

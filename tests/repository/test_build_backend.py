@@ -2,6 +2,7 @@
 
 import stat
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,10 +65,13 @@ def test_a_cargo_that_the_crate_cannot_use_is_named(programs: Path, said: str, w
 
 
 @pytest.mark.parametrize("said", ["cargo 1.95.0 (abc 2026-04-01)", "cargo 1.103.1", "cargo 2.0.0"])
-def test_a_newer_cargo_is_all_that_a_build_needs(programs: Path, said: str) -> None:
+def test_a_newer_cargo_is_all_that_a_build_needs_besides_the_package(
+    programs: Path, said: str
+) -> None:
     put_cargo(programs, said)
 
-    assert build_backend.get_requires_for_build_wheel() == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert build_backend.get_requires_for_build_wheel() == project["dependencies"]
     assert build_backend.get_requires_for_build_sdist() == []
 
 

@@ -15,8 +15,8 @@ from cchain_app.api.eth import transactions as eth_transactions
 from cchain_app.api.eth.transactions import receipt_in_turn, wait_for_receipt
 from cchain_app.api.params.accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.pool.admission import Outcome
 from cchain_app.pool.errors import is_nonce_taken
+from cchain_app.pool.queues import Outcome
 from cchain_app.selectors import blocks, development, pool, signers
 from cchain_app.services import transactions
 from cchain_app.txs.request import CallRequest, to_be_signed

@@ -98,7 +98,7 @@ def _peers() -> str:
     reported = selectors.status()
     if reported is None:
         return "none: the peer network has not run yet"
-    stake = selectors.connected_stake()
+    stake = selectors.connected_stake(platform_chain())
     if not selectors.is_fresh(reported):
         return (
             f"[red]unknown[/red]: the peer network is silent since {reported.heartbeat_at:%H:%M:%S}"

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -98,17 +98,22 @@ class Command(StartCommand):
         if node.settings.common.profile == "embedded":
             _prepare(node)
         connections.close_all()
-        running = [*companions, state]
-        for companion in running:
-            companion.start()
         try:
-            serve(partial(_listen, node, termination, banner=banner, ipc=ipc))
+            with ExitStack() as running:
+                running.callback(_unlist, node, ipc)
+                state.start()
+                running.callback(state.stop)
+                listen = partial(
+                    _listen,
+                    node,
+                    termination,
+                    companions=companions,
+                    running=running,
+                    banner=banner,
+                    ipc=ipc,
+                )
+                serve(listen)
         finally:
-            if ipc is not None:
-                ipc.stop()
-            address_file(node.settings).unlink(missing_ok=True)
-            for item in reversed(running):
-                item.stop()
             if unwritten := state.dump():
                 self.stderr.write(unwritten)
 
@@ -119,12 +124,15 @@ def _listen(
     host: str,
     port: int,
     *,
+    companions: Sequence[Companion],
+    running: ExitStack,
     banner: Callable[[str], None] | None,
     ipc: IpcServer | None,
 ) -> None:
-    """Write the node's address for its commands and print it, unless the node is quiet or about to end.
+    """Write the node's address for its commands and print it, unless it is quiet or about to end; start its companions.
 
-    The banner of a node whose port the system chooses is printed now that the port is known.
+    The banner of a node whose port the system chooses is printed now that the port is known. Companions start beside the
+    first answers, which need none of them.
     """
     termination.once_more()
     if banner is not None:
@@ -135,6 +143,16 @@ def _listen(
         ipc.start(f"ws://{reachable(host)}:{port}/ext/bc/C/ws")
     if not node.settings.quiet:
         print_listening(host, port)
+    for companion in companions:
+        companion.start()
+        running.callback(companion.stop)
+
+
+def _unlist(node: Node, ipc: IpcServer | None) -> None:
+    """Remove the files by which others find the running node."""
+    if ipc is not None:
+        ipc.stop()
+    address_file(node.settings).unlink(missing_ok=True)
 
 
 def _ipc(node: Node) -> IpcServer | None:

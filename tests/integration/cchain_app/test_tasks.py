@@ -36,7 +36,7 @@ class Sent:
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
-    monkeypatch.setattr(wakeup, "current_app", made)
+    monkeypatch.setattr(wakeup, "task_app", lambda: made)
     # The real limits, two seconds in the cache and one in a worker, could expire during a test.
     monkeypatch.setattr(wakeup, "_LIFETIME", 3600)
     monkeypatch.setattr(tasks, "TURN", 3600.0)
@@ -129,7 +129,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
         def signature(self, name: str, kwargs: dict[str, str]) -> Any:
             raise ConnectionRefusedError("no connection")
 
-    monkeypatch.setattr(wakeup, "current_app", Away())
+    monkeypatch.setattr(wakeup, "task_app", Away)
 
     chain.send(signed(nonce=0))
 

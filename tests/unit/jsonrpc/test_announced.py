@@ -2,7 +2,8 @@
 
 import pytest
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from tests.unit.jsonrpc.test_hot import body
 
 Heard = list[tuple[str, int]]

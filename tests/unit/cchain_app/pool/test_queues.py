@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.pool.entry import PoolLimits
-from cchain_app.pool.ordering import next_nonce, select, settle, split
+from cchain_app.pool.queues import next_nonce, select, settle, split
 from tests.builders.pool import BOB, entry, paying
 
 RICH = 10**30
