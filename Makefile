@@ -18,6 +18,7 @@ STAMPS := $(VENV)/stamps
 CLIENTS := tests/clients
 # Each is what a user would have: a project with packages of its own.
 NPM_PROJECTS := $(CLIENTS) $(addprefix $(CLIENTS)/projects/,hardhat2 hardhat3)
+MIGRATIONS := $(wildcard */migrations/*.py)
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
 ON_CCHAIN := tests/integration/cchain_app tests/integration/explorer_app
 ON_PLATFORM := tests/integration/platform_app
@@ -29,15 +30,18 @@ TOGETHER := $(MAKE) AT_ONCE=yes --jobs=3 --output-sync=target
 ## Run
 
 .PHONY: run
-run: setup native  ## Start the node: http://127.0.0.1:9650, network 12345
+run: setup native tables  ## Start the node: http://127.0.0.1:9650, network 12345
 	@exec $(PYTHON) manage.py runnode
 
 .PHONY: network
-network: setup native  ## Start five nodes of one local network, until Ctrl-C
+network: setup native tables  ## Start five nodes of one local network, until Ctrl-C
 	@exec $(PYTHON) manage.py local_network
 
 .PHONY: setup
 setup: $(STAMPS)/runtime  ## Make the virtual environment and install the locked dependencies
+
+.PHONY: tables
+tables: build/empty_database.stamp  ## Make the empty database that new data directories begin with
 
 .PHONY: native
 native: $(STAMPS)/native  ## Build the native EVM engine, where there is a Rust toolchain
@@ -199,6 +203,10 @@ $(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
 
 $(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime
 	@scripts/build_native.sh $(PYTHON) $@
+
+build/empty_database.stamp: $(MIGRATIONS) requirements/runtime.lock scripts/build_empty_database.py | $(STAMPS)/runtime
+	@$(PYTHON) scripts/build_empty_database.py
+	@mkdir -p $(@D) && touch $@
 
 $(NPM_PROJECTS:%=%/node_modules/.stamp): %/node_modules/.stamp: %/package-lock.json %/package.json | system-packages
 	cd $* && npm ci --no-audit --no-fund

@@ -3,14 +3,11 @@
 A service performs the action; this module checks the permission, asks for confirmation and logs the action.
 """
 
-import csv
-import io
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from asgiref.sync import sync_to_async
 from django.contrib import admin, messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
@@ -18,13 +15,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.db import Error as DatabaseFault
 from django.db.models import Model
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseRedirect,
-    StreamingHttpResponse,
-)
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from typing_extensions import override
@@ -40,7 +31,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class ActionRefused(Exception):
-    """An action was refused and nosubject has changed; the message is the reason."""
+    """An action was refused and nothing has changed; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +101,12 @@ def _do(request: HttpRequest, action: AdminAction, target: ActionTarget) -> Http
     except ActionRefused as error:
         messages.error(request, f"The action was refused: {error}")
         return HttpResponseRedirect(target.page)
-    note(request, action.flag, target.title, sentence, key=target.key, model=target.model)
+    log_action(request, action.flag, target.title, sentence, key=target.key, model=target.model)
     messages.success(request, sentence)
     return HttpResponseRedirect(target.after)
 
 
-def note(
+def log_action(
     request: HttpRequest,
     flag: int,
     title: str,
@@ -169,12 +160,16 @@ class RowActions(Base):
     row_actions: tuple[AdminAction, ...] = ()
 
     def action_details(self, row: Any) -> Sequence[tuple[str, object]]:
-        """Return labelled properties of a row for the confirmation."""
+        """Return the labelled properties of a row that the confirmation shows."""
         return ((str(self.opts.verbose_name).capitalize(), str(row)),)
 
     def redirect_from_missing(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Report that a row does not exist."""
         raise NotImplementedError
+
+    def offered_actions(self, request: HttpRequest) -> list[AdminAction]:
+        """Return the actions that the user may perform; the row's page shows their buttons."""
+        return [action for action in self.row_actions if may(request, action)]
 
     def page_after_action(self, row: Any) -> str:
         """Return the page after an action: the row's page, or the list if the row is deleted."""
@@ -220,59 +215,5 @@ class RowActions(Base):
         )
         return ask(request, action, target)
 
-    @override
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        offered = [action for action in self.row_actions if may(request, action)]
-        return super().change_view(
-            request, object_id, form_url, {"row_actions": offered, **(extra_context or {})}
-        )
-
     def _row_page(self, row: Any) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk])
-
-
-Cells = Sequence[object]
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms too
-
-
-def csv_response(
-    name: str, headings: Sequence[str], pages: Iterator[Iterable[Cells]]
-) -> StreamingHttpResponse:
-    """Return a download; each of `pages` is read after the previous pages were sent."""
-    answer = StreamingHttpResponse(_stream(headings, pages), content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{name}"'
-    answer["Cache-Control"] = "no-store"
-    return answer
-
-
-def safe_cell(value: object) -> str:
-    """Return a cell's text, with an apostrophe before a would-be formula; an empty text for None."""
-    text = "" if value is None else str(value)
-    risky = text.startswith(_FORMULA) and not isinstance(value, int)
-    return f"'{text}" if risky else text
-
-
-async def _stream(
-    headings: Sequence[str], pages: Iterator[Iterable[Cells]]
-) -> AsyncIterator[bytes]:
-    yield _lines([headings])
-    while (page := await sync_to_async(_next_lines)(pages)) is not None:
-        yield page
-
-
-def _next_lines(pages: Iterator[Iterable[Cells]]) -> bytes | None:
-    page = next(pages, None)
-    return None if page is None else _lines(page)
-
-
-def _lines(rows: Iterable[Cells]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([safe_cell(cell) for cell in row] for row in rows)
-    return text.getvalue().encode()

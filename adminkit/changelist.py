@@ -1,28 +1,39 @@
 """Admin lists that are fast at any length: no count, no offset, no sort.
 
-A page begins after a key (`next`) or ends before one (`previous`), and reads one row more than it
-shows to find out whether more rows follow. A search is a union of branches, each answered by one index.
+A page begins after a key (`next`) or ends before a key (`previous`). It reads one row more than it
+shows, to find out whether more rows follow. A search is a union of branches, each answered by one index.
 A selectable part of the list (`ListChoice`), and a search within that part, work the same way.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from django.contrib import messages
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ChangeList
+from django.contrib.admin.views.main import ERROR_FLAG, ChangeList
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Field, Model, Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.text import capfirst
 from typing_extensions import override
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin
+
+    Base = ModelAdmin[Any]
+else:
+    Base = object
 
 NEXT = "next"
 PREVIOUS = "previous"
 SHOW = "show"
 EXPORT_PAGE = 500
 """Rows of a page when the whole list is read, as for an export."""
+MAX_SHOWN = 80
+"""Maximum characters of the request that a message repeats."""
 
 
 class ListCursor(NamedTuple):
@@ -32,15 +43,16 @@ class ListCursor(NamedTuple):
     backwards: bool = False
 
 
-class Elsewhere(NamedTuple):
-    """A branch through another table: the rows whose keys that table holds, in the order of its index."""
+class ThroughTable(NamedTuple):
+    """A branch through another table that refers to the listed rows and has an index in their order."""
 
     rows: QuerySet[Any]
+    """The matching rows of the other table."""
     name: str
-    """The field that holds keys of the listed rows."""
+    """The other table's field with the keys of the listed rows."""
 
 
-Branch = Q | Elsewhere
+Branch = Q | ThroughTable
 
 
 class ListChoice(NamedTuple):
@@ -59,6 +71,39 @@ class Tab(NamedTuple):
     is_chosen: bool
 
 
+class UnknownFilterMessages(Base):
+    """A mixin for a model's admin that redirects from an unknown filter to the whole list, with a message.
+
+    Django answers an unknown filter with a bare 400.
+    """
+
+    @override
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        try:
+            answer = super().changelist_view(request, extra_context)
+        except DisallowedModelAdminLookup:
+            return self.refuse_filters(request)
+        if isinstance(answer, HttpResponseRedirect) and answer.url.endswith(f"?{ERROR_FLAG}=1"):
+            return self.refuse_filters(request)
+        return answer
+
+    def refuse_filters(self, request: HttpRequest) -> HttpResponseRedirect:
+        """Redirect to the whole list with a message about the unknown filters."""
+        filters = ", ".join(f"{name}={value}" for name, value in request.GET.items())[:MAX_SHOWN]
+        message = f"This list has no filter “{filters}”. All rows are shown."
+        if help_text := getattr(self, "search_help_text", None):
+            message += f" You can search by: {help_text}."
+        messages.warning(request, message)
+        return HttpResponseRedirect(self.list_page())
+
+    def list_page(self) -> str:
+        """Return the address of the list."""
+        opts = self.model._meta
+        return reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
+
+
 class KeysetChangeList(ChangeList):
     """The page of a `ReadOnlyModelAdmin` list, located by key."""
 
@@ -75,7 +120,8 @@ class KeysetChangeList(ChangeList):
     @override
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.title = capfirst(str(self.opts.verbose_name_plural))  # there is nothing to select
+        # Django's title asks the user to select a row to change.
+        self.title = capfirst(str(self.opts.verbose_name_plural))
 
     @override
     def get_queryset(
@@ -154,7 +200,7 @@ class KeysetChangeList(ChangeList):
         return choice
 
     def _fetch(self, order: str, branches: list[Branch]) -> list[Model]:
-        """Return the first rows after the cursor over all branches: one page and one more row."""
+        """Return the first rows after the cursor that match any branch: those of a page, and one more."""
         limit = self.list_per_page + 1
         key = order.removeprefix("-")
         descending = order.startswith("-") != self.cursor.backwards
@@ -176,7 +222,7 @@ class KeysetChangeList(ChangeList):
     def _behind_cursor(
         self, rows: QuerySet[Any], name: str, key: str, *, descending: bool
     ) -> QuerySet[Any]:
-        """Return the rows after the cursor in reading order; their field `name` has keys of listed rows."""
+        """Return the rows after the cursor in reading order; `name` is their field with the keys of listed rows."""
         ordered = rows.order_by(f"-{name}" if descending else name)
         if self.cursor.key is None:
             return ordered
@@ -191,7 +237,7 @@ class KeysetChangeList(ChangeList):
     def _keys(self, branch: Branch, key: str, *, descending: bool) -> QuerySet[Any, Any]:
         """Return the keys of a branch's rows after the cursor, in reading order."""
         rows, name = (
-            branch if isinstance(branch, Elsewhere) else (self.queryset.filter(branch), key)
+            branch if isinstance(branch, ThroughTable) else (self.queryset.filter(branch), key)
         )
         behind = self._behind_cursor(rows, name, key, descending=descending)
         return behind.values_list(name, flat=True)

@@ -1,6 +1,6 @@
-"""A read-only admin for rows that consensus decides.
+"""A read-only admin for rows that consensus decides: the base class of the pages.
 
-`changelist` has the paging of lists, `terms` parses search terms.
+Lists are in `changelist`, search terms in `terms`, actions on a row in `actions`, downloads of lists in `export`.
 """
 
 import operator
@@ -9,20 +9,19 @@ from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
-from django.contrib.admin.exceptions import DisallowedModelAdminLookup
-from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib import messages
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.admin.views.main import ChangeList
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path, reverse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.text import capfirst
 from typing_extensions import override
 
-from adminkit.actions import Cells, RowActions, csv_response
-from adminkit.changelist import Branch, KeysetChangeList, ListChoice
-from adminkit.refusals import MissingRowMessages
+from adminkit.actions import RowActions
+from adminkit.changelist import MAX_SHOWN, Branch, KeysetChangeList, ListChoice
+from adminkit.export import ExportableList
 from adminkit.terms import IdentifierTerm, parse_term, read_term
 from primitives.ids import ID
 
@@ -36,38 +35,37 @@ else:
 R = TypeVar("R")
 
 
-def asked_once(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
+def cached_on_row(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
     """Make a display method cache its result on the row, because templates call it several times."""
-    name = f"_{show.__name__}_shown"
+    name = f"_{show.__name__}_cached"
 
     @wraps(show)
-    def ask(self: Any, row: Any) -> R:
+    def cached(self: Any, row: Any) -> R:
         if name not in row.__dict__:
             row.__dict__[name] = show(self, row)
-        kept: R = row.__dict__[name]
-        return kept
+        result: R = row.__dict__[name]
+        return result
 
-    return ask
+    return cached
 
 
-class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
+class ReadOnlyModelAdmin(ExportableList, RowActions, ThemedModelAdmin):
     """An admin that lists and shows rows quickly at any table size, and changes them only by its `row_actions`.
 
     A subclass sets `fieldsets` (all fields are read-only), `ordering` (one unique indexed field) and
     `search_fields` (only to make the search box appear), and overrides `branches`.
     """
 
+    absent_because = "It never existed here, or was deleted."
+    """Why a row of this list may be missing."""
     actions = None
     choice_of_search = "all"
-    """The name of the choice that is searched if the search names none."""
+    """The name of the choice in which a search looks, unless the request names another one."""
     choices: tuple[ListChoice, ...] = ()
-    """The selectable parts of the list; see `get_choices`."""
-    """Selectable parts of the list; the first is the default."""
+    """The selectable parts of the list; the first is the default. See `get_choices`."""
     change_form_template = "admin/window_change_form.html"
     change_list_template = "admin/window_change_list.html"
     empty_value_display = "–"
-    export_headings: tuple[str, ...] = ()
-    """The columns of the CSV export; empty for a list without an export. `export_cells` fills them."""
     list_defer: tuple[str, ...] = ()
     """Large columns that the list does not read."""
     list_per_page = 50
@@ -77,14 +75,14 @@ class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
     unique_hash: str | None = None
     """A unique field that identifies a row's page as an alternative to its primary key."""
     found_by: str | None = None
-    """The field by whose value the explorer's search finds the row's page; None: `unique_hash`; empty: no page."""
+    """The field whose value leads to the row's page in the explorer; None: `unique_hash`; empty: there is no page."""
 
     def list_note(self) -> str:
         """Return a note above the list's first page; empty for most lists."""
         return ""
 
     def empty_note(self) -> str:
-        """Return why a list has no rows; empty for most lists."""
+        """Return the reason that an empty list shows; empty for most lists."""
         return ""
 
     def read_term(self, text: str) -> Any:
@@ -92,7 +90,7 @@ class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
         return parse_term(text)
 
     def get_choices(self) -> tuple[ListChoice, ...]:
-        """Return the selectable parts of the list, the first of which is shown at first."""
+        """Return the selectable parts of the list; the first is the default."""
         return self.choices
 
     @override
@@ -112,40 +110,6 @@ class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
 
     def prepare(self, rows: Sequence[Any]) -> None:
         """Read the data that a page shows besides the columns of its rows, for all rows together."""
-
-    def export_cells(self, row: Any) -> Cells:
-        """Return a prepared row as cells of the CSV file."""
-        raise NotImplementedError
-
-    def export_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Return all pages of the list as a CSV file.
-
-        Raises:
-            PermissionDenied: The user may not view the rows.
-        """
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        try:
-            listed = self.get_changelist_instance(request)
-        except (DisallowedModelAdminLookup, IncorrectLookupParameters):
-            return self.refuse_filters(request)
-        assert isinstance(listed, KeysetChangeList)
-        pages = (map(self.export_cells, page) for page in listed.iterate_pages())
-        return csv_response(f"{self.opts.model_name}s.csv", self.export_headings, pages)
-
-    @property
-    def export_url_name(self) -> str | None:
-        """The URL name of the export; None for a list without an export."""
-        if not self.export_headings:
-            return None
-        return f"{self.opts.app_label}_{self.opts.model_name}_export"
-
-    @override
-    def get_urls(self) -> list[URLPattern]:
-        urls: list[URLPattern] = super().get_urls()
-        if (name := self.export_url_name) is None:
-            return urls
-        return [path("export/", self.admin_site.admin_view(self.export_view), name=name), *urls]
 
     def order_for(self, term: Any) -> str:
         """Return the field that orders the matching rows, unique within each branch; `-` for descending."""
@@ -172,8 +136,8 @@ class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
         pk = self.model._meta.pk
         assert pk is not None
         where: dict[str, Any] = {}
-        if self.unique_hash and (wanted := self.read_hash(object_id)):
-            where[self.unique_hash] = wanted
+        if self.unique_hash and (hash_value := self.read_hash(object_id)):
+            where[self.unique_hash] = hash_value
         else:
             try:
                 where["pk"] = pk.to_python(object_id)
@@ -182,10 +146,37 @@ class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
         rows = self.get_queryset(request)
         if isinstance(self.list_select_related, list | tuple):
             rows = rows.select_related(*self.list_select_related)
-        found = rows.filter(**where).first()
-        if found is not None:
-            self.prepare([found])
-        return found
+        row = rows.filter(**where).first()
+        if row is not None:
+            self.prepare([row])
+        return row
+
+    @override
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        shown = {"row_actions": self.offered_actions(request), **(extra_context or {})}
+        return super().change_view(request, object_id, form_url, shown)
+
+    def _get_obj_does_not_exist_redirect(
+        self, request: HttpRequest, opts: Any, object_id: str
+    ) -> HttpResponseRedirect:
+        return self.redirect_from_missing(request, object_id)
+
+    @override
+    def redirect_from_missing(self, request: HttpRequest, object_id: str) -> HttpResponseRedirect:
+        """Redirect to the list with a message about the missing row.
+
+        Django's own message says that the row may have been deleted, but users cannot delete rows here.
+        """
+        name = capfirst(str(self.opts.verbose_name))
+        short_id = object_id if len(object_id) <= MAX_SHOWN else f"{object_id[:MAX_SHOWN]}…"
+        messages.warning(request, f"{name} “{short_id}” does not exist. {self.absent_because}")
+        return HttpResponseRedirect(self.list_page())
 
     @override
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[str]:

@@ -82,9 +82,10 @@ GROUPS = (
     Group(
         "start",
         start.prepare,
-        (start.START,),
+        (start.START, start.START_PROCESSOR),
         left_out=(*start.WITHOUT_FILES, PRODUCTION.name),
     ),
+    Group("new", lambda _scene: None, (start.NEW,), left_out=(PRODUCTION.name,)),
     Group("devnet", devnet.prepare, (devnet.MINES, devnet.SUITE), left_out=(PRODUCTION.name,)),
     Group(
         "platform reads",

@@ -1,8 +1,7 @@
 """The C-Chain's WebSocket, /ext/bc/C/ws: the methods of HTTP, and subscriptions."""
 
 from cchain_app.api.rpc import EvmRpc
-from jsonrpc.dispatch.gathering import Gatherers
-from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.memory import RequestMemory
 from jsonrpc.websocket.consumer import JsonRpcConsumer
@@ -10,22 +9,20 @@ from jsonrpc.websocket.session import SocketLimits
 
 
 class EthConsumer(JsonRpcConsumer):
-    """A WebSocket connection. Made by `as_asgi(rpc=…, endpoint=…, workers=…, gatherers=…, memory=…)`."""
+    """A WebSocket connection. Made by `as_asgi(rpc=…, endpoint=…, answering=…, memory=…)`."""
 
     def __init__(
         self,
         *,
         rpc: EvmRpc,
         endpoint: Endpoint,
-        workers: Workers,
-        gatherers: Gatherers,
+        answering: Answering,
         memory: RequestMemory | None = None,
     ) -> None:
         super().__init__(
             endpoint=endpoint,
             hub=rpc.hub,
-            workers=workers,
-            gatherers=gatherers,
+            answering=answering,
             limits=SocketLimits(message=rpc.chain.settings.ws.message_limit),
             memory=memory,
         )

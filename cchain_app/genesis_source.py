@@ -71,6 +71,8 @@ class GenesisSource:
             gas_limit=local.gas_limit,
             base_fee=local.base_fee,
             min_base_fee=self._settings.min_base_fee,
+            timestamp=local.timestamp,
+            create2_deployer=local.create2_deployer,
         )
 
     def named(self) -> bytes | None:

@@ -18,6 +18,9 @@ OLD_NAME = "local"
 """The built-in file of local chains from before they had predeployed contracts."""
 
 
+CREATE2_DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
+"""Address of the deterministic CREATE2 deployer, as in the file of predeployed contracts."""
+
 _ZERO = encode_data(ZERO_ADDRESS)
 _COINS_OF_ZERO = 10_000 * 10**18
 """Wei."""
@@ -35,6 +38,10 @@ class LocalChoices:
     """Base fee of block 0, in wei per gas."""
     min_base_fee: int = 0
     """Floor of the base fee in wei per gas, from settings, used if the file has none."""
+    timestamp: int = 0
+    """Unix seconds of block 0; 0: the time of the first start."""
+    create2_deployer: bool = True
+    """Whether the chain has the deterministic CREATE2 deployer."""
 
 
 def local_text(choices: LocalChoices | None = None) -> bytes:
@@ -62,9 +69,14 @@ def local_text(choices: LocalChoices | None = None) -> bytes:
         document["baseFeePerGas"] = encode_quantity(choices.base_fee)
         if choices.base_fee < choices.min_base_fee:
             config[MIN_BASE_FEE] = choices.base_fee
+    if choices.timestamp:
+        document["timestamp"] = encode_quantity(choices.timestamp)
     document["config"] = config
     document["extraData"] = encode_data(_fingerprint(config))
-    document["alloc"] |= predeployed() | {_ZERO: {"balance": encode_quantity(_COINS_OF_ZERO)}}
+    contracts = predeployed()
+    if not choices.create2_deployer:
+        del contracts[CREATE2_DEPLOYER]
+    document["alloc"] |= contracts | {_ZERO: {"balance": encode_quantity(_COINS_OF_ZERO)}}
     return json.dumps(document, indent=2).encode()
 
 

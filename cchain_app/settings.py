@@ -40,6 +40,14 @@ GAS_LIMIT: Final = TextFormat(f"0, or a whole number from {MIN_GAS_LIMIT} to 2**
 CLIENT_NAME: Final = TextFormat("a name without blanks, of 64 characters at most", _client_name)
 
 
+def _words(number: int) -> None:
+    if number not in {0, 12, 15, 18, 21, 24}:
+        raise ValueError
+
+
+WORDS: Final = TextFormat("0, 12, 15, 18, 21 or 24", _words)
+
+
 @dataclass(frozen=True, slots=True)
 class LocalChainSettings:
     """The start of a local chain: the funded accounts, for which the node signs, and the rules of the first block."""
@@ -61,6 +69,13 @@ class LocalChainSettings:
     derivation_path: str = flag(
         "m/44'/60'/0'/0/",
         "Derivation path of these accounts (BIP-32); the account's number is appended.",
+    )
+    mnemonic_random: int = flag(
+        0,
+        "Number of words of a random mnemonic that takes the place of NODE_MNEMONIC: 12, 15, 18, 21 or 24. It is made at "
+        "the first start and kept in the file `mnemonic` of the data directory. 0: none.",
+        form=WORDS,
+        bare="12",
     )
     balance: int = flag(
         10_000,
@@ -88,6 +103,19 @@ class LocalChainSettings:
         least=-1,
         options=("--block-base-fee-per-gas",),
     )
+    timestamp: int = flag(
+        0,
+        "Time of the first block of a new local chain, in Unix seconds, from which the C-Chain's clock continues. 0: the "
+        "time of the first start.",
+        least=0,
+        most=2**63 - 1,
+        options=(),
+    )
+    create2_deployer: bool = flag(
+        True,
+        "Whether a new local chain has the deterministic CREATE2 deployer.",
+        constants={"--disable-default-create2-deployer": "false", "--no-create2": "false"},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +127,7 @@ class HistorySettings:
         "Blocks below the head whose states are kept, at least 128; older calls, proofs and traces fail, and "
         "older snapshots cannot be reverted to. 0: all.",
         least=0,
+        options=("--max-persisted-states",),
     )
     calls: int = flag(
         0,
@@ -189,7 +218,12 @@ class CacheSettings:
 
     accounts: int = flag(100_000, "Accounts kept in the memory of each process.", least=0)
     slots: int = flag(500_000, "Storage slots kept in the memory of each process.", least=0)
-    blocks: int = flag(256, "Blocks kept in the memory of each process.", least=0)
+    blocks: int = flag(
+        256,
+        "Blocks kept in the memory of each process.",
+        least=0,
+        options=("--transaction-block-keeper",),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +287,47 @@ class EvmSettings:
     )
     mining: str = flag(
         "auto",
-        "When the C-Chain produces blocks: on a transaction's arrival, by the clock, or on command.",
-        choices=("auto", "interval", "manual"),
-        constants={"--no-mining": "manual"},
+        "When the C-Chain produces blocks: on a transaction's arrival, by the clock, on command, or (`mixed`) on arrival "
+        "and by the clock.",
+        choices=("auto", "interval", "manual", "mixed"),
+        constants={"--no-mining": "manual", "--no-mine": "manual", "--mixed-mining": "mixed"},
         options=(),
+    )
+    order: str = flag(
+        "fees",
+        "Order in which a block takes transactions of different senders from the pool: by the tips that they pay, or "
+        "(`fifo`) by their arrival.",
+        choices=("fees", "fifo"),
+        options=(),
+    )
+    max_transactions: int = flag(
+        0,
+        "Maximum transactions in a block that this node makes; 0: unlimited.",
+        least=0,
+        options=(),
+    )
+    gas_price: int = flag(
+        -1,
+        "Gas price in wei that eth_gasPrice returns and that the node fills in, on a local chain before London. -1: the "
+        "tips of recent blocks decide.",
+        least=-1,
+        options=(),
+    )
+    suggest_tip: bool = flag(
+        True,
+        "Whether the suggested tip is at least 1 wei and follows recent blocks; false: it is 0.",
+        constants={"--disable-min-priority-fee": "false", "--no-priority-fee": "false"},
+    )
+    auto_impersonate: bool = flag(
+        False,
+        "Whether each start lets every account of a development chain send without its key "
+        "(anvil_autoImpersonateAccount).",
+        options=("--auto-unlock",),
+    )
+    console_log: bool = flag(
+        True,
+        "Whether the log of transactions and calls shows the output of console.log.",
+        constants={"--disable-console-log": "false"},
     )
     development: bool = flag(
         True,
@@ -265,10 +336,10 @@ class EvmSettings:
     )
     block_interval: float = flag(
         2.0,
-        "Seconds between blocks when NODE_MINING is `interval`.",
+        "Seconds between blocks when NODE_MINING is `interval` or `mixed`.",
         least=0.05,
-        options=("--block-time", "-b"),
-        implies={"mining": "interval"},
+        options=("--block-time", "--blockTime", "-b"),
+        implies={"mining": "interval|mixed"},
     )
     min_base_fee: int = flag(
         1_000_000_000,
@@ -294,6 +365,11 @@ class EvmSettings:
     filter_lifetime: int = flag(
         300, "Seconds after which a filter is dropped if it is not polled.", least=1
     )
+
+    @property
+    def mines_by_clock(self) -> bool:
+        """Whether blocks are made at an interval."""
+        return self.mining in {"interval", "mixed"}
 
     def indexes_calls(self, network_id: int) -> bool:
         """Return whether the calls inside of transactions are stored as rows."""

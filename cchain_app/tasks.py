@@ -12,7 +12,7 @@ from celery import shared_task
 
 from cchain_app.apps import evm_runtimes, find_evm_runtime
 from cchain_app.selectors import development
-from cchain_app.services import admissions, calls, pruning
+from cchain_app.services import calls, pruning, removal
 from cchain_app.services.production import produce
 from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
@@ -51,12 +51,12 @@ def build_blocks(runtime: EvmRuntime) -> Done:
     until = time.monotonic() + TURN
     with chain.producer.attending():
         while True:
-            if produce(runtime, "auto"):
+            if produce(runtime):
                 made += 1
             elif not made or not chain.producer.wait(LINGER):
                 break
             if time.monotonic() > until:
-                if development.mining(chain) == "auto":
+                if development.mines_on_arrival(chain):
                     chain.producer.request()
                 break
     return {"blocks": made}
@@ -71,24 +71,24 @@ def tick(chain: str | None = None) -> Done:
 
 
 def beat(runtime: EvmRuntime) -> Done:
-    """Build a block that is due: the next one in interval mode; in auto mode one whose request was lost.
+    """Build the blocks that are due: the next one of an interval, and on arrival those whose request was lost.
 
     Unspecified: interval mode builds empty blocks too, like Anvil and geth's clique.
     """
     chain = runtime.chain
     development.refresh_mining_settings(chain)
-    mining = development.mining(chain)
-    if mining == "auto":
-        return build_blocks(runtime)
-    if mining == "interval":
-        return {"blocks": int(produce(runtime, "interval", allow_empty=True))}
-    return {"blocks": 0}
+    made = 0
+    if development.mines_by_clock(chain):
+        made = int(produce(runtime, by_clock=True))
+    if development.mines_on_arrival(chain):
+        made += build_blocks(runtime)["blocks"]
+    return {"blocks": made}
 
 
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool(chain: str | None = None) -> Done:
     """Drop transactions that have been queued for too long."""
-    return _on_each(chain, lambda one: {"expired": admissions.expire(one.chain, now=clock.wall())})
+    return _on_each(chain, lambda one: {"expired": removal.expire(one.chain, now=clock.wall())})
 
 
 @shared_task(name="cchain_app.index_calls")

@@ -1,4 +1,4 @@
-"""Rows that belong to no chain: the offset of the node's clock, the rewind counter, and the last backup."""
+"""Rows that belong to no chain: the node's clock, the rewind counter, the last backup, and the program's versions."""
 
 from typing import ClassVar
 
@@ -28,6 +28,17 @@ class Clock(models.Model):
     def __str__(self) -> str:
         behind = self.offset < 0
         return f"{abs(self.offset)} s {'behind' if behind else 'ahead of'} wall time"
+
+
+class ProgramVersion(models.Model):
+    """A version of the program that has run on this database."""
+
+    version = models.TextField(unique=True)
+    first_run_at = models.DateTimeField(help_text="When it ran for the first time")
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.version}, since {self.first_run_at:%Y-%m-%d}"
 
 
 class Generation(models.Model):

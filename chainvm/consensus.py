@@ -13,10 +13,9 @@ from primitives.fair_lock import FairLock
 from primitives.ids import ID
 
 B = TypeVar("B", bound=Block)
-B_co = TypeVar("B_co", bound=Block, covariant=True)
 
 
-class Consensus(Protocol[B_co]):
+class Consensus(Protocol):
     """Decides on the blocks of one chain."""
 
     @property
@@ -27,8 +26,8 @@ class Consensus(Protocol[B_co]):
     def decides_alone(self) -> bool:
         """Whether this node decides without other validators: a block that `produce` returns is accepted."""
 
-    def produce(self, *, now: int, allow_empty: bool = False) -> B_co | None:
-        """Build the next block if this node may, and get it accepted.
+    def produce(self, *, now: int, allow_empty: bool = False) -> Block | None:
+        """Build the next block if this node may, and get it accepted; return it as nodes exchange it.
 
         Return None if there is nothing to put into a block, or if this node may not build or accept one now.
 
@@ -37,7 +36,7 @@ class Consensus(Protocol[B_co]):
             allow_empty: Also build a block without transactions.
         """
 
-    def produce_batch(self, times: Sequence[int]) -> Sequence[B_co]:
+    def produce_batch(self, times: Sequence[int]) -> Sequence[Block]:
         """Build a sequence of blocks, empty ones included, and accept them together.
 
         Only for a node that decides alone.
@@ -65,7 +64,8 @@ class SoleConsensus(Generic[B]):
     Threads share this object; a thread that works on the chain's VM holds `lock`.
 
     Args:
-        vm: The chain.
+        vm: Returns the chain. It is called for each block, so the chain may be created on the first call: processes
+            that build no blocks then need no keys.
         building: Counts a block, by its height, as outstanding while it is built and accepted.
         may_produce: Returns whether this node produces the chain's blocks now.
         lock: The lock of the chain's VM; None: one of its own.
@@ -75,12 +75,12 @@ class SoleConsensus(Generic[B]):
 
     def __init__(
         self,
-        vm: ChainVM[B],
+        vm: Callable[[], ChainVM[B]],
         building: Callable[[int], AbstractContextManager[None]],
         may_produce: Callable[[], bool] = always,
         lock: FairLock | None = None,
     ) -> None:
-        self.vm = vm
+        self._vm = vm
         self.lock = lock or FairLock()
         self._building = building
         self._may_produce = may_produce
@@ -99,12 +99,13 @@ class SoleConsensus(Generic[B]):
         if not self._may_produce():
             return None  # before taking the lock, which other threads may hold for long
         with self.lock:
+            vm = self._vm()
             while True:
-                last = self.vm.get_block(self.vm.last_accepted())
+                last = vm.get_block(vm.last_accepted())
                 assert last is not None
                 try:
                     with self._building(last.height + 1):
-                        return self._produce(last, now=now, allow_empty=allow_empty)
+                        return _produce(vm, last, now=now, allow_empty=allow_empty)
                 except HeadMoved:
                     continue
 
@@ -118,34 +119,37 @@ class SoleConsensus(Generic[B]):
             HeadMoved: Another process has accepted a block in the meantime; none of the blocks is accepted.
         """
         with self.lock:
-            last = self.vm.get_block(self.vm.last_accepted())
+            vm = self._vm()
+            last = vm.get_block(vm.last_accepted())
             assert last is not None
             with self._building(last.height + 1):
-                self.vm.set_preference(last.block_id)
-                return self._produce_batch(times)
+                vm.set_preference(last.block_id)
+                return _produce_batch(vm, times)
 
-    def _produce_batch(self, times: Sequence[int]) -> Sequence[B]:
-        blocks: list[B] = []
-        for now in times:
-            block = self.vm.build(BlockContext(now), allow_empty=True)
-            if block is None:
-                break  # the chain builds no blocks
-            blocks.append(block)
-            self.vm.set_preference(block.block_id)
-        if blocks:
-            self.vm.accept([block.block_id for block in blocks], written=_nothing)
-        return blocks
 
-    def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
-        self.vm.set_preference(last.block_id)
-        context = BlockContext(now)
-        block = self.vm.build(context, allow_empty=allow_empty)
+def _produce(vm: ChainVM[B], last: B, *, now: int, allow_empty: bool) -> B | None:
+    vm.set_preference(last.block_id)
+    context = BlockContext(now)
+    block = vm.build(context, allow_empty=allow_empty)
+    if block is None:
+        return None
+    decided = [block]
+    options = vm.options(block)
+    if options is not None:
+        vm.verify(options[0], context)
+        decided.append(options[0])
+    vm.accept([block.block_id for block in decided], written=_nothing)
+    return decided[-1]
+
+
+def _produce_batch(vm: ChainVM[B], times: Sequence[int]) -> Sequence[B]:
+    blocks: list[B] = []
+    for now in times:
+        block = vm.build(BlockContext(now), allow_empty=True)
         if block is None:
-            return None
-        decided = [block]
-        options = self.vm.options(block)
-        if options is not None:
-            self.vm.verify(options[0], context)
-            decided.append(options[0])
-        self.vm.accept([block.block_id for block in decided], written=_nothing)
-        return decided[-1]
+            break  # the chain builds no blocks
+        blocks.append(block)
+        vm.set_preference(block.block_id)
+    if blocks:
+        vm.accept([block.block_id for block in blocks], written=_nothing)
+    return blocks

@@ -1,5 +1,6 @@
 """The explorer as a Django app, and access to the explorer of this process for code that Django or Celery calls."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.apps import AppConfig, apps
@@ -14,18 +15,18 @@ class ExplorerConfig(AppConfig):
     name = "explorer_app"
     verbose_name = "Explorer"
 
-    explorer: "Explorer"
-    """Set when the process is put together."""
+    make: Callable[[], "Explorer"]
+    """Returns the explorer, which the first call creates. Set when the process is put together."""
 
 
 def explorer() -> "Explorer":
     """Return the explorer of this process, for functions that Django or Celery call without passing it."""
-    return _config().explorer
+    return _config().make()
 
 
-def use(explorer: "Explorer") -> None:
-    """Set the explorer of this process."""
-    _config().explorer = explorer
+def use(make: "Callable[[], Explorer]") -> None:
+    """Set the function that returns the explorer of this process, always the same one."""
+    _config().make = make
 
 
 def _config() -> ExplorerConfig:

@@ -147,7 +147,7 @@ class Checks:
             self.writes.refusal(),
             self._obstacle(self.platform),
             self._standstill(self.platform),
-            in_network=network.in_network(),
+            in_network=network.in_network(self.platform),
             limits=limits,
         )
 
@@ -169,7 +169,7 @@ class Checks:
             traffic = NetworkTraffic(
                 0, 0.0, since, since, has_sent=False, has_received=False, silent=silent
             )
-            return rules.network(traffic, in_network=network.in_network())
+            return rules.network(traffic, in_network=network.in_network(self.platform))
         traffic = NetworkTraffic(
             connected=reported.connected if is_fresh(reported) else 0,
             send_fail_rate=reported.send_fail_rate,
@@ -180,7 +180,7 @@ class Checks:
             silent=self._excess_silence(_age(reported.heartbeat_at, now)),
             failures=tuple(map(str, network.dial_failures(reported))),
         )
-        return rules.network(traffic, in_network=network.in_network())
+        return rules.network(traffic, in_network=network.in_network(self.platform))
 
     def _missing_votes(self) -> str:
         """Return a warning if this node's stake counts on a chain that it does not vote on, else an empty text."""
@@ -270,7 +270,7 @@ class Checks:
             due = platform.due(chain, now)
         else:
             development.refresh_mining_settings(chain)
-            due = cchain.due(chain, now) if development.mining(chain) == "auto" else None
+            due = cchain.due(chain, now) if development.mines_on_arrival(chain) else None
         if due is None or not runtime.consensus.may_produce(due.height, now):
             return None
         return max(0.0, min(now - due.since, time.time() - self.began))
@@ -301,7 +301,7 @@ class Checks:
     def _connected_stake(self) -> float:
         """Return the share of the stake that is connected, including this node's own."""
         connected = () if self._reported() is None else network.peers()
-        return network.connected_stake(connected).fraction
+        return network.connected_stake(self.platform, connected).fraction
 
     def _reported_sync(self, chain: AnyChain) -> Any:
         """Return the sync state of a chain that the network process reports; None without a fresh report."""

@@ -94,7 +94,7 @@ class OwnNode:
         """info.getNodeVersion: versions of the node, its database and its virtual machines, and its commit."""
         return {
             "version": PRODUCT,
-            "databaseVersion": selectors.database_version(),
+            "databaseVersion": selectors.database_version(platform_chain().db),
             "rpcProtocolVersion": str(RPC_PROTOCOL),
             "gitCommit": COMMIT,
             "vmVersions": dict(self._vm_versions),
@@ -103,7 +103,7 @@ class OwnNode:
 
 def get_node_ip() -> Json:
     """info.getNodeIP: the address at which peers can reach this node."""
-    return {"ip": selectors.advertised_address()}
+    return {"ip": selectors.advertised_address(node_network().settings)}
 
 
 def get_network_id() -> Json:
@@ -201,7 +201,7 @@ def peers(node_ids: Sequence[NodeID]) -> Json:
 
 def uptime() -> Json:
     """info.uptime: this node's uptime as its peers report it, weighted by their stake, in percent."""
-    uptime = selectors.uptime()
+    uptime = selectors.uptime(platform_chain())
     if uptime is None:
         raise refused("couldn't get node uptime: node is not a validator")
     return {
@@ -241,7 +241,7 @@ def acps() -> Json:
 
     Unspecified: this node has no opinion of its own, so its stake abstains.
     """
-    return {"acps": tally(selectors.peers(), selectors.weights())}
+    return {"acps": tally(selectors.peers(), selectors.weights(platform_chain()))}
 
 
 def tally(peers: Iterable[PeerRecord], weights: Mapping[NodeID, int]) -> dict[str, Json]:

@@ -4,11 +4,12 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from chaindb.database import Database
 from network_app import addresses
 from network_app import selectors as network
-from network_app.apps import node_network
 from network_app.selectors import Uptimes
-from platform_app.apps import platform_chain
+from network_app.settings import NetworkSettings
+from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 
@@ -61,9 +62,9 @@ def peers(node_ids: Collection[NodeID] = ()) -> list[PeerRecord]:
     ]
 
 
-def uptime() -> Uptimes | None:
+def uptime(chain: PlatformChain) -> Uptimes | None:
     """Return this node's uptime as peers report it, in percent; None if it is not a validator."""
-    return network.uptime_of_self()
+    return network.uptime_of_self(chain)
 
 
 def is_bootstrapped(alias: str) -> bool:
@@ -71,7 +72,7 @@ def is_bootstrapped(alias: str) -> bool:
     return network.is_bootstrapped(alias)
 
 
-def advertised_address() -> str:
+def advertised_address(peers: NetworkSettings) -> str:
     """Return the host:port at which peers can reach this node.
 
     Unspecified: before the network process has reported, this is the address from the settings.
@@ -79,24 +80,22 @@ def advertised_address() -> str:
     reported = network.status()
     if reported is not None:
         return str(reported.ip)
-    return str(addresses.advertised(node_network().settings))
+    return str(addresses.advertised(peers))
 
 
-def weights() -> dict[NodeID, int]:
+def weights(chain: PlatformChain) -> dict[NodeID, int]:
     """Return the weight of each validator of the Primary Network, including its delegators."""
-    current = stakers.current_validators(platform_chain()).validators
+    current = stakers.current_validators(chain).validators
     return {
         validator.node_id: validator.weight + validator.delegator_weight for validator in current
     }
 
 
-def database_version() -> str:
+def database_version(db: Database) -> str:
     """Return the numbers of the newest migrations of P-Chain, C-Chain and network as a version.
 
     Unspecified: in the reference it is the version of its key-value store; here it changes whenever tables do.
     """
-    newest = {
-        app: int(name.partition("_")[0]) for app, name in platform_chain().db.rows(_MIGRATIONS)
-    }
+    newest = {app: int(name.partition("_")[0]) for app, name in db.rows(_MIGRATIONS)}
     order = ("platform_app", "cchain_app", "network_app")
     return "v" + ".".join(str(newest.get(app, 0)) for app in order)

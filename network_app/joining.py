@@ -11,20 +11,17 @@ import tempfile
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from django.conf import settings
-
-from cchain_app.apps import evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.genesis import load_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import producer
 from network_app.addresses import bootstrappers
-from network_app.apps import node_network
 from network_app.config import UPGRADE_TIME, NetworkConfig
-from network_app.peers.network import PeerNetwork
+from network_app.node import NodeNetwork
 from network_app.ports import ValidatorInfo
 from network_app.sync.errors import UnusableGenesis
-from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
 from platform_app.genesis.errors import GenesisError
 from platform_app.genesis.genesis import parse_genesis
 from primitives.codec_errors import CodecError
@@ -32,6 +29,9 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import MAINNET, TESTNET
 from primitives.reasons import ErrorWithReason
 from primitives.whole_files import to_disk, write_whole
+
+if TYPE_CHECKING:  # few starts ask other nodes
+    from network_app.sync.genesis import GenesisAnswer
 
 PATIENCE = 60.0
 """Seconds to wait for a node that answers."""
@@ -54,30 +54,30 @@ class CannotJoin(ErrorWithReason):
     """The network's genesis cannot be fetched, or NODE_CONSENSUS is not the network's."""
 
 
-def fetch_genesis() -> None:
-    """Fetch the network's genesis, unless it is configured, built in, or already stored.
+def fetch_genesis(network: NodeNetwork) -> None:
+    """Fetch the genesis of a node's network, unless it is configured, built in, or already stored.
 
     Raises:
         MalformedAddress: An entry of NODE_BOOTSTRAP is not IP:PORT.
         CannotJoin: No node has sent a usable genesis, or the network uses another consensus than this node.
     """
-    node = settings.NODE
-    is_known = node.common.platform_genesis or node.common.has_built_in_network
-    if not node.common.bootstrap or is_known or node.common.genesis_directory.exists():
+    node = network.common
+    is_known = node.platform_genesis or node.has_built_in_network
+    if not node.bootstrap or is_known or node.genesis_directory.exists():
         return
-    answer = asyncio.run(_ask())
-    if answer.producer and (answer.producer == producer.VALIDATORS) != node.common.votes:
-        votes = not node.common.votes
+    answer = asyncio.run(_ask(network))
+    if answer.producer and (answer.producer == producer.VALIDATORS) != node.votes:
+        votes = not node.votes
         raise CannotJoin(JoinReason.VALIDATORS_VOTE if votes else JoinReason.ONE_PRODUCER)
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
-    if answer.producer and not node.common.votes:
-        files[node_network().producer.received_path.name] = answer.producer.encode()
-    _write(node.common.genesis_directory, files)
-    evm_chain().read_genesis_again()
-    node_network().producer.read_again()
+    if answer.producer and not node.votes:
+        files[network.producer.received_path.name] = answer.producer.encode()
+    _write(node.genesis_directory, files)
+    network.evm_chain.read_genesis_again()
+    network.producer.read_again()
 
 
-def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) -> None:
+def check_genesis(answer: "GenesisAnswer", network_id: int, chain_id: int | None) -> None:
     """Check that a node of this network can start with a genesis from another node.
 
     Args:
@@ -104,11 +104,11 @@ def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) 
         raise UnusableGenesis(f"its C-Chain has chain ID {received}, not {chain_id}")
 
 
-def _known_chain_id() -> int | None:
+def _known_chain_id(chain: EvmChain) -> int | None:
     """Return the chain ID from the settings or the network; None if only the genesis specifies it."""
-    node = settings.NODE
-    if node.cchain.genesis or node.cchain.chain_id or node.common.network_id in {MAINNET, TESTNET}:
-        return evm_chain().own_genesis.config.chain_id
+    given = chain.settings
+    if given.genesis or given.chain_id or chain.node.network_id in {MAINNET, TESTNET}:
+        return chain.own_genesis.config.chain_id
     return None
 
 
@@ -124,32 +124,36 @@ class _NoPeersKnown:
         return 0
 
 
-async def _ask() -> GenesisAnswer:
+async def _ask(network: NodeNetwork) -> "GenesisAnswer":
     """Connect to the bootstrappers and return the first usable answer."""
-    network_id, chain_id = settings.NODE.common.network_id, _known_chain_id()
+    from network_app.peers.network import PeerNetwork
+    from network_app.sync.genesis import GenesisFetcher
+
+    node = network.common
+    network_id, chain_id = node.network_id, _known_chain_id(network.evm_chain)
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
-    network = PeerNetwork(
-        node_network().identity,
+    peers = PeerNetwork(
+        network.identity,
         NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME),
         _NoPeersKnown(),
         listen=("127.0.0.1", 0),
-        advertised=("127.0.0.1", settings.NODE.peers.staking_port),
-        tracked=bootstrappers(settings.NODE.common),
+        advertised=("127.0.0.1", network.settings.staking_port),
+        tracked=bootstrappers(node),
     )
-    await network.start(fetcher)
+    await peers.start(fetcher)
     try:
         async with asyncio.timeout(PATIENCE):
-            return await fetcher.fetch(network)
+            return await fetcher.fetch(peers)
     except TimeoutError:
-        causes = [*network.dial_failures(), *fetcher.refused.values()]
+        causes = [*peers.dial_failures(), *fetcher.refused.values()]
         raise CannotJoin(
             JoinReason.NOBODY_ANSWERS,
-            names=", ".join(settings.NODE.common.bootstrap),
+            names=", ".join(node.bootstrap),
             seconds=PATIENCE,
             known="".join(f"\n  {cause}" for cause in causes),
         ) from None
     finally:
-        await network.stop()
+        await peers.stop()
 
 
 def _write(directory: Path, files: Mapping[str, bytes]) -> None:

@@ -7,7 +7,6 @@ from adminkit.formats import with_unit
 from chaindb.chains import NAME_LENGTH
 from chaindb.fields import BytesField, IDField, NodeIDField
 from network_app.ports import Gathering
-from network_app.sync.witnesses import needed_of
 
 
 class Peer(models.Model):
@@ -165,6 +164,8 @@ class ChainSync(models.Model):
         """The bootstrappers that the chain waits for before it starts; None if it does not wait."""
         if self.beacons is None or self.beacons_connected is None:
             return None
+        from network_app.sync.witnesses import needed_of  # not every process has peers
+
         return Gathering(self.beacons_connected, needed_of(self.beacons), self.beacons)
 
     @property

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cchain_app.chain import EvmChain
 from cchain_app.services.runtime import EvmRuntime
 from chaindb.chains import takes_part
 from chaindb.events import ChainEvents
+from chainvm.consensus import SoleConsensus
 from chainvm.port import Block, ChainVM
 from network_app import ports, selectors
 from network_app.chains.accepting import Acceptor
@@ -17,19 +18,13 @@ from network_app.chains.chain import NetworkChain
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.platform import PlatformBackend
 from network_app.chains.validators import PlatformValidators
-from network_app.chains.voting import OuterConsensus, VotedConsensus
+from network_app.chains.voting import DeferredVM, VotedConsensus
 from network_app.chains.wrapping import Wrapper
-from network_app.consensus.runner import Runner
-from network_app.consensus.validators import CurrentValidators, OneValidator
 from network_app.producer import ProducerPolicy
 from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.verification import Proposers, Upgrades
-from network_app.proposervm.vm import ProposerVM
 from network_app.settings import NetworkSettings
 from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alpha, parameters_of
-from network_app.sync.handler import SharedParts
-from network_app.sync.requests import Requests
-from network_app.sync.voting import TakePart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from platform_app.services.runtime import PlatformRuntime
@@ -37,6 +32,13 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
 from primitives.settings import CommonSettings
+
+if TYPE_CHECKING:  # loaded with the first outer block, or with the connections
+    from network_app.consensus.runner import Runner
+    from network_app.proposervm.vm import ProposerVM
+    from network_app.sync.handler import SharedParts
+    from network_app.sync.requests import Requests
+    from network_app.sync.voting import TakePart
 
 LOCAL_EPOCH = 30
 PUBLIC_EPOCH = 300
@@ -149,12 +151,15 @@ class NodeNetwork:
         local = node.network_id == LOCAL and node.parameters != "avalanchego"
         return parameters_of(self.settings.snow, default_alpha(count, local=local))
 
-    def take_part(self) -> TakePart | None:
+    def take_part(self) -> "TakePart | None":
         """Return the factory of this node's part in the consensus on each chain; None for a sole producer.
 
         Blocking. If a single node produces all blocks, the other nodes take part as if it were the only
         validator: they accept its accepted blocks by its vote (`k = 1`), and their own votes are not requested.
         """
+        from network_app.consensus.runner import Runner
+        from network_app.consensus.validators import CurrentValidators, OneValidator
+
         producer = self.producer.node_id
         if producer is None:
             parameters, only = self.parameters(), None
@@ -166,8 +171,8 @@ class NodeNetwork:
         voted = {name: chain.voted(followed=producer) for name, chain in self.chains.items()}
 
         def take_part(
-            chain: ports.AcceptedChain, shared: SharedParts, requests: Requests
-        ) -> Runner[Any]:
+            chain: ports.AcceptedChain, shared: "SharedParts", requests: "Requests"
+        ) -> "Runner[Any]":
             validators = CurrentValidators(
                 only or shared.directory,
                 shared.bench,
@@ -188,11 +193,11 @@ class NodeNetwork:
 
         return take_part
 
-    def _voted(self, chain: NetworkChain[B], subnet_id: ID) -> VotedConsensus[B]:
+    def _voted(self, chain: NetworkChain[Any], subnet_id: ID) -> VotedConsensus:
         return VotedConsensus(
             chain.alias,
             self.events,
-            chain.consensus,
+            chain.vm.lock,
             chain.rows,
             self.validators(subnet_id).proposers,
             chain_id=lambda: chain.chain_id,
@@ -211,16 +216,16 @@ class NodeNetwork:
             return chain.blockchain_id
 
         rows = OuterRows(chain.db, chain.name, inner.blocks, first)
+        deferred = DeferredVM(vm, partial(self._wrap, rows, chain, chain_id), chain.vm_lock)
         counted = chain.building.count
-        consensus = OuterConsensus(
-            vm,
-            partial(self._wrap, rows, chain, chain_id),
+        consensus = SoleConsensus(
+            deferred.get,
             counted,
             lambda: self.producer.is_own and selectors.is_bootstrapped(chain.name),
             chain.vm_lock,
         )
-        acceptor = Acceptor(rows, inner, consensus, building=counted)
-        return NetworkChain(rows, chain_id, inner, acceptor)
+        acceptor = Acceptor(rows, inner, deferred, building=counted)
+        return NetworkChain(rows, chain_id, inner, acceptor, consensus)
 
     def _evm_chain(self, evm: EvmRuntime) -> NetworkChain[Any]:
         chain = evm.chain
@@ -236,8 +241,10 @@ class NodeNetwork:
         chain: PlatformChain | EvmChain,
         chain_id: Callable[[], ID],
         vm: ChainVM[B],
-    ) -> ProposerVM[B]:
+    ) -> "ProposerVM[B]":
         """Wrap a chain in the proposer VM, after adding missing outer blocks to its accepted blocks."""
+        from network_app.proposervm.vm import ProposerVM
+
         own, upgrades = self.identity, self.upgrades
         signature = BlockSigner(chain_id(), own.certificate_der, own.tls_key)
         validators = self.validators(chain.subnet_id)

@@ -7,14 +7,16 @@
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from typing_extensions import override
 
 from chainvm.errors import InvalidBlock
-from network_app.wire.framing import PackedMessage
-from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+if TYPE_CHECKING:  # a node without peers reads no messages
+    from network_app.wire.framing import PackedMessage
+    from network_app.wire.p2p_pb2 import Message
 
 T = TypeVar("T")
 
@@ -106,7 +108,7 @@ class MessageHandler(Protocol):
     def disconnected(self, node_id: NodeID) -> None:
         """Note that a peer has disconnected."""
 
-    def handle(self, node_id: NodeID, message: Message) -> Awaitable[None]:
+    def handle(self, node_id: NodeID, message: "Message") -> Awaitable[None]:
         """Process a message of a chain.
 
         Return `DONE` if it was processed synchronously, else an awaitable. The message counts as in progress
@@ -124,7 +126,7 @@ class Network(Protocol):
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         """Return the peers whose handshake is finished."""
 
-    def send(self, node_id: NodeID, message: Message | PackedMessage) -> bool:
+    def send(self, node_id: NodeID, message: "Message | PackedMessage") -> bool:
         """Queue a message; return False if the peer is not connected or its queue is full."""
 
     def totals(self) -> NetworkTotals:

@@ -2,14 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from django.conf import settings
 
+from cchain_app.syncing import SyncProgress
 from chaindb.chains import is_left_out
 from chaindb.database import Database
-from network_app.consensus.messages import from_json
-from network_app.consensus.report import ConsensusReport
 from network_app.models import (
     BlockDecision,
     ChainConsensus,
@@ -20,9 +19,12 @@ from network_app.models import (
 )
 from network_app.ports import DialFailure
 from network_app.store import outer
-from platform_app.apps import platform_chain
+from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+
+if TYPE_CHECKING:  # the modules of voting are loaded where validators vote
+    from network_app.consensus.report import ConsensusReport
 
 HEARTBEAT_TOLERANCE = 15.0
 """Seconds without a report after which the network process counts as stopped."""
@@ -53,8 +55,8 @@ def follows() -> bool:
     return bool(settings.NODE.common.bootstrap)
 
 
-def in_network() -> bool:
-    """Return whether this node belongs to a network with others, so that it should have peers.
+def in_network(chain: PlatformChain) -> bool:
+    """Return whether the node of a P-Chain belongs to a network with others, so that it should have peers.
 
     Unspecified: a node without NODE_BOOTSTRAP to which no other validator has ever connected is a network of
     its own, and healthy without peers, even if other nodes connected before. The reference has a flag for
@@ -62,24 +64,28 @@ def in_network() -> bool:
     """
     if settings.NODE.common.bootstrap:
         return True
-    validators = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID).by_node.keys()
-    others = [node_id for node_id in validators if node_id != platform_chain().node_id]
+    validators = stakers.current_validators(chain, PRIMARY_NETWORK_ID).by_node.keys()
+    others = [node_id for node_id in validators if node_id != chain.node_id]
     return bool(others) and Peer.objects.filter(node_id__in=others).exists()
 
 
 Decision = BlockDecision
 
 
-def consensus() -> Mapping[str, ConsensusReport]:
+def consensus() -> "Mapping[str, ConsensusReport]":
     """Return the last report on each chain, by name, whatever its age; empty without voting."""
+    from network_app.consensus.messages import from_json  # as above
+
     return {row.chain: from_json(row.report) for row in ChainConsensus.objects.all()}
 
 
-def consensus_now(alias: str) -> ConsensusReport | None:
+def consensus_now(alias: str) -> "ConsensusReport | None":
     """Return the state of a chain's consensus; None without voting, or without a recent report."""
     reported = status()
     if reported is None or not is_fresh(reported):
         return None
+    from network_app.consensus.messages import from_json  # as above
+
     row = ChainConsensus.objects.filter(chain=alias).first()
     return None if row is None else from_json(row.report)
 
@@ -135,15 +141,18 @@ def connected_ids() -> frozenset[NodeID]:
     return frozenset(peer.node_id for peer in peers())
 
 
-def connected_stake(connected: Sequence[Peer] | None = None) -> ConnectedStake:
+def connected_stake(
+    chain: PlatformChain, connected: Sequence[Peer] | None = None
+) -> ConnectedStake:
     """Return how much of the Primary Network's stake this node is connected to, including its own.
 
     Args:
+        chain: The node's P-Chain.
         connected: The result of `peers`; None to query it.
     """
-    present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
+    present = stakers.current_validators(chain, PRIMARY_NETWORK_ID)
     found = peers() if connected is None else connected
-    here = {*(peer.node_id for peer in found), platform_chain().node_id}
+    here = {*(peer.node_id for peer in found), chain.node_id}
     weights = {
         validator.node_id: validator.weight + validator.delegator_weight
         for validator in present.validators
@@ -152,20 +161,21 @@ def connected_stake(connected: Sequence[Peer] | None = None) -> ConnectedStake:
     return ConnectedStake(weight_here, sum(weights.values()))
 
 
-def uptime_of_self(connected: Sequence[Peer] | None = None) -> Uptimes | None:
+def uptime_of_self(chain: PlatformChain, connected: Sequence[Peer] | None = None) -> Uptimes | None:
     """Return this node's uptime as reported by peers; None if it is not a validator.
 
     This node's own stake counts with 100 %, that of validators that are not connected with 0 %.
 
     Args:
+        chain: The node's P-Chain.
         connected: The result of `peers`; None to query it.
     """
-    present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
+    present = stakers.current_validators(chain, PRIMARY_NETWORK_ID)
     weights = {
         validator.node_id: validator.weight + validator.delegator_weight
         for validator in present.validators
     }
-    own = weights.get(platform_chain().node_id)
+    own = weights.get(chain.node_id)
     if own is None:
         return None
     total = sum(weights.values())
@@ -227,6 +237,14 @@ def is_bootstrapped(alias: str) -> bool:
         return False
     reported = status()
     return reported is not None and is_fresh(reported) and row.started_at >= reported.started_at
+
+
+def progress(chain: str) -> SyncProgress | None:
+    """Return a chain's progress towards its network's frontier; None once it is bootstrapped."""
+    row = syncs().get(chain)
+    if row is None or is_bootstrapped(chain):
+        return None
+    return SyncProgress(row.start_height, row.height, row.target_height)
 
 
 def block_proposer(db: Database, alias: str, height: int) -> NodeID | None:

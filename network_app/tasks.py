@@ -20,7 +20,11 @@ def track_uptime() -> dict[str, int]:
     The same holds for a network of a single node, whichever nodes connect to it.
     """
     reported = selectors.status()
-    if reported is None or not selectors.is_fresh(reported) or not selectors.in_network():
+    if (
+        reported is None
+        or not selectors.is_fresh(reported)
+        or not selectors.in_network(platform_chain())
+    ):
         return {"connected": 0}
     connected = selectors.connected_ids()
     uptime.observe(platform_chain(), connected, clock.now())

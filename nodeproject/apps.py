@@ -91,7 +91,7 @@ def use(node: "Node") -> None:
     use_evm_chain(*node.evm_runtimes.values())
     use_platform_chain(node.platform_runtime)
     use_network(node.network)
-    use_explorer(node.explorer)
+    use_explorer(lambda: node.explorer)
 
 
 def _config() -> NodeConfig:

@@ -6,12 +6,11 @@ Its lifespan is that of the process: the chain listener and the health checks st
 import asyncio
 import logging
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
-from django.core.asgi import get_asgi_application
 from django.db import DatabaseError
 from django.urls import Resolver404, get_resolver, path, re_path, resolve
 
@@ -22,17 +21,17 @@ django.setup()
 
 # Imported here because these modules import models.
 from cchain_app.api import EvmRpc  # noqa: E402
+from cchain_app.api.eth.head_listener import HeadListener  # noqa: E402
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import is_left_out, title  # noqa: E402
-from explorer_app.api.endpoint import body_limit as source_body_limit  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.dispatch.gate import Gate  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
 from jsonrpc.http.asgi_rpc import AsgiRpc  # noqa: E402
 from jsonrpc.http.replies import by_path  # noqa: E402
+from network_app.selectors import progress  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
-from nodeproject.heads.listeners import HeadListener, PlatformListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.startup import process  # noqa: E402
@@ -44,12 +43,25 @@ from nodeproject.web.paths import (  # noqa: E402
     ChainPaths,
     letters_of,
 )
+from platform_app.api.answers import PlatformListener  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 
 # Before Django creates its middleware, which counts.
 this_node().processes.register("web")
-django_application: Any = get_asgi_application()
+
+
+@cache
+def django_application() -> Any:
+    """Return Django's ASGI application, created with the first page: its middleware takes a twentieth of a start."""
+    from django.core.handlers.asgi import ASGIHandler
+
+    return ASGIHandler()
+
+
+async def _show_page(scope: Any, receive: Any, send: Any) -> None:
+    """Pass a request to Django."""
+    await django_application()(scope, receive, send)
 
 
 RELOAD_SECONDS: Final = 10.0
@@ -74,8 +86,7 @@ class Application:
             return EthConsumer.as_asgi(
                 rpc=rpc,
                 endpoint=endpoints.evm[rpc.chain.name],
-                workers=workers,
-                gatherers=endpoints.gatherers,
+                answering=endpoints.answering,
                 memory=memory,
             )
 
@@ -89,7 +100,7 @@ class Application:
         behind: Any = ProtocolTypeRouter(
             {
                 "http": ConcurrencyLimit(
-                    BelowBasePath(django_application, endpoints.base_paths),
+                    BelowBasePath(_show_page, endpoints.base_paths),
                     at_once=process.DJANGO_THREADS,
                     waiting=WAITING_PAGES,
                     gate=Gate(endpoints.gate_config, endpoint.dispatcher.dialect),
@@ -101,7 +112,9 @@ class Application:
         )
         self._node = node
         self._followers = [
-            HeadListener(rpc) for name, rpc in node.evm_rpcs.items() if not is_left_out(name)
+            HeadListener(rpc, progress)
+            for name, rpc in node.evm_rpcs.items()
+            if not is_left_out(name)
         ]
         self._listener = PlatformListener(node.platform_chain)
         self._paths = ChainPaths(
@@ -117,8 +130,7 @@ class Application:
         raw = AsgiRpc(
             by_path(endpoints.all()),
             behind,
-            workers,
-            gatherers=endpoints.gatherers,
+            endpoints.answering,
             gate=Gate(endpoints.gate_config, endpoint.dispatcher.dialect),
             replies=metrics.replies_of(OTHER),
             memory=memory,
@@ -196,6 +208,8 @@ def may_make_blocks(node: Node) -> bool:
 def body_limit(settings: NodeSettings, path: str) -> int:
     """Return the maximum body size at a path of Django: more at paths that receive contract sources."""
     if path.startswith(_SOURCE_PATHS) and takes_body(path):
+        from explorer_app.api.endpoint import body_limit as source_body_limit  # with the pages
+
         return max(source_body_limit(settings.explorer.source_limit), settings.page_body_limit)
     return settings.page_body_limit
 
@@ -236,8 +250,9 @@ class DjangoPages:
 
 
 def load_pages() -> None:
-    """Import all modules that the URLs refer to."""
+    """Import all modules that the URLs refer to, and the middleware."""
     get_resolver().url_patterns  # noqa: B018  # imports the modules
+    django_application()
 
 
 class _NoWebSocket:

@@ -48,7 +48,7 @@ def main() -> None:
 def _log_to_stderr() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(
-        json_formatter() if NODE.log_format == "json" else text_formatter(NODE.log_color)
+        json_formatter() if NODE.log_format == "json" else text_formatter(NODE.color)
     )
     handler.addFilter(RepeatFilter())
     logging.basicConfig(handlers=[handler], level=NODE.logged_level)

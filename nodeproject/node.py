@@ -8,7 +8,8 @@ Expensive parts are created at first use.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
@@ -18,9 +19,6 @@ from chaindb.chains import C_CHAIN, ChainRegistry, is_left_out
 from chaindb.database import Database
 from chaindb.events import ChainEvents
 from explorer_app.selectors.signatures import DeclaredSignatures
-from explorer_app.services.composition import compose as compose_explorer
-from explorer_app.services.tokens import follow as follow_with_tokens
-from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from health_app.result import Report
@@ -43,6 +41,9 @@ from platform_app.renewal import Renewal
 from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
+
+if TYPE_CHECKING:  # loaded with the first page
+    from explorer_app.site import Explorer
 
 
 def processes_in(directory: Path | None) -> SingleProcess | SharedProcesses:
@@ -86,6 +87,7 @@ class Node:
         further: Sequence[FurtherChain] = (),
     ) -> None:
         self.settings = settings
+        self._explorer_lock = Lock()
         self.processes = processes or processes_in(None)
         self.identity = files_of(settings)
         """The files of the node's identity. No other code reads them."""
@@ -113,7 +115,7 @@ class Node:
             least_time=self._least_time,
         )
         """The C-Chain."""
-        follow_with_tokens(self.evm_chain)
+        self.evm_chain.on_rewinding.append(self._forget_tokens_above)
         more = [self._further_chain(item) for item in further]
         self.evm_chains: Mapping[str, EvmChain] = {
             value.name: value for value in (self.evm_chain, *more)
@@ -197,9 +199,17 @@ class Node:
             Reference(base_url(self.settings), self.endpoints.described),
         )
 
-    @cached_property
-    def explorer(self) -> Explorer:
+    @property
+    def explorer(self) -> "Explorer":
         """The block explorer of its chains."""
+        with self._explorer_lock:  # the worker's thread and that of a page may ask first
+            return self._explorer
+
+    @cached_property
+    def _explorer(self) -> "Explorer":
+        from explorer_app.services.composition import compose
+        from explorer_app.site import Explorer
+
         made = Explorer(
             self.settings.common,
             self.settings.explorer,
@@ -210,7 +220,12 @@ class Node:
             base_url=base_url(self.settings),
             rpc=lambda: self.endpoints.cchain,
         )
-        return compose_explorer(made, self.evm_runtime)
+        return compose(made, self.evm_runtime)
+
+    def _forget_tokens_above(self, number: int) -> None:
+        from explorer_app.services import tokens  # loaded with the first revert
+
+        tokens.forget_above(self.evm_chain, number)
 
     def _health(self) -> Report:
         """Return the results of the health checks; the first call creates their reporter."""

@@ -167,7 +167,7 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
                 raise NodeEnded(f"the node ended with {code} before it answered:\n{self._tail()}")
             if time.monotonic() > until:
                 raise NodeSilent(f"the node does not answer at {self.url}:\n{self._tail()}")
-            time.sleep(0.05)
+            time.sleep(0.01)
 
     def _answers(self) -> bool:
         try:

@@ -117,14 +117,15 @@ class PlatformChain:
         """Held by the thread of this process that works on the chain's VM: that builds, verifies or accepts blocks."""
         self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)
-        self.answers = AnswerMemory(self.place)
+        self.answers = AnswerMemory(self.position)
         """Cached answers to queries of its accepted state."""
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
         self.events = events or ChainEvents(node.profile)
         """Sends messages to subscribers; see `notifications`."""
         self.building = BlocksInProgress(self.cache_key(self.name), node.profile)
         """Its blocks in progress."""
-        self.looks = RecheckTimer()
+        self.recheck = RecheckTimer()
+        """Limits how often the pending transactions are checked again."""
         self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db, node.profile)
         """Asked for a block in the transaction that stores pending work, or after that transaction."""
 
@@ -219,13 +220,13 @@ class PlatformChain:
             raise NoPlatformGenesis
         return StakerVersion(*row)
 
-    def place(self) -> ChainPosition | None:
-        """Return the chain's place and the clock offset from the rows; None if the database holds no chain."""
-        row = blocks.place(self.db)
+    def position(self) -> ChainPosition | None:
+        """Return the chain's position and the clock offset from the rows; None if the database holds no chain."""
+        row = blocks.position(self.db)
         return None if row is None else ChainPosition(*row)
 
     def _read(self) -> tuple[StoredNetwork, Tip]:
-        found = blocks.read(self.db)
-        if found is None:
+        stored = blocks.read(self.db)
+        if stored is None:
             raise NoPlatformGenesis
-        return found
+        return stored

@@ -43,10 +43,10 @@ class Renewal:
         self._chain = chain
         self._tip: ID | None = None
         """The last block at the time of the last attempt."""
-        self._again_at = 0.0
-        """On the monotonic clock, in seconds."""
-        self._told: set[type[Exception]] = set()
-        """The types of failure since the last success. The message text varies with every change of the coins."""
+        self._retry_at = 0.0
+        """The time of the next attempt on the same block, on the monotonic clock, in seconds."""
+        self._logged_failures: set[type[Exception]] = set()
+        """The types of failures logged since the last success. Types, because the messages contain varying amounts."""
 
     def propose(self, *, now: int) -> Tx | None:
         """Return a transaction that makes this node a validator again.
@@ -72,7 +72,7 @@ class Renewal:
         if not self._may_begin(state.tip.block_id):
             return None
         terms = own_stake.last_terms(chain, node_id)
-        if terms is None or own_stake.waits_to_be_validator(chain, node_id):
+        if terms is None or own_stake.has_pending_validator_tx(chain, node_id):
             return None
         try:
             tx = _build(chain, node_id, terms, state, now)
@@ -80,7 +80,7 @@ class Renewal:
         except (NotBuilt, InvalidTx, TransactionTooLarge, CodecError) as reason:
             self._warn(reason, f"{node_id} cannot become a validator again: {reason}")
             return None
-        self._told.clear()
+        self._logged_failures.clear()
         return tx
 
     def undo(self) -> None:
@@ -89,9 +89,9 @@ class Renewal:
 
     def _may_begin(self, tip: ID) -> bool:
         """Return whether an attempt is due; if so, record that it is made."""
-        if tip == self._tip and monotonic() < self._again_at:
+        if tip == self._tip and monotonic() < self._retry_at:
             return False
-        self._tip, self._again_at = tip, monotonic() + PAUSE
+        self._tip, self._retry_at = tip, monotonic() + PAUSE
         return True
 
     def _own_node_id(self) -> NodeID | None:
@@ -107,8 +107,8 @@ class Renewal:
 
     def _warn(self, reason: Exception, message: str) -> None:
         """Log why the renewal failed, once per type of failure."""
-        if type(reason) not in self._told:
-            self._told.add(type(reason))
+        if type(reason) not in self._logged_failures:
+            self._logged_failures.add(type(reason))
             _log.warning(message)
 
 
@@ -161,6 +161,6 @@ def _total(wallet: PlatformWallet) -> int:
     usable = (
         inner_output(utxo.output).amount
         for utxo in wallet.utxos
-        if wallet.open(utxo) or wallet.open_locked(utxo)
+        if wallet.input_for(utxo) or wallet.stake_input_for(utxo)
     )
     return max(0, sum(usable) - wallet.config.fees.add_primary_network_validator)

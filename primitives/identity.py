@@ -8,9 +8,8 @@ minimal DER parser checks the outer structure of a certificate and finds its pub
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
@@ -25,6 +24,9 @@ from cryptography.hazmat.primitives.serialization import (
 from primitives.hashing import hash160
 from primitives.ids import NodeID
 from primitives.reasons import ErrorWithReason
+
+if TYPE_CHECKING:  # only a new node makes a certificate
+    from cryptography import x509
 
 _SEQUENCE = 0x30
 _EXPLICIT_VERSION = 0xA0
@@ -136,6 +138,8 @@ def make_certificate(now: int) -> KeyAndCertificate:
     Unspecified: the specification defines no kind of certificate. This is the reference's, but with
     serial number 1 instead of 0, which X.509 forbids and the library refuses to write.
     """
+    from cryptography import x509
+
     key = ec.generate_private_key(ec.SECP256R1())
     empty_name = x509.Name([])
     certificate = (
@@ -206,7 +210,9 @@ def _years_later(day: datetime, years: int) -> datetime:
         return day.replace(year=day.year + years, month=3, day=1)
 
 
-def _digital_signature_only() -> x509.KeyUsage:
+def _digital_signature_only() -> "x509.KeyUsage":
+    from cryptography import x509
+
     return x509.KeyUsage(
         digital_signature=True,
         content_commitment=False,

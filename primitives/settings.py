@@ -40,6 +40,7 @@ def flag(
     options: tuple[str, ...] | None = None,
     constants: Mapping[str, str] | None = None,
     implies: Mapping[str, str] | None = None,
+    bare: str | None = None,
 ) -> T:
     """Declare a setting with its default and the sentence that documents it.
 
@@ -56,10 +57,17 @@ def flag(
         options: Further names of the flag, such as `-p`. If given, even empty, the flag is among those that
             the start command's help lists first.
         constants: Flags without a value, each with the text that it sets.
-        implies: Other settings by name, with the texts that they get if this setting's flag is given.
+        bare: The text that the flag sets if it has no value; None: it needs one.
+        implies: Other settings by name, with the texts that they get if this setting's flag is given; after `|` further
+            texts that another flag may give them.
     """
     limits = {"choices": choices, "least": least, "most": most, "form": form, "secret": secret}
-    names = {"options": options, "constants": constants or {}, "implies": implies or {}}
+    names = {
+        "options": options,
+        "constants": constants or {},
+        "implies": implies or {},
+        "bare": bare,
+    }
     made: T = field(
         default=default, repr=not secret, metadata={"meaning": meaning, **limits, **names}
     )
@@ -97,7 +105,7 @@ class CommonSettings:
         "",
         "Directory of keys, database and genesis. Default: `data/network-<id>` in a checkout; "
         "`~/.local/share/nunatak/network-<id>` (in XDG_DATA_HOME if that is set) for an installed package.",
-        options=(),
+        options=("--cache-path",),
     )
     platform_genesis: str = flag(
         "",
@@ -146,6 +154,8 @@ class CommonSettings:
         "`https://*.example.com`; `*` for all. The keys of your own NODE_MNEMONIC, of NODE_FAUCET_KEY_FILE "
         "and, outside of the local network, of the keystore are only used for pages whose origin is listed "
         "here explicitly; `*` is not enough.",
+        options=("--allow-origin",),
+        constants={"--no-cors": ""},
     )
     rpc_threads: int = flag(16, "Threads for calls that read the database or execute.", least=1)
 

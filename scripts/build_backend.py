@@ -1,17 +1,24 @@
 """The build backend of the package for pip and uv (PEP 517): maturin, if a Rust toolchain is installed.
 
-Without a toolchain maturin would download one on its own; this backend stops with an error message instead.
+Without a toolchain maturin would download one on its own; this backend stops with an error message instead. A wheel also
+contains the empty database that new data directories begin with, which the package itself makes.
 """
 
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 MANIFEST = Path("native/Cargo.toml")
 """Relative to the working directory of a build backend, which is the directory of pyproject.toml."""
+
+COMMIT_FILE = Path("primitives/commit.txt")
+"""Likewise; git ignores it."""
 
 Settings = Mapping[str, Any] | None
 
@@ -44,10 +51,34 @@ def verify_toolchain() -> None:
         raise NoToolchain(f"The cargo here is {printed.strip() or 'unusable'}. {advice}")
 
 
+@contextmanager
+def commit_in_package() -> Iterator[None]:
+    """Let the package that is built have the commit of the checkout in it (`primitives.product.commit`).
+
+    A source package has the file already, and its directory no git.
+    """
+    git = shutil.which("git")
+    if COMMIT_FILE.exists() or git is None or not Path(".git").exists():
+        yield
+        return
+    done = subprocess.run(  # noqa: S603  # no input
+        [git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        yield
+        return
+    COMMIT_FILE.write_text(done.stdout)
+    try:
+        yield
+    finally:
+        COMMIT_FILE.unlink()
+
+
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
-    """Return the further requirements of a build, which are none. Raises NoToolchain."""
+    """Return the further requirements of a build: those of the package, which runs its migrations. Raises NoToolchain."""
     verify_toolchain()
-    return []
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    return list(project["dependencies"])
 
 
 def get_requires_for_build_sdist(config_settings: Settings = None) -> list[str]:
@@ -73,7 +104,9 @@ def build_wheel(
     import maturin
 
     verify_toolchain()
-    return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+    subprocess.run([sys.executable, "scripts/build_empty_database.py"], check=True)  # our own
+    with commit_in_package():
+        return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
@@ -81,4 +114,5 @@ def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
     import maturin
 
     verify_toolchain()
-    return str(maturin.build_sdist(sdist_directory, config_settings))
+    with commit_in_package():
+        return str(maturin.build_sdist(sdist_directory, config_settings))

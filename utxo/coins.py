@@ -46,9 +46,9 @@ class Keychain:
         return tuple(self.keys)
 
     def signers_for(self, owners: OutputOwners, now: int) -> SigningOwners | None:
-        """Return the signers for owners: as many as the threshold, the first ones whose keys are here.
+        """Return the first owners whose keys are here, as many as the threshold requires.
 
-        None if there are too few, or if they cannot sign yet at the time `now`.
+        None if there are too few of them, or if the owners cannot sign yet at the time `now`.
         """
         if owners.locktime > now:
             return None
@@ -98,14 +98,14 @@ class Selection(NamedTuple):
 
     coins: tuple[SelectedCoin, ...]
     change: Mapping[ID, int]
-    """The amounts selected beyond the needed ones."""
+    """The amounts by which the selected coins exceed the requested amounts."""
     missing: Mapping[ID, int]
     """The amounts that the coins do not cover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wallet:
-    """Keys, hidden in the repr, and the coins that they may spend."""
+    """Private keys, which its repr does not show, and the coins that they may spend."""
 
     keychain: Keychain
     utxos: Sequence[UTXO]
@@ -120,16 +120,19 @@ class Wallet:
         """Return the output that the owners of a UTXO can transfer now; None if it has another content."""
         return utxo.output if isinstance(utxo.output, TransferOutput) else None
 
-    def open(self, utxo: UTXO) -> OwnInput | None:
+    def input_for(self, utxo: UTXO) -> OwnInput | None:
         """Return the input that transfers a UTXO.
 
-        None if its content cannot be transferred, the keys cannot spend it now, or it is to be avoided.
+        None if its content cannot be transferred, the keys cannot spend it now, or it is in `avoided`.
         """
         output = self.transfer_output(utxo)
-        return None if output is None else self.open_output(utxo, output)
+        return None if output is None else self.input_for_output(utxo, output)
 
-    def open_output(self, utxo: UTXO, output: TransferOutput) -> OwnInput | None:
-        """Return the input that spends a UTXO's transfer output. None as for `open`."""
+    def input_for_output(self, utxo: UTXO, output: TransferOutput) -> OwnInput | None:
+        """Return the input that spends a UTXO's transfer output.
+
+        None if the keys cannot spend it now, or if the UTXO is in `avoided`.
+        """
         if utxo.utxo_id in self.avoided:
             return None
         signers = self.keychain.signers_for(output.owners, self.now)
@@ -150,7 +153,7 @@ class Wallet:
             output = self.transfer_output(utxo)
             if utxo.asset_id not in missing or output is None:
                 continue
-            own = self.open_output(utxo, output)
+            own = self.input_for_output(utxo, output)
             if own is None:
                 continue
             coins.append(SelectedCoin(own, output.amount))
@@ -161,8 +164,8 @@ class Wallet:
                 change[utxo.asset_id] = rest
         return Selection(tuple(coins), change, missing)
 
-    def to_change(self, asset_id: ID, amount: int) -> TransferableOutput:
-        """Return an output for the change address."""
+    def change_output(self, asset_id: ID, amount: int) -> TransferableOutput:
+        """Return an output that pays an amount to the change address."""
         return payment(asset_id, amount, self.change_address)
 
 

@@ -35,7 +35,7 @@ class Credential:
 
 @dataclass(frozen=True, slots=True)
 class OutputOwners(Owner):
-    """Addresses, the number of them that must sign, and the time before which they cannot (Unix seconds)."""
+    """Addresses, the number of them that must sign, and the Unix time before which they cannot sign."""
 
     locktime: U64
     threshold: U32
@@ -92,7 +92,7 @@ class UTXO:
 
     @property
     def utxo_id(self) -> ID:
-        """Its key in the state."""
+        """The key of the UTXO in the state."""
         return ids.utxo_id(self.tx_id, self.output_index)
 
 

@@ -19,10 +19,10 @@ from utxo.components import (
 )
 from utxo.errors import CredentialReason, InvalidTx, RefusedCredential, UtxoReason
 
-_REMEMBERED = 16_384
-"""Signatures whose signer a process caches: each is recovered at admission and again in the block."""
+_MAX_CACHED = 16_384
+"""Maximum number of signatures whose signers a process caches, because each is needed at admission and in the block."""
 
-_recover = lru_cache(maxsize=_REMEMBERED)(recover_address)
+_recover = lru_cache(maxsize=_MAX_CACHED)(recover_address)
 
 
 class SignerRecovery:
@@ -78,7 +78,7 @@ def verify_credential(
     owners: OutputOwners,
     now: int,
 ) -> None:
-    """Check that exactly as many owners have signed as the threshold requires, and not before the locktime.
+    """Check the number of signatures against the threshold, the locktime, and each signer.
 
     Raises:
         RefusedCredential: The credential is invalid; the reason says why.
@@ -119,7 +119,7 @@ class AssetFlow:
     """The amounts of each asset that a transaction consumes and produces."""
 
     def __init__(self, produced: Mapping[ID, int] | None = None) -> None:
-        """Start with amounts that are produced in any case: the fee."""
+        """Start with produced amounts that are not outputs, such as the fee."""
         self.consumed: dict[ID, int] = defaultdict(int)
         self.produced: dict[ID, int] = defaultdict(int, produced or {})
 
@@ -143,7 +143,7 @@ class AssetFlow:
             raise InvalidTx(UtxoReason.INSUFFICIENT_INPUTS, missing=missing, asset_id=asset_id)
 
     def verify_sums(self) -> None:
-        """Check the size of all sums. Raises as the function `verify_sums`."""
+        """Check that all sums fit into 64 bits. Raises `InvalidTx` if one does not."""
         verify_sums(self.consumed.values())
         verify_sums(self.produced.values())
 

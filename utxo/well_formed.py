@@ -38,7 +38,7 @@ def is_strictly_increasing(items: Iterable[Comparable]) -> bool:
 
 
 def verify_threshold(threshold: int, addresses: Sequence[ShortID]) -> None:
-    """Check owners: enough of them, no unnecessary ones, in order.
+    """Check that a threshold fits the number of owners, and that the owners are sorted.
 
     Raises:
         InvalidTx: The threshold is above the number of owners; there are owners, but the

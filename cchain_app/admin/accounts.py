@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import asked_once
+from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm, parse_term
 from cchain_app.admin import display, pages
 from cchain_app.admin.calls import creation_of
@@ -150,7 +150,7 @@ class AccountAdmin(RowsAdmin):
         )
 
     @admin.display(description="Created by")
-    @asked_once
+    @cached_on_row
     def creation(self, account: Account) -> SafeString:
         """Return the transaction that created a contract, and the creating contract if there is one.
 
@@ -178,7 +178,7 @@ class AccountAdmin(RowsAdmin):
         return display.NOTHING if _plain(account) else display.full(account.code_hash)
 
     @admin.display(description="Delegates to")
-    @asked_once
+    @cached_on_row
     def delegate(self, account: Account) -> SafeString:
         """Return the contract whose code the account runs as its own (EIP-7702)."""
         code = self.code_of(account)
@@ -186,7 +186,7 @@ class AccountAdmin(RowsAdmin):
             return display.NOTHING
         return display.full_account(HexBytes(code.removeprefix(DELEGATION_PREFIX)))
 
-    @asked_once
+    @cached_on_row
     def code_of(self, account: Account) -> bytes:
         """Return the account's code."""
         if _plain(account):
@@ -195,13 +195,13 @@ class AccountAdmin(RowsAdmin):
         return bytes(code or b"")
 
     @admin.display(description="Code")
-    @asked_once
+    @cached_on_row
     def code(self, account: Account) -> SafeString:
         """Return the code in a scrolling box."""
         return display.box(self.code_of(account))
 
     @admin.display(description="Storage")
-    @asked_once
+    @cached_on_row
     def storage(self, account: Account) -> SafeString:
         """Return the first slots in the order of their keys."""
         if _plain(account):

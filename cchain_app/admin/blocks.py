@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import asked_once
+from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages
 from cchain_app.admin.pages import RowsAdmin, objects
@@ -54,7 +54,7 @@ class BlockAdmin(RowsAdmin):
         return display.short_link(block.hash, pages.block_page(block.number))
 
     @admin.display(description="Number")
-    @asked_once
+    @cached_on_row
     def height(self, block: Block) -> SafeString:
         """Return the number between links to the neighbours."""
         newer = objects(Block).filter(pk=block.number + 1).exists()
@@ -124,25 +124,25 @@ class BlockAdmin(RowsAdmin):
         return display.full(block.state_root)
 
     @admin.display(description="Transactions root")
-    @asked_once
+    @cached_on_row
     def root_of_transactions(self, block: Block) -> SafeString:
         """Return the transactions root."""
         return display.full(_header(block).transactions_root)
 
     @admin.display(description="Receipts root")
-    @asked_once
+    @cached_on_row
     def root_of_receipts(self, block: Block) -> SafeString:
         """Return the receipts root."""
         return display.full(_header(block).receipts_root)
 
     @admin.display(description="prevRandao")
-    @asked_once
+    @cached_on_row
     def randao(self, block: Block) -> SafeString:
         """Return the mix hash."""
         return display.full(_header(block).mix_hash)
 
     @admin.display(description="Extra data")
-    @asked_once
+    @cached_on_row
     def extra(self, block: Block) -> SafeString:
         """Return the extra data."""
         data = _header(block).extra_data

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import asked_once
+from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages
 from cchain_app.admin.display import function_of
@@ -278,7 +278,7 @@ class CallAdmin(RowsAdmin):
         return display.NOTHING if call.gas is None else f"{call.gas:,}"
 
     @admin.display(description="Revert data")
-    @asked_once
+    @cached_on_row
     def revert_box(self, call: Call) -> SafeString:
         """Return the data that a REVERT returned."""
         return display.NOTHING if call.revert_data is None else display.box(call.revert_data)

@@ -30,6 +30,7 @@ from primitives.networks import name_of
 WORDS: Final = {
     "auto": "on arrival",
     "interval": "by the clock",
+    "mixed": "on arrival and by the clock",
     "manual": "manual only",
 }
 """When blocks are made, by mining mode, unless production is paused."""

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import asked_once
+from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages
 from cchain_app.admin.accounts import AccountValuesAdmin
@@ -87,7 +87,7 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
         return display.NOTHING if account.code_hash is None else display.full(account.code_hash)
 
     @admin.display(description="Code")
-    @asked_once
+    @cached_on_row
     def code(self, account: ForkedAccount) -> SafeString:
         """Return the code in a scrolling box."""
         if not _has_code(account):
@@ -146,7 +146,7 @@ class ForkedSlotAdmin(FetchedAdmin):
         return display.badge("not set", "wait") if _is_zero(row.value) else display.full(row.value)
 
     @admin.display(description="At the head")
-    @asked_once
+    @cached_on_row
     def now(self, row: ForkedSlot) -> SafeString:
         """Return the value at the head, after this chain's blocks and state edits."""
         current = objects(StorageSlot).filter(pk=row.pk).values_list("value", flat=True).first()

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import asked_once
+from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages
 from cchain_app.admin.display import address_in, event_of
@@ -105,7 +105,7 @@ class LogAdmin(RowsAdmin):
         )
 
     @admin.display(description="Transaction")
-    @asked_once
+    @cached_on_row
     def transaction_link(self, log: Log) -> SafeString:
         """Return the transaction."""
         found = objects(Transaction).filter(pk=log.transaction_id).values_list("hash", flat=True)
@@ -115,7 +115,7 @@ class LogAdmin(RowsAdmin):
         return display.full_link(bytes(tx_hash), pages.transaction_page(log.transaction_id))
 
     @admin.display(description="Topics")
-    @asked_once
+    @cached_on_row
     def topics(self, log: Log) -> SafeString:
         """Return all topics; for known events with the addresses that they hold."""
         known = event_of(log.topic0)

@@ -9,13 +9,13 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.actions import ActionRefused, AdminAction
-from adminkit.read_only import asked_once
+from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages, transactions
 from cchain_app.admin.pages import RowsAdmin
 from cchain_app.apps import evm_chain
 from cchain_app.models import PoolTransaction
-from cchain_app.services import transactions as transaction_services
+from cchain_app.services import removal
 from cchain_app.txs.codec import decode_unsigned
 from chaindb.fields import HexBytes
 from primitives.evm import Hash
@@ -23,7 +23,7 @@ from primitives.evm import Hash
 
 def _drop(row: PoolTransaction) -> str:
     """Remove a transaction from the pool."""
-    if not transaction_services.withdraw(evm_chain(), Hash(row.hash)):
+    if not removal.withdraw(evm_chain(), Hash(row.hash)):
         raise ActionRefused("the transaction is no longer pending: it was mined or dropped.")
     return f"Dropped transaction {row.hash} from the pool."
 
@@ -111,7 +111,7 @@ class PoolTransactionAdmin(RowsAdmin):
         return display.full_account(waiting.sender)
 
     @admin.display(description="To")
-    @asked_once
+    @cached_on_row
     def to(self, waiting: PoolTransaction) -> SafeString:
         """Return the recipient, which only the envelope contains."""
         recipient = decode_unsigned(bytes(waiting.raw)).to
@@ -155,32 +155,32 @@ class PoolTransactionAdmin(RowsAdmin):
         return display.full_fee(waiting.gas * waiting.max_fee_per_gas + waiting.value)
 
     @admin.display(description="Type")
-    @asked_once
+    @cached_on_row
     def kind(self, waiting: PoolTransaction) -> str:
         """Return the transaction type."""
         return display.format_type(decode_unsigned(bytes(waiting.raw)).type)
 
     @admin.display(description="Function")
-    @asked_once
+    @cached_on_row
     def call(self, waiting: PoolTransaction) -> SafeString:
         """Return the function that the input calls."""
         creates = decode_unsigned(bytes(waiting.raw)).to is None
         return transactions.show_function(waiting.raw, creates=creates)
 
     @admin.display(description="Input")
-    @asked_once
+    @cached_on_row
     def data(self, waiting: PoolTransaction) -> SafeString:
         """Return the input."""
         return transactions.show_input(waiting.raw)
 
     @admin.display(description="Access list and authorizations")
-    @asked_once
+    @cached_on_row
     def extras(self, waiting: PoolTransaction) -> SafeString:
         """Return the access list and the authorizations."""
         return transactions.show_lists(waiting.raw)
 
     @admin.display(description="Signed envelope")
-    @asked_once
+    @cached_on_row
     def envelope(self, waiting: PoolTransaction) -> SafeString:
         """Return the bytes as they were received."""
         return display.box(waiting.raw)

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import asked_once
+from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages
 from cchain_app.admin.calls import show_tree
@@ -221,37 +221,37 @@ class TransactionAdmin(RowsAdmin):
         return f"{transaction.nonce:,}"
 
     @admin.display(description="Function")
-    @asked_once
+    @cached_on_row
     def call(self, transaction: Transaction) -> SafeString:
         """Return the function that the input calls."""
         return show_function(transaction.raw, creates=transaction.to is None)
 
     @admin.display(description="Input")
-    @asked_once
+    @cached_on_row
     def data(self, transaction: Transaction) -> SafeString:
         """Return the input."""
         return show_input(transaction.raw)
 
     @admin.display(description="Access list and authorizations")
-    @asked_once
+    @cached_on_row
     def extras(self, transaction: Transaction) -> SafeString:
         """Return the access list and the authorizations."""
         return show_lists(transaction.raw)
 
     @admin.display(description="Signed envelope")
-    @asked_once
+    @cached_on_row
     def envelope(self, transaction: Transaction) -> SafeString:
         """Return the bytes of the signed envelope."""
         return display.box(transaction.raw)
 
     @admin.display(description="Calls")
-    @asked_once
+    @cached_on_row
     def calls(self, transaction: Transaction) -> SafeString:
         """Return the calls inside as a tree."""
         return show_tree(transaction)
 
     @admin.display(description="Logs")
-    @asked_once
+    @cached_on_row
     def logs(self, transaction: Transaction) -> SafeString:
         """Return the first logs, and a link to the rest."""
         receipt = transaction.receipt

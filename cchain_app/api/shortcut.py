@@ -16,7 +16,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors.state import prefetch
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.waiting import CallFailure, acts
-from jsonrpc.dispatch.dispatcher import DispatchLimits, Shortcut, ShortcutAnswer
+from jsonrpc.dispatch.calls import DispatchLimits, Shortcut, ShortcutAnswer
 from jsonrpc.errors import REVERTED, JsonRpcError
 from jsonrpc.http.replies import WholeFrames, WholeRequests
 from jsonrpc.limits.interpreter import LoopTurn

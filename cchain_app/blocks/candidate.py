@@ -1,21 +1,23 @@
-"""A block as it came from another node: parsed, but not trusted.
+"""A block as it came from another node: parsed, but not trusted; and a block as consensus handles it.
 
 Only the form is checked here; `verification` compares the fields with their required values. A header can be
-read without the rest of the block, at a cost that does not depend on the rest.
+read without the rest of the block, at a cost that does not depend on the rest. Consensus needs only the header of an
+`EvmBlock`, so the rest is parsed or encoded on demand.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
-from cchain_app.blocks.accepted import Withdrawal, decode_ommers, decode_withdrawals
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, decode_ommers, decode_withdrawals
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused
 from cchain_app.blocks.header import Header, MalformedHeader, decode_header
 from cchain_app.txs.transaction import TX_BASE_COST, InvalidTransaction, TransactionReason
 from primitives import rlp
 from primitives.evm import Hash
 from primitives.hashing import keccak256
+from primitives.ids import ID
 
 MAX_BYTES = 2 * 1024 * 1024
 """Maximum size of a block, which is that of a message between nodes."""
@@ -58,6 +60,64 @@ class CandidateHeader:
 
     header: Header
     hash: Hash
+
+
+@dataclass(frozen=True, slots=True)
+class EvmBlock:
+    """A block of an EVM chain, either parsed or executed; a `chainvm.port.Block`.
+
+    Two blocks are equal if their headers are equal.
+    """
+
+    header: Header
+    hash: Hash
+    """Keccak-256 of the header's RLP."""
+    _source: bytes | CandidateBlock | AcceptedBlock = field(compare=False, repr=False)
+
+    @property
+    def block_id(self) -> ID:
+        """Its hash."""
+        return ID(self.hash)
+
+    @property
+    def parent_id(self) -> ID:
+        """Its parent's hash."""
+        return ID(self.header.parent_hash)
+
+    @property
+    def height(self) -> int:
+        """Its number."""
+        return self.header.number
+
+    @property
+    def raw(self) -> bytes:
+        """The whole block as RLP; of an executed block it is encoded each time."""
+        source = self._source
+        if isinstance(source, bytes):
+            return source
+        return source.raw
+
+    def candidate(self, parse: Callable[[bytes], CandidateBlock]) -> CandidateBlock:
+        """Return the whole block, parsed.
+
+        Args:
+            parse: Parses a block (`rules.port.BlockFormat.parse_block`).
+
+        Raises:
+            InvalidBlock: By a subclass, as `parse` does.
+        """
+        source = self._source
+        return source if isinstance(source, CandidateBlock) else parse(self.raw)
+
+
+def unparsed_block(header: CandidateHeader, raw: bytes) -> EvmBlock:
+    """Return a block of which only the header has been read."""
+    return EvmBlock(header.header, header.hash, raw)
+
+
+def evm_block(block: CandidateBlock | AcceptedBlock) -> EvmBlock:
+    """Return a parsed or executed block as a block for consensus."""
+    return EvmBlock(block.header, block.hash, block)
 
 
 def parse_header(raw: bytes) -> CandidateHeader:

@@ -38,6 +38,12 @@ from cchain_app.forking.settings import ForkSettings
 AT_ONCE: Final = 8
 """Number of requests of one caller that run at the same time."""
 
+UNITS_OF_REQUEST: Final = 17
+"""Compute units that a request is assumed to need, as in Foundry (the average of eth_getStorageAt and its like)."""
+
+BURST_SECONDS: Final = 1.0
+"""Seconds whose compute units may be used at once after a pause."""
+
 AWAY_SECONDS: Final = 10.0
 """For this long after all tries have failed there are no retries: else each block would wait for all of them."""
 
@@ -74,6 +80,8 @@ class ClientSettings(NamedTuple):
     """Seconds for one request, its retries included."""
     backoff: float = 1.0
     """Seconds before each retry, unless the server names another delay."""
+    compute_units: int = 0
+    """Compute units for each second, of which a request needs `UNITS_OF_REQUEST`; 0: unlimited."""
     headers: Mapping[str, str] = {}
     """Headers that may contain the operator's keys; only sent to `servers`."""
     servers: Collection[UpstreamServer] = frozenset()
@@ -124,6 +132,8 @@ class Upstream:
         self._ids = itertools.count(1)
         self._turn = 0
         self._away_until = 0.0
+        self._paid_until = 0.0
+        """The time, by the monotonic clock, up to whose end the compute units are used."""
         self._lock = threading.Lock()
         self.has_account_info: bool | None = None
         """Whether the node supports eth_getAccountInfo; None: not tried yet."""
@@ -172,6 +182,7 @@ class Upstream:
         deadline = time.monotonic() + self._settings.timeout
         tries = self._settings.retries if again and not self.is_away else 0
         while True:
+            self._throttle()
             target = self._urls[self._turn % len(self._urls)]
             try:
                 result = self._ask_once(target, method, params, deadline, limits)
@@ -188,6 +199,17 @@ class Upstream:
             else:
                 self._away_until = 0.0
                 return result
+
+    def _throttle(self) -> None:
+        """Wait until there are compute units for one more request."""
+        if not self._settings.compute_units:
+            return
+        now = time.monotonic()
+        with self._lock:
+            begins = max(self._paid_until, now - BURST_SECONDS)
+            self._paid_until = begins + UNITS_OF_REQUEST / self._settings.compute_units
+        if begins > now:
+            self._sleep(begins - now)
 
     def ask_all(self, work: Callable[[Q], A], questions: Sequence[Q]) -> list[A]:
         """Call `work`, which sends requests, for each of several arguments in parallel; all succeed or it raises.
@@ -273,7 +295,8 @@ def upstream_at(fork: ForkSettings, urls: Sequence[str]) -> Upstream:
     settings = ClientSettings(
         retries=fork.retries,
         timeout=fork.timeout,
-        backoff=fork.retry_backoff,
+        backoff=fork.retry_delay,
+        compute_units=fork.compute_units,
         headers=read_headers(fork.headers),
         servers=servers_of(read_wanted(fork.url).urls),
     )

@@ -48,7 +48,7 @@ class ForkSettings:
         "next after a failure. The part after the host is kept secret.",
         form=FORK_URL,
         secret=True,
-        options=("-f",),
+        options=("-f", "--rpc-url", "--fork"),
     )
     block_number: str = flag(
         "",
@@ -88,8 +88,16 @@ class ForkSettings:
     timeout: float = flag(
         45.0, "Seconds for one request to NODE_FORK_URL, including all its retries.", least=0.1
     )
-    retry_backoff: float = flag(
+    retry_delay: float = flag(
         1.0, "Seconds before each retry, unless the server asks for another delay.", least=0.0
+    )
+    compute_units: int = flag(
+        0,
+        "Compute units for each second that the server of NODE_FORK_URL allows; requests, which count as 17 each, are "
+        "sent no faster. 0: unlimited.",
+        least=0,
+        options=("--compute-units-per-second",),
+        constants={"--no-rate-limit": "0", "--no-rpc-rate-limit": "0"},
     )
     chain_id: int = flag(
         0,

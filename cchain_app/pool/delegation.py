@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cchain_app.pool.entry import PoolEntry
+from cchain_app.pool.entry import AccountQueue, PoolEntry
 from cchain_app.pool.errors import PoolReason, PoolRejection
-from cchain_app.pool.ordering import AccountQueue
 from primitives.evm import Address
 
 MAX_OF_AN_AUTHORITY = 1

@@ -1,4 +1,4 @@
-"""A pool transaction for the pool's rules: the fields they need, without its bytes; and the pool's limits.
+"""Values of the pool's rules: a transaction without its bytes, a sender's transactions, and the pool's limits.
 
 The limits are settings of a node, not rules of the chain.
 """
@@ -75,6 +75,36 @@ def make_entry(newcomer: Newcomer, *, arrival: int, received_at: int) -> PoolEnt
         received_at=received_at,
         authorities=newcomer.authorities,
     )
+
+
+class AccountQueue(NamedTuple):
+    """A sender's pool transactions, each part in ascending order of nonces."""
+
+    used: tuple[PoolEntry, ...]
+    """Transactions whose nonces the account has used: they can never run."""
+    pending: tuple[PoolEntry, ...]
+    """Transactions without a gap from the account's nonce on, and together within its balance."""
+    queued: tuple[PoolEntry, ...]
+    """Transactions after a gap, or without funds."""
+    spent: int
+    """The most that the pending part can cost its sender, in wei."""
+
+    @property
+    def waiting(self) -> tuple[PoolEntry, ...]:
+        """All pool transactions of the sender, in ascending order of nonces."""
+        return (*self.used, *self.pending, *self.queued)
+
+    def at(self, nonce: int) -> PoolEntry | None:
+        """Return the transaction with this nonce, if there is one."""
+        if self.pending:
+            place = nonce - self.pending[0].nonce
+            if 0 <= place < len(self.pending):
+                return self.pending[place]
+        return next((entry for entry in (*self.queued, *self.used) if entry.nonce == nonce), None)
+
+
+EMPTY_ACCOUNT_QUEUE = AccountQueue((), (), (), 0)
+"""The queue of a sender without pool transactions."""
 
 
 @dataclass(frozen=True, slots=True)

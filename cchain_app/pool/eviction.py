@@ -8,9 +8,8 @@ their sender's guarantee are spared as long as the pool as a whole is not full (
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from cchain_app.pool.entry import PoolEntry, PoolLimits
+from cchain_app.pool.entry import AccountQueue, PoolEntry, PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
-from cchain_app.pool.ordering import AccountQueue
 
 Rank = tuple[int, int, int, int]
 """The value of a transaction to the pool; the lowest is evicted first."""

@@ -1,21 +1,18 @@
 """The rules of Ethereum's blocks, as this node builds them: EIP-1559 with a floor, no extension."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from cchain_app.blocks import assembly, candidate, header, verification
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.assembly import OrderedRoot, assemble, env_of, next_env
-from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
+from cchain_app.blocks.assembly import env_of, next_env
+from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
-from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.config import ChainConfig, at_least
-from cchain_app.evm.engine import BlockEnv, ExecutedBlock
+from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import next_base_fee, next_gas_limit
 from cchain_app.genesis import Genesis
 from cchain_app.rules.port import BlockExtension, BlockFormat
-from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
@@ -24,17 +21,9 @@ from primitives.hashing import EMPTY_ROOT
 class EthereumFormat:
     """Blocks in Ethereum's layout, without uncles, withdrawals and payload; a `BlockFormat`."""
 
-    def decode_header(self, data: bytes) -> Header:
-        """Read a header. Raises as `blocks.header.decode_header`."""
-        return header.decode_header(data)
-
-    def parse_header(self, raw: bytes) -> CandidateHeader:
-        """Read the header of a block, without the rest. Raises as `blocks.candidate.parse_header`."""
-        return candidate.parse_header(raw)
-
-    def parse_block(self, raw: bytes) -> CandidateBlock:
-        """Read a block. Raises as `blocks.candidate.parse_block`."""
-        return candidate.parse_block(raw)
+    decode_header = staticmethod(header.decode_header)
+    parse_header = staticmethod(candidate.parse_header)
+    parse_block = staticmethod(candidate.parse_block)
 
     def genesis_block(self, genesis: Genesis, state_root: Hash) -> AcceptedBlock:
         """Return block 0, with the header fields of the fork in force at that time."""
@@ -98,6 +87,8 @@ class EthereumRules:
     """The genesis gas limit, towards which the gas limit of blocks moves."""
     format: BlockFormat = ETHEREUM_FORMAT
     extension: BlockExtension = NO_EXTENSION
+
+    assemble = staticmethod(assembly.assemble)
 
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.
@@ -171,27 +162,3 @@ class EthereumRules:
             BlockRefused: The reason names the first field that differs.
         """
         verification.verify_outcome(candidate, made)
-
-    def assemble(
-        self,
-        env: BlockEnv,
-        transactions: Sequence[Transaction],
-        executed: ExecutedBlock,
-        *,
-        state_root: Hash,
-        ordered_root: OrderedRoot,
-        encode_logs: EncodeLogs,
-        extra_data: bytes,
-        payload: bytes | None,
-    ) -> AcceptedBlock:
-        """Return the block that executing transactions in this environment makes; see `ChainRules`."""
-        return assemble(
-            env,
-            transactions,
-            executed,
-            state_root=state_root,
-            ordered_root=ordered_root,
-            encode_logs=encode_logs,
-            extra_data=extra_data,
-            payload=payload,
-        )

@@ -44,11 +44,21 @@ def _conditions(chain: EvmChain) -> NextBlockOverrides:
 
 
 def mining(chain: EvmChain) -> str:
-    """Return the mining mode, `auto`, `interval` or `manual`: the one that was set over RPC, else NODE_MINING.
+    """Return the mining mode, `auto`, `interval`, `mixed` or `manual`: the one that was set over RPC, else NODE_MINING.
 
     While production is paused it is `manual`.
     """
     return conditions(chain).mines(chain.settings.mining)
+
+
+def mines_on_arrival(chain: EvmChain) -> bool:
+    """Return whether the arrival of a transaction makes a block: in the modes `auto` and `mixed`."""
+    return mining(chain) in {"auto", "mixed"}
+
+
+def mines_by_clock(chain: EvmChain) -> bool:
+    """Return whether blocks are made at an interval, even empty ones: in the modes `interval` and `mixed`."""
+    return mining(chain) in {"interval", "mixed"}
 
 
 def is_paused(chain: EvmChain) -> bool:

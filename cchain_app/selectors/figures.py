@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from cchain_app.chain import EvmChain
 from cchain_app.memory import PoolTag
-from cchain_app.pool.ordering import AccountQueue
+from cchain_app.pool.entry import AccountQueue
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.store import pool as rows

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from cchain_app.chain import EvmChain
 from cchain_app.memory import PoolTag
-from cchain_app.pool.entry import PoolEntry
-from cchain_app.pool.ordering import AccountQueue, split
-from cchain_app.pool.ordering import next_nonce as next_free_nonce
+from cchain_app.pool.entry import AccountQueue, PoolEntry
+from cchain_app.pool.queues import next_nonce as next_free_nonce
+from cchain_app.pool.queues import split
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
 from cchain_app.store import chain as stored

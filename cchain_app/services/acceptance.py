@@ -118,8 +118,10 @@ def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[H
         arrived: Those of their transactions that were never in the pool; subscribers are notified of them first.
     """
     last = verified[-1].block
-    notifications.pending_transactions(chain, arrived)
-    notifications.head_accepted(chain, last.number, last.hash)
+    if arrived:
+        chain.events.send(chain.name, notifications.pending_transactions(arrived))
+    chain.building.accepted(last.number)
+    chain.events.send(chain.name, notifications.head_accepted(last.number, last.hash))
     for listener in chain.on_accepted:
         listener([item.block for item in verified])
 

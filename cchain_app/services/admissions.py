@@ -1,35 +1,172 @@
-"""Admits transactions to the pool, in a single database transaction, and removes expired ones."""
+"""Admits transactions to the pool.
 
-from collections import defaultdict
+Envelopes become transactions with verified signers first: signers are recovered together, because the engine does
+that in parallel, and no accounts are read. The transactions that the pool accepts are stored in a single database
+transaction.
+"""
+
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState
-from cchain_app.pool.admission import Admission, Outcome, PoolCounts, check_against
+from cchain_app.pool.checks import (
+    AdmissionRules,
+    check_after_sender,
+    check_before_sender,
+    check_size,
+)
 from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
-from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
+from cchain_app.pool.entry import (
+    EMPTY_ACCOUNT_QUEUE,
+    SLOT_BYTES,
+    AccountQueue,
+    Newcomer,
+    PoolEntry,
+    PoolLimits,
+    make_entry,
+)
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import slots_of
-from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, settle
+from cchain_app.pool.queues import Admission, Outcome, PoolCounts, check_against, select
 from cchain_app.selectors import blocks, development, pool, state
-from cchain_app.selectors.blocks import base_fee_after
+from cchain_app.selectors.blocks import base_fee_after, fork_of_next
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import pool as rows
 from cchain_app.store import queries
-from cchain_app.txs.transaction import InvalidTransaction, TransactionReason
+from cchain_app.txs.codec import (
+    DecodedTransaction,
+    check_signature,
+    decode_unsigned,
+    signed_digest,
+    with_sender,
+)
+from cchain_app.txs.signing import authorities_of, names_sender
+from cchain_app.txs.transaction import BLOB, InvalidTransaction, Transaction, TransactionReason
 from chaindb import clock
 from chaindb.database import SqlQuery
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
+from primitives.networks import LOCAL
 
 _NOT_YET_STORED = 1 << 62
 """First arrival number of newcomers, above those of stored transactions, which are the keys of their rows."""
+
+_log: Final = logging.getLogger(__name__)
+
+Refusal = PoolRejection | InvalidTransaction
+"""Why an envelope is rejected without reading accounts."""
+
+_BLOB: Final = bytes([BLOB])
+"""The first byte of envelopes of that type."""
+
+
+def read_envelopes(
+    chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False
+) -> list[Newcomer | Refusal]:
+    """Decode envelopes, recover their signers together, and do all checks that need no account.
+
+    The checks are in go-ethereum's order. Unspecified: the type of blob transactions and the size are checked before all
+    others, so that nothing oversized is decoded, and senders of blobs learn that they are not accepted.
+
+    Args:
+        chain: The chain.
+        raws: The envelopes.
+        gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
+            protect this node's own users from mistakes do not apply, as in go-ethereum.
+    """
+    limits = chain.pool_limits
+    if gossiped:
+        limits = replace(limits, fee_cap=None, unprotected_allowed=True)
+    rules = _rules(chain, limits)
+    outcomes = [_decoded(chain, raw, rules) for raw in raws]
+    decoded = [outcome for outcome in outcomes if isinstance(outcome, DecodedTransaction)]
+    senders = iter(chain.recover_senders([signed_digest(item) for item in decoded]))
+    return _with_authorities(
+        chain,
+        [
+            _with_sender(other, next(senders), rules)
+            if isinstance(other, DecodedTransaction)
+            else other
+            for other in outcomes
+        ],
+    )
+
+
+def read_impersonated(chain: EvmChain, transaction: Transaction) -> Newcomer | Refusal:
+    """Check an unsigned transaction like an envelope, and recover its authorities.
+
+    The caller has checked that its sender may send without a key.
+    """
+    rules = _rules(chain, chain.pool_limits)
+    try:
+        check_before_sender(transaction, rules)
+        check_after_sender(transaction, rules)
+    except PoolRejection as rejection:
+        return rejection
+    (newcomer,) = _with_authorities(chain, [transaction])
+    return newcomer
+
+
+def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
+    head = blocks.head(chain)
+    return AdmissionRules(
+        fork=fork_of_next(chain, head),
+        block_gas_limit=head.header.gas_limit,
+        limits=limits,
+    )
+
+
+def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
+    if raw[:1] == _BLOB:
+        return InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
+    try:
+        check_size(len(raw), rules.limits)
+        decoded = decode_unsigned(raw)
+        check_before_sender(decoded, rules)
+        check_signature(decoded, chain.config.chain_id)
+    except (PoolRejection, InvalidTransaction) as refusal:
+        return refusal
+    if chain.node.network_id == LOCAL and names_sender(decoded):
+        # The bytes of an impersonated transaction: a recovered sender would give another transaction, with the same hash.
+        return InvalidTransaction(TransactionReason.SIGNATURE_VALUES)
+    return decoded
+
+
+def _with_sender(
+    decoded: DecodedTransaction, sender: Address | None, rules: AdmissionRules
+) -> Transaction | Refusal:
+    if sender is None:
+        return InvalidTransaction(TransactionReason.SENDER_NOT_RECOVERABLE)
+    try:
+        check_after_sender(decoded, rules)
+    except PoolRejection as rejection:
+        return rejection
+    return with_sender(decoded, sender)
+
+
+def _with_authorities(
+    chain: EvmChain, outcomes: Sequence[Transaction | Refusal]
+) -> list[Newcomer | Refusal]:
+    """Recover authorities last, so that each recovery is covered by the transaction's gas."""
+    setting_code = [
+        outcome
+        for outcome in outcomes
+        if isinstance(outcome, Transaction) and outcome.authorizations
+    ]
+    recovered = iter(authorities_of(setting_code, chain.recover_senders))
+    return [
+        Newcomer(item, next(recovered) if item.authorizations else ())
+        if isinstance(item, Transaction)
+        else item
+        for item in outcomes
+    ]
 
 
 class AdmissionResult(NamedTuple):
@@ -50,6 +187,20 @@ def add_to_pool(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResu
     return supplied(chain, partial(_admit, chain, newcomers))
 
 
+def take_back(chain: EvmChain, raws: Sequence[bytes]) -> None:
+    """Add the transactions of other nodes' rejected blocks to the pool.
+
+    The decision on the blocks is final even if this fails: clients send transactions that were not mined again.
+    """
+    try:
+        read = read_envelopes(chain, raws, gossiped=True)
+        newcomers = [item for item in read if isinstance(item, Newcomer)]
+        if newcomers:
+            add_to_pool(chain, newcomers)
+    except Exception:
+        _log.exception("%d transactions of rejected blocks are not in the pool", len(raws))
+
+
 def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     memory = chain.memory.transactions
     admissions: Admissions | None = None
@@ -67,7 +218,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
             rows.add(chain.db, admissions.added.values(), admissions.now)
             # Before the commit: immediately after it a block may include them and remove them from the memory.
             memory.remember(item.transaction for item in admissions.added.values())
-            if admissions.pending and development.mining(chain) == "auto":
+            if admissions.pending and development.mines_on_arrival(chain):
                 chain.producer.request()
     except BaseException:
         if admissions is not None:
@@ -75,7 +226,8 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
         raise
     chain.memory.pool.changed()
     if admissions.pending:
-        notifications.pending_transactions(chain, admissions.pending)
+        pending = notifications.pending_transactions(admissions.pending)
+        chain.events.send(chain.name, pending)
     return AdmissionResult(outcomes, admissions.pending)
 
 
@@ -153,9 +305,25 @@ class Admissions:
         self._apply(newcomer, entry, admission)
         return entry.hash
 
-    def pending_parts(self) -> list[Sequence[PoolEntry]]:
-        """Return the executable transactions by sender: those of the batch, and the others that were read."""
-        return [queue.pending for queue in self._queues.values()]
+    def in_order(self, gas: int) -> list[Transaction] | None:
+        """Return the admitted transactions in the order in which they should run.
+
+        None if some of them have to wait: for a nonce, for a lower base fee, or because their gas limits together
+        exceed `gas`. For a pool that was empty before the batch.
+        """
+        pending = [queue.pending for queue in self._queues.values()]
+        settings = self._chain.settings
+        chosen = select(
+            pending,
+            self._base_fee,
+            gas,
+            self._chain.pool_limits.minimum_tip,
+            by_arrival=settings.order == "fifo",
+            most=settings.max_transactions,
+        )
+        if len(chosen) < len(self.added):
+            return None
+        return [self.added[entry.hash].transaction for entry in chosen]
 
     def _is_mined(self, newcomer: Newcomer) -> bool:
         """Return whether a block contains it. Lowered nonces can make a mined transaction look valid again."""
@@ -234,39 +402,3 @@ def _counts_of(queues: Iterable[AccountQueue]) -> PoolCounts:
         pending += slots_of(queue.pending)
         queued += slots_of(queue.queued)
     return PoolCounts(pending, queued)
-
-
-def expire(chain: EvmChain, *, now: int) -> int:
-    """Drop transactions that have been pending too long or can never be mined; return how many.
-
-    Args:
-        chain: The chain.
-        now: Unix seconds of wall time.
-    """
-    dropped = _expire(chain, now)
-    chain.memory.pool.changed()
-    return dropped
-
-
-def _expire(chain: EvmChain, now: int) -> int:
-    with chain.db.atomic(durable=True):
-        chain.db.acquire(Lock.CCHAIN_POOL)
-        head = blocks.catch_up(chain)
-        at_head = state.state_at(chain, head.number)
-        dropped: list[PoolEntry] = []
-        by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
-        for entry in rows.entries(chain.db, chain.memory.pool):
-            by_sender[entry.sender].append(entry)
-        for sender, waiting in by_sender.items():
-            account = at_head.account(sender)
-            settled = settle(
-                waiting,
-                account.nonce if account else 0,
-                account.balance if account else 0,
-                block_gas_limit=head.header.gas_limit,
-                now=now,
-                limits=chain.pool_limits,
-            )
-            dropped.extend(settled.dropped)
-        rows.remove(chain.db, (entry.hash for entry in dropped))
-        return len(dropped)

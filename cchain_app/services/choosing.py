@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import SkippedTransaction
-from cchain_app.pool.ordering import select
+from cchain_app.pool.queues import select
 from cchain_app.selectors import pool
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.store import pool as rows
@@ -49,6 +49,8 @@ def choose(
         parent.header.gas_limit * _CHOICE,
         chain.pool_limits.minimum_tip,
         MAX_BYTES,
+        by_arrival=chain.settings.order == "fifo",
+        most=chain.settings.max_transactions,
     )
     memory = chain.memory.transactions
     unknown = pool.transactions(chain, (item.hash for item in chosen if item.hash not in memory))

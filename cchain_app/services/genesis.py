@@ -181,6 +181,7 @@ def remarks(chain: EvmChain) -> list[str]:
         ("NODE_HARDFORK", wanted.hardfork, genesis.fork, ""),
         ("NODE_GAS_LIMIT", wanted.gas_limit, genesis.gas_limit, 0),
         ("NODE_BASE_FEE", wanted.base_fee, genesis.base_fee, -1),
+        ("NODE_TIMESTAMP", wanted.timestamp, genesis.timestamp, 0),
     )
     return [
         f"{name} is {want}, but this chain began with {'none' if have is None else have} and keeps that value: "
@@ -205,6 +206,8 @@ def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> Accepted
     block, update = first_block(chain.trie, genesis, chain.format)
     stored.begin(chain.db, block, genesis.config.chain_id, makes_blocks=makes_blocks)
     stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])
+    if chain.is_development and chain.genesis_source.is_local and chain.settings.local.timestamp:
+        clock.show(block.header.timestamp, minimum=chain.least_time())
     return block
 
 

@@ -149,7 +149,7 @@ def resume(chain: EvmChain) -> None:
         DevelopmentError: Other nodes follow the chain.
     """
     change_conditions(chain, lambda overrides, _: replace(overrides, paused=False))
-    if development.mining(chain) == "auto":
+    if development.mines_on_arrival(chain):
         chain.producer.request()
 
 
@@ -166,7 +166,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
         if seconds:
             return replace(overrides, mining="interval", block_interval=seconds, paused=False)
         # As in Anvil: the end of interval mining does not restore automine.
-        by_clock = (overrides.mining or chain.settings.mining) == "interval"
+        by_clock = (overrides.mining or chain.settings.mining) in {"interval", "mixed"}
         return replace(
             overrides, mining="manual" if by_clock else overrides.mining, block_interval=None
         )

@@ -141,5 +141,11 @@ def moved(chain: EvmChain) -> AcceptedBlock:
         head = stored.load_block(chain.db, row.number, chain.format) if kept is None else kept
         chain.memory.reset_to(head)
     chain.memory.pool.changed()
-    notifications.rewound(chain, head.number, head.hash)
+    announce_rewind(chain, head)
     return head
+
+
+def announce_rewind(chain: EvmChain, head: AcceptedBlock) -> None:
+    """Announce that an earlier block is the head again, or that the state of the head was restored."""
+    chain.memory.on_rewind()
+    chain.events.send(chain.name, notifications.rewound(head.number, head.hash))

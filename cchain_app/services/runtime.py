@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from cchain_app.blocks.evm_block import EvmBlock
+from cchain_app.blocks.candidate import EvmBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services.vm import EvmVM
 from chainvm.consensus import Consensus, SoleConsensus
@@ -36,17 +36,17 @@ class EvmRuntime:
         self.chain = chain
         self.vm = EvmVM(chain)
         """The processing blocks; use it only under the chain's `vm_lock`."""
-        self._consensus: Consensus[EvmBlock] = SoleConsensus(
-            self.vm, chain.building.count, lock=chain.vm_lock
+        self._consensus: Consensus = SoleConsensus[EvmBlock](
+            lambda: self.vm, chain.building.count, lock=chain.vm_lock
         )
         self.arrivals = Arrivals()
 
     @property
-    def consensus(self) -> Consensus[EvmBlock]:
+    def consensus(self) -> Consensus:
         """Decides on the chain's blocks."""
         return self._consensus
 
-    def decide_by(self, consensus: Consensus[EvmBlock]) -> None:
+    def decide_by(self, consensus: Consensus) -> None:
         """Let another consensus decide on the chain's blocks from now on."""
         self._consensus = consensus
 

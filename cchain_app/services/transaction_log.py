@@ -321,7 +321,8 @@ class TransactionLog:
         except _UNRECORDABLE as error:
             replay.pass_over(time_limit=SECONDS_A_TRANSACTION)
             return ExecutionDetails(missing=str(error))
-        return recorded(trace.frames, known)
+        found = recorded(trace.frames, known)
+        return found if self._chain.settings.console_log else replace(found, messages=())
 
     def _write(self, entries: Iterator[Entry]) -> None:
         for entry in entries:

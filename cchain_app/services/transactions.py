@@ -1,9 +1,9 @@
 """Accepts transactions: `eth_sendRawTransaction`, batches of it, gossip by peers; and impersonated ones.
 
-`reading` turns signed envelopes into transactions with verified signers, without reading accounts. Then they are mined
-directly, or stored in the pool by `admissions`, in one database transaction for all transactions of a call. Calls and
-batches that arrive together become one call of this module, because the endpoints gather them for one thread
-(`jsonrpc.dispatch.gathering`).
+`admissions` turns signed envelopes into transactions with verified signers, without reading accounts. Then they are
+mined directly, or `admissions` stores them in the pool, in one database transaction for all transactions of a call.
+Calls and batches that arrive together become one call of this module, because the endpoints gather them for one thread
+(`jsonrpc.http.answering`).
 
 Mining directly, without the pool, takes one commit instead of two, and the transaction is mined when it is
 acknowledged. If a node decides alone and makes a block when a transaction arrives, a row of the pool would live for some
@@ -17,8 +17,6 @@ it goes through the pool, because clients ask for the receipt immediately.
 
 Unspecified: the design's "one writer for each chain, whoever holds that chain's lock" (docs/protocol/design.md, "Who writes")
 can be any process. In the production profile web processes write such blocks, in addition to the producer.
-
-Transactions are removed from the pool on request (devnet.md 6), or by this node's operator.
 """
 
 import logging
@@ -30,25 +28,24 @@ from typing import Final
 from django.db import DatabaseError
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.chain import EvmChain
-from cchain_app.development.errors import AlreadyMined, DevelopmentReason
-from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
-from cchain_app.pool.ordering import select
+from cchain_app.pool.queues import Outcome
 from cchain_app.selectors import blocks, development
-from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.services.acceptance import DirectBlockRefused
-from cchain_app.services.admissions import Admissions, add_to_pool
-from cchain_app.services.cheats import exclusively
+from cchain_app.services.admissions import (
+    Admissions,
+    add_to_pool,
+    read_envelopes,
+    read_impersonated,
+)
 from cchain_app.services.production import produce
-from cchain_app.services.reading import read_envelopes, read_impersonated
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import pool as rows
 from cchain_app.store import queries
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
-from chaindb.locks import QUEUE_SECONDS, Lock
-from primitives.evm import Address, Hash
+from chaindb.locks import QUEUE_SECONDS
+from primitives.evm import Hash
 
 _log: Final = logging.getLogger(__name__)
 
@@ -139,7 +136,7 @@ def _may_mine(runtime: EvmRuntime) -> bool:
     chain = runtime.chain
     return (
         runtime.consensus.decides_alone
-        and development.mining(chain) == "auto"
+        and development.mines_on_arrival(chain)
         and runtime.consensus.may_produce(blocks.head(chain).number + 1, clock.wall())
     )
 
@@ -161,7 +158,7 @@ def _mine_pool(runtime: EvmRuntime, pending: Sequence[Hash]) -> None:
     if not chain.vm_lock.acquire(timeout=BLOCK_SECONDS):
         return
     try:
-        while left and monotonic() < deadline and produce(runtime, "auto"):
+        while left and monotonic() < deadline and produce(runtime):
             left.difference_update(
                 transaction.hash for transaction in blocks.head(chain).transactions
             )
@@ -205,7 +202,7 @@ def _mine(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome] |
     asked = queries.of_automine(head.number, is_development=chain.is_development)
     with chain.db.read_ahead([*asked, *clock.queries(chain.db)]):
         development.refresh_mining_settings(chain)
-        if development.mining(chain) != "auto":
+        if not development.mines_on_arrival(chain):
             return None
         return _mine_on(runtime, head, newcomers)
 
@@ -222,7 +219,7 @@ def _mine_on(
     outcomes = [admissions.admit(newcomer) for newcomer in newcomers]
     # A rejection requires a current head, because another process may have moved it.
     is_refused = any(isinstance(outcome, Exception) for outcome in outcomes)
-    ordered = None if is_refused else _ordered(runtime, admissions, head)
+    ordered = None if is_refused else admissions.in_order(MAX_GAS)
     return outcomes if ordered is not None and _make(runtime, ordered, head) else None
 
 
@@ -234,61 +231,3 @@ def _make(runtime: EvmRuntime, ordered: Sequence[Transaction], head: AcceptedBlo
     if block is None:
         _note_company(runtime)
     return block is not None
-
-
-def _ordered(
-    runtime: EvmRuntime, admissions: Admissions, head: AcceptedBlock
-) -> list[Transaction] | None:
-    """Return all accepted transactions in the order in which they should run; None if some of them have to wait."""
-    chosen = select(
-        admissions.pending_parts(),
-        base_fee_after(runtime.chain, head) or 0,
-        MAX_GAS,
-        runtime.chain.pool_limits.minimum_tip,
-    )
-    if len(chosen) < len(admissions.added):
-        return None
-    return [admissions.added[item.hash].transaction for item in chosen]
-
-
-def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
-    """Remove a transaction from the pool and return whether it was there. Later nonces wait behind the gap.
-
-    Raises:
-        DevelopmentError: Other nodes follow the chain.
-        AlreadyMined: It is in a block.
-    """
-    with exclusively(chain):
-        waited = bool(rows.envelopes(chain.db, [transaction]))
-        rows.remove(chain.db, [transaction])
-    chain.memory.pool.changed()
-    if not waited and blocks.find_transaction(chain, transaction) is not None:
-        raise AlreadyMined(DevelopmentReason.ALREADY_MINED, transaction=transaction.hex())
-    return waited
-
-
-def withdraw(chain: EvmChain, transaction: Hash) -> bool:
-    """Remove a transaction from this node's own pool, even if other nodes follow the chain; return whether it was there.
-
-    For the operator: a peer that has it may mine it or send it again. Later nonces wait behind the gap.
-    """
-    with chain.db.atomic(durable=True):
-        chain.db.acquire(Lock.CCHAIN_POOL)
-        waited = bool(rows.envelopes(chain.db, [transaction]))
-        rows.remove(chain.db, [transaction])
-    chain.memory.pool.changed()
-    return waited
-
-
-def drop_all(chain: EvmChain, sender: Address | None = None) -> None:
-    """Remove all transactions from the pool, or all of one sender.
-
-    Raises:
-        DevelopmentError: Other nodes follow the chain.
-    """
-    with exclusively(chain):
-        if sender is None:
-            rows.remove_all(chain.db)
-        else:
-            rows.remove(chain.db, [entry.hash for entry in rows.entries_of(chain.db, [sender])])
-    chain.memory.pool.changed()

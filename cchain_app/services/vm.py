@@ -7,16 +7,14 @@ Other processes may accept blocks of the same chain. `last_accepted` detects tha
 know a parent; building or accepting any other block that competes with theirs ends in `HeadMoved`.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.candidate import CandidateBlock, EvmBlock, evm_block, unparsed_block
 from cchain_app.blocks.errors import unknown_parent
-from cchain_app.blocks.evm_block import EvmBlock, evm_block, unparsed_block
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import StateChanges
@@ -24,14 +22,13 @@ from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError, Tries
-from cchain_app.pool.entry import Newcomer
 from cchain_app.processing import EvmProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services.acceptance import NOTHING, BlockCheats, accept, head_moved, tell
-from cchain_app.services.admissions import add_to_pool
+from cchain_app.services.admissions import take_back
 from cchain_app.services.choosing import choose, drop, invalid
-from cchain_app.services.reading import read_envelopes, read_transactions
+from cchain_app.services.reading import read_transactions
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from cchain_app.txs.transaction import Transaction
@@ -39,8 +36,6 @@ from chainvm.errors import InvalidBlock
 from chainvm.port import BlockContext, HeadMoved, Written
 from primitives.evm import Address, Hash
 from primitives.ids import ID
-
-_log: Final = logging.getLogger(__name__)
 
 
 class EvmVM:
@@ -356,23 +351,13 @@ class EvmVM:
         state.prefetch_accounts(self._chain, list(wanted), head.number)
 
     def _give_back(self, rejected: Sequence[VerifiedBlock]) -> None:
-        """Submit the transactions of rejected blocks to the pool; those of own blocks are still in it.
-
-        The decision is final even if this fails: clients send transactions that were not mined again.
-        """
+        """Submit the transactions of rejected blocks to the pool; those of own blocks are still in it."""
         raws: list[bytes] = []
         for made in rejected:
             if self._built.pop(made.block_id, None) is None:
                 raws += [transaction.raw for transaction in made.block.transactions]
-        if not raws:
-            return
-        try:
-            read = read_envelopes(self._chain, raws, gossiped=True)
-            newcomers = [item for item in read if isinstance(item, Newcomer)]
-            if newcomers:
-                add_to_pool(self._chain, newcomers)
-        except Exception:
-            _log.exception("%d transactions of rejected blocks are not in the pool", len(raws))
+        if raws:
+            take_back(self._chain, raws)
 
 
 class _DirectBlock(NamedTuple):

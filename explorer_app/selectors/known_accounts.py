@@ -1,12 +1,13 @@
 """Funded accounts with publicly known keys, on a local network, for users who connect a wallet."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from cchain_app.accounts.keyring import EWOQ, are_known
 from cchain_app.chain import EvmChain
 from platform_app.chain import PlatformChain
 from primitives.addresses import format_address
+from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
 
@@ -14,27 +15,57 @@ MAX_LISTED: Final = 20
 """Limit of accounts that are shown."""
 
 
-def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
-    """Yield the accounts of NODE_MNEMONIC, each with its key if the key is publicly known.
+class KnownAccount(NamedTuple):
+    """A funded account of a local network."""
 
-    Keys of an operator's own mnemonic are secret and are not shown. A validator or follower has no such accounts; for
-    it the accounts of the genesis with publicly known keys are shown.
+    address: Address
+    key: str | None
+    """Its private key, 0x…; None if it is not public."""
+    is_funded: bool
+    """Whether the genesis gives it coins."""
+
+    @property
+    def is_ewoq(self) -> bool:
+        """Whether it is the well-known account of Avalanche's local networks."""
+        return self.address == EWOQ
+
+
+def accounts_of(chain: EvmChain) -> Iterator[KnownAccount]:
+    """Yield the accounts of NODE_MNEMONIC, then "ewoq", up to `MAX_LISTED`.
+
+    Keys of an operator's own mnemonic are secret and are left out. A validator or follower has no such accounts; for
+    it the accounts of the genesis with publicly known keys are yielded.
     """
     settings, keyring = chain.settings.local, chain.keyring
     if not keyring:
         for address, key in DEV_KEYS.items():
             if address in chain.genesis.alloc:
-                yield checksum_address(address), key
+                yield KnownAccount(address, key, is_funded=True)
         return
     are_public = are_known(settings.mnemonic, settings.derivation_path)
     for address in keyring.addresses[:MAX_LISTED]:
         public = are_public or address == EWOQ
-        key = f"0x{keyring.key_of(address).hex()}" if public else "derived from NODE_MNEMONIC"
-        poor = "" if address in chain.genesis.alloc else " (no coins: not in the genesis)"
-        yield checksum_address(address), key + poor
-    if len(keyring) > MAX_LISTED:
-        listed = ", listed by eth_accounts" if chain.has_development_methods else ""
-        yield "…", f"{len(keyring) - MAX_LISTED} more{listed}"
+        own_key = f"0x{keyring.key_of(address).hex()}" if public else None
+        yield KnownAccount(address, own_key, is_funded=address in chain.genesis.alloc)
+
+
+def not_listed(chain: EvmChain) -> str | None:
+    """Return how many accounts are not among those of `accounts_of`; None if all are."""
+    more = len(chain.keyring) - MAX_LISTED
+    listed = ", listed by eth_accounts" if chain.has_development_methods else ""
+    return f"{more} more{listed}" if more > 0 else None
+
+
+def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
+    """Yield the addresses of `accounts_of`, each with its key or where that comes from."""
+    for account in accounts_of(chain):
+        poor = "" if account.is_funded else " (no coins: not in the genesis)"
+        yield (
+            checksum_address(account.address),
+            (account.key or "derived from NODE_MNEMONIC") + poor,
+        )
+    if more := not_listed(chain):
+        yield "…", more
 
 
 def of_platform(chain: PlatformChain) -> Iterator[tuple[str, str]]:

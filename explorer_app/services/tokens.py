@@ -58,11 +58,9 @@ _SHARE_OF_TRANSFERS: Final = 0.6
 _log: Final = logging.getLogger(__name__)
 
 
-def follow(chain: EvmChain) -> None:
-    """Register the index for reverts of the chain: its rows are removed together with the blocks."""
-    chain.on_rewinding.append(
-        lambda number: token_rewinding.forget_above(chain.db, number, clock.wall())
-    )
+def forget_above(chain: EvmChain, number: int) -> None:
+    """Remove the index's rows above a height, together with the blocks of a chain that is reverted."""
+    token_rewinding.forget_above(chain.db, number, clock.wall())
 
 
 def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:

@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from celery import current_app
 from django.db import transaction
 
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.services import calls
 from chaindb.locks import Lock
+from chaindb.wakeup import task_app
 from explorer_app.selectors import accounts
 from explorer_app.site import VERIFY, Explorer
 from explorer_app.store import contracts as contract_rows
@@ -149,7 +149,7 @@ def _digest(submission: Submission, code_hash: Hash) -> bytes:
 def _request_work() -> None:
     """Request processing without delay. If the broker is away, the next tick of Celery beat starts it."""
     try:
-        current_app.signature(VERIFY).apply_async(expires=60)
+        task_app().signature(VERIFY).apply_async(expires=60)
     except Exception as error:  # after any error of the broker: the submission is stored
         _log.warning("the broker is unavailable; the next tick starts the verification: %s", error)
 

@@ -1,19 +1,17 @@
 """Metrics of the chains from the database: heads, mempools, stake, fees. Amounts are in the smallest units."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from prometheus_client.core import Metric
 
-from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import calls
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, is_left_out
 from health_app.metrics.instruments import gauge
-from platform_app.apps import platform_chain
-from platform_app.chain import NoPlatformGenesis
+from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.executor.fees import price_of
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
@@ -22,11 +20,6 @@ from platform_app.selectors import mempool, stakers
 RECENT: Final = 60
 """Blocks of this many seconds, by the node's clock, count as recent."""
 _NANOSECONDS: Final = 1_000_000_000
-
-
-def of_cchain() -> Iterator[Metric]:
-    """Yield metrics of the C-Chain; none before its genesis, or if this node does not take part in it."""
-    yield from of_evm(evm_chain())
 
 
 def of_evm(chain: EvmChain) -> Iterator[Metric]:
@@ -59,26 +52,26 @@ def of_evm(chain: EvmChain) -> Iterator[Metric]:
         yield gauge("cchain_calls_unrecorded", written.unrecorded, **labels)
 
 
-def of_platform() -> Iterator[Metric]:
-    """Yield metrics of the P-Chain; none before its genesis."""
+def of_platform(chain: PlatformChain, evms: Iterable[EvmChain] = ()) -> Iterator[Metric]:
+    """Yield metrics of the P-Chain, and the names of the EVM chains, whose IDs it determines; none before its genesis."""
     now = clock.now()
     try:
-        tip, present = platform_chain().tip(), stakers.current_validators(platform_chain())
+        tip, present = chain.tip(), stakers.current_validators(chain)
     except NoPlatformGenesis:
         return
-    yield from _names(platform_chain())
-    for chain in evm_chains():
-        if not is_left_out(chain.name):  # the C-Chain's ID comes from the P-Chain's genesis
-            yield from _names(chain)
+    yield from _names(chain)
+    for evm in evms:
+        if not is_left_out(evm.name):
+            yield from _names(evm)
     yield from _head(P_CHAIN, tip.height, tip.timestamp, now)
-    yield from _recent(P_CHAIN, *platform.recent(platform_chain(), now - RECENT))
-    waiting = mempool.waiting(platform_chain())
+    yield from _recent(P_CHAIN, *platform.recent(chain, now - RECENT))
+    waiting = mempool.waiting(chain)
     yield gauge("mempool_transactions", waiting.txs, chain=P_CHAIN, state="pending")
     yield gauge("mempool_bytes", waiting.size, chain=P_CHAIN)
-    yield from _stake(present, now)
+    yield from _stake(chain, present, now)
     yield gauge("platform_gas_capacity", tip.fee_state.capacity)
     yield gauge("platform_gas_excess", tip.fee_state.excess)
-    yield gauge("platform_gas_price", price_of(platform_chain().config.gas, tip.fee_state))
+    yield gauge("platform_gas_price", price_of(chain.config.gas, tip.fee_state))
     yield gauge("node_clock_offset_seconds", clock.offset())
 
 
@@ -100,31 +93,31 @@ def _recent(chain: str, blocks: int, transactions: int) -> Iterator[Metric]:
     yield gauge("chain_recent_transactions", transactions, chain=chain)
 
 
-def _stake(present: CurrentSet, now: int) -> Iterator[Metric]:
-    own = present.by_node.get(platform_chain().node_id)
+def _stake(chain: PlatformChain, present: CurrentSet, now: int) -> Iterator[Metric]:
+    own = present.by_node.get(chain.node_id)
     yield gauge("platform_local_staked", 0 if own is None else own.weight + own.delegator_weight)
     yield gauge("platform_total_staked", present.weight)
     left = 0 if own is None else max(0, own.end - now)
     yield gauge("platform_time_until_unstake", left * _NANOSECONDS)
-    pending = platform.pending(platform_chain())
+    pending = platform.pending(chain)
     yield gauge("platform_validators", len(present), state="current")
     yield gauge("platform_validators", pending.validators, state="pending")
     delegators = sum(validator.delegator_count for validator in present.validators)
     yield gauge("platform_delegators", delegators, state="current")
     yield gauge("platform_delegators", pending.delegators, state="pending")
-    yield from _uptimes(now)
+    yield from _uptimes(chain, now)
 
 
-def _uptimes(now: int) -> Iterator[Metric]:
+def _uptimes(chain: PlatformChain, now: int) -> Iterator[Metric]:
     """Yield the average uptime of all validators, not weighted by stake, and this node's own."""
-    tracking = stakers.tracking(platform_chain())
+    tracking = stakers.tracking(chain)
     uptimes = {
         node_id: uptime.fraction(now, tracking=tracking)
-        for node_id, uptime in stakers.uptimes(platform_chain()).items()
+        for node_id, uptime in stakers.uptimes(chain).items()
     }
     if uptimes:
         average = sum(uptimes.values()) / len(uptimes)
         yield gauge("platform_validator_uptime_ratio", average, of="average")
-    own = uptimes.get(platform_chain().node_id)
+    own = uptimes.get(chain.node_id)
     if own is not None:
         yield gauge("platform_validator_uptime_ratio", own, of="own")

@@ -32,7 +32,6 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from chaindb import last_backup
 from chaindb.database import Database
@@ -41,6 +40,7 @@ from health_app.metrics.instruments import NAMESPACE, gauge, grouped
 from health_app.metrics.sharing import Process, SharedProcesses, SingleProcess
 from health_app.result import CheckResult
 from info_app.version import COMMIT, PRODUCT
+from platform_app.chain import PlatformChain
 
 SECONDS: Final = 4.0
 """Timeout of the database; Prometheus gives up after ten seconds by default."""
@@ -90,19 +90,21 @@ class DatabasePart:
             yield gauge("database_size_bytes", size, part=part)
 
 
-def parts(further: Iterable[EvmChain] = ()) -> tuple[Part, ...]:
+def parts(platform: PlatformChain, evms: Sequence[EvmChain]) -> tuple[Part, ...]:
     """Return all parts, in the order in which they are read.
 
     Args:
-        further: The EVM chains besides the C-Chain; each is a part by its name.
+        platform: The node's P-Chain.
+        evms: Its EVM chains, the C-Chain first; each other one is a part by its name.
     """
+    cchain, *further = evms
     return (
-        ("cchain", chains.of_cchain),
+        ("cchain", partial(chains.of_evm, cchain)),
         *((item.name, partial(chains.of_evm, item)) for item in further),
-        ("platform", chains.of_platform),
-        ("network", network.of_network),
-        ("bootstrap", network.of_bootstrap),
-        ("consensus", network.of_consensus),
+        ("platform", partial(chains.of_platform, platform, evms)),
+        ("network", partial(network.of_network, platform, evms)),
+        ("bootstrap", partial(network.of_bootstrap, (platform, *evms))),
+        ("consensus", partial(network.of_consensus, (platform, *evms))),
         ("database", DatabasePart(Database())),
     )
 
@@ -183,14 +185,20 @@ class MetricsCollector(Collector):
         processes: The counts of the processes.
         rows: Reads metrics from the database.
         checks: Returns the results of the health checks.
+        cchain: The C-Chain, whose engine is shown.
     """
 
     def __init__(
-        self, processes: SingleProcess | SharedProcesses, rows: RowCounts, checks: Checks
+        self,
+        processes: SingleProcess | SharedProcesses,
+        rows: RowCounts,
+        checks: Checks,
+        cchain: EvmChain,
     ) -> None:
         self._processes = processes
         self._rows = rows
         self._checks = checks
+        self._cchain = cchain
 
     def text(self) -> tuple[str, bytes]:
         """Return content type and text of the page. It may wait for the database, so call it in a thread."""
@@ -199,7 +207,12 @@ class MetricsCollector(Collector):
     @override
     def collect(self) -> Iterator[Metric]:
         machine = of_machine(settings.NODE.common.directory)
-        own = [*of_checks(*self._checks()), *of_build(), *machine, *self._rows.metrics()]
+        own = [
+            *of_checks(*self._checks()),
+            *of_build(self._cchain),
+            *machine,
+            *self._rows.metrics(),
+        ]
         yield from grouped(own)
         yield from self._processes.collect()
         yield from grouped(of_processes(self._processes.running()))
@@ -225,7 +238,7 @@ def of_checks(
         yield gauge("health_check_contiguous_failures", result.contiguous_failures, check=name)
 
 
-def of_build() -> Iterator[Metric]:
+def of_build(cchain: EvmChain) -> Iterator[Metric]:
     """Yield versions and settings as labels of a gauge that is always 1."""
     node = settings.NODE
     yield gauge(
@@ -235,7 +248,7 @@ def of_build() -> Iterator[Metric]:
         commit=COMMIT,
         python=platform.python_version(),
         django=django.get_version(),
-        engine=evm_chain().engine.name,
+        engine=cchain.engine.name,
         database=connection.vendor,
         profile=node.common.profile,
         network_id=str(node.common.network_id),

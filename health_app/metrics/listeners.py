@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from celery import signals
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
@@ -69,7 +68,9 @@ class TaskListener:
         """Start times of the monotonic clock by task ID."""
 
     def connect(self) -> None:
-        """Start counting the tasks that this process runs."""
+        """Start counting the tasks that this process runs. Only such a process imports Celery."""
+        from celery import signals
+
         signals.task_prerun.connect(self.begin, weak=False, dispatch_uid="metrics")
         signals.task_postrun.connect(self.end, weak=False, dispatch_uid="metrics")
         signals.task_failure.connect(self.fail, weak=False, dispatch_uid="metrics")

@@ -6,23 +6,21 @@ reference's metrics that are missing here, with the reasons.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.conf import settings
 from prometheus_client.core import Metric
 
-from cchain_app.apps import evm_chain, find_evm_chain
-from cchain_app.selectors import figures as cchain
-from chaindb.chains import P_CHAIN
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import figures as evm_figures
+from chaindb.chains import NodeChain, is_left_out
 from health_app.metrics.instruments import counter, gauge, histogram, summary
 from network_app import selectors
-from network_app.apps import node_network
 from network_app.consensus.report import LATENCIES, WORK, ConsensusReport, Outcomes
 from network_app.selectors import is_fresh
-from platform_app.apps import platform_chain
-from platform_app.chain import NoPlatformGenesis
+from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.selectors import subnets
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
@@ -31,12 +29,12 @@ _MAX_SUBNETS: Final = 64
 """Peers may claim to track any subnet; only the most tracked ones are counted, up to this number."""
 
 
-def of_network() -> Iterator[Metric]:
-    """Yield the latest report of the network process."""
+def of_network(platform: PlatformChain, evms: Sequence[EvmChain]) -> Iterator[Metric]:
+    """Yield the latest report of the network process; the C-Chain comes first."""
     reported, now = selectors.status(), datetime.now(UTC)
     fresh = reported is not None and is_fresh(reported)
     # On other nodes there is no network process, so an alert on it would be false.
-    if settings.NODE.peers.network and evm_chain().fork is None:
+    if settings.NODE.peers.network and evms[0].fork is None:
         yield gauge("network_process_up", fresh)
     yield gauge("network_peers", reported.connected if reported is not None and fresh else 0)
     if reported is None:
@@ -44,14 +42,15 @@ def of_network() -> Iterator[Metric]:
     yield from _traffic(reported, now)
     yield from _dial_failures(reported)
     connected = selectors.peers()
-    yield from _peers(connected)
-    yield from _node_stake(connected)
+    yield from _peers(connected, platform)
+    yield from _benched(connected, (platform, *evms))
+    yield from _node_stake(connected, platform)
 
 
-def of_bootstrap() -> Iterator[Metric]:
+def of_bootstrap(chains: Iterable[NodeChain]) -> Iterator[Metric]:
     """Yield the progress of each chain's bootstrapping."""
     rows = selectors.syncs()
-    for chain in node_network().chains:
+    for chain in _taking_part(chains):
         yield gauge("chain_bootstrapped", selectors.is_bootstrapped(chain), chain=chain)
         row = rows.get(chain)
         if row is None:
@@ -64,6 +63,11 @@ def of_bootstrap() -> Iterator[Metric]:
         yield gauge("network_blocks_outstanding", row.outstanding, chain=chain)
         if row.seconds_left is not None:
             yield gauge("bootstrap_eta_seconds", row.seconds_left, chain=chain)
+
+
+def _taking_part(chains: Iterable[NodeChain]) -> list[str]:
+    """Return the names of the chains that this node runs."""
+    return [chain.name for chain in chains if not is_left_out(chain.name)]
 
 
 def _traffic(reported: selectors.Status, now: datetime) -> Iterator[Metric]:
@@ -93,22 +97,25 @@ def _dial_failures(reported: selectors.Status) -> Iterator[Metric]:
             )
 
 
-def _peers(connected: Sequence[Any]) -> Iterator[Metric]:
+def _peers(connected: Sequence[Any], platform: PlatformChain) -> Iterator[Metric]:
     tracked = Counter(text for peer in connected for text in set(peer.tracked_subnets))
     primary = str(PRIMARY_NETWORK_ID)
     tracked[primary] = len(connected)
-    for subnet in (primary, *_existing(tracked, primary)):
+    for subnet in (primary, *_existing(tracked, primary, platform)):
         yield gauge("network_peers_subnet", tracked[subnet], subnet_id=subnet)
+
+
+def _benched(connected: Sequence[Any], chains: Iterable[NodeChain]) -> Iterator[Metric]:
     benched = Counter(alias for peer in connected for alias in set(peer.benched))
-    for chain in node_network().chains:
+    for chain in _taking_part(chains):
         yield gauge("network_peers_benched", benched[chain], chain=chain)
 
 
-def _node_stake(peers: Sequence[Any]) -> Iterator[Metric]:
+def _node_stake(peers: Sequence[Any], platform: PlatformChain) -> Iterator[Metric]:
     """Yield the connected stake and this node's uptime as peers report it; nothing before the P-Chain's genesis."""
     try:
-        connected = selectors.connected_stake(peers)
-        uptime = selectors.uptime_of_self(peers)
+        connected = selectors.connected_stake(platform, peers)
+        uptime = selectors.uptime_of_self(platform, peers)
     except NoPlatformGenesis:
         return
     yield gauge("network_connected_stake_ratio", connected.fraction)
@@ -117,12 +124,10 @@ def _node_stake(peers: Sequence[Any]) -> Iterator[Metric]:
         yield gauge("network_node_uptime_rewarding_stake", uptime.rewarding_stake)
 
 
-def _existing(tracked: Counter[str], primary: str) -> list[str]:
+def _existing(tracked: Counter[str], primary: str, platform: PlatformChain) -> list[str]:
     """Return those of the tracked subnets that exist; only the most tracked ones are considered."""
     subnet_ids = [ID.parse(text) for text, _ in tracked.most_common(_MAX_SUBNETS)]
-    known_subnets = [
-        str(subnet.subnet_id) for subnet in subnets.subnets(platform_chain(), subnet_ids)
-    ]
+    known_subnets = [str(subnet.subnet_id) for subnet in subnets.subnets(platform, subnet_ids)]
     return [text for text in known_subnets if text != primary]
 
 
@@ -130,10 +135,11 @@ def _since(moment: datetime, now: datetime) -> float:
     return max(0.0, (now - moment).total_seconds()) * _NANOSECONDS
 
 
-def of_consensus() -> Iterator[Metric]:
-    """Yield the latest report of the network process; nothing if there is no voting."""
+def of_consensus(chains: Iterable[NodeChain]) -> Iterator[Metric]:
+    """Yield the latest report of the network process on the voting of each chain; nothing if there is no voting."""
+    by_name = {chain.name: chain for chain in chains}
     for chain, report in selectors.consensus().items():
-        time = _head_time(chain)
+        time = _head_time(by_name.get(chain))
         yield from _heights(chain, report, time)
         yield from _decisions(chain, report)
         yield from _polls(chain, report)
@@ -151,12 +157,11 @@ def _heights(chain: str, report: ConsensusReport, time: int | None) -> Iterator[
         yield gauge("snowman_last_accepted_timestamp", time, chain=chain)
 
 
-def _head_time(chain: str) -> int | None:
+def _head_time(chain: NodeChain | None) -> int | None:
     """Return the time of the last accepted block in Unix seconds."""
-    if chain == P_CHAIN:
-        return platform_chain().tip().timestamp
-    evm = find_evm_chain(chain)
-    head = None if evm is None else cchain.head(evm)
+    if isinstance(chain, PlatformChain):
+        return chain.tip().timestamp
+    head = evm_figures.head(chain) if isinstance(chain, EvmChain) else None
     return None if head is None else head.timestamp
 
 

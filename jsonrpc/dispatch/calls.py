@@ -1,12 +1,13 @@
-"""Execution of calls: look up the method, bind arguments, run the handler, render the answer.
+"""Execution of one call: find the method, bind arguments, run the handler, render the answer.
 
-It executes one call, or several calls of a vectorized method together. `dispatch` reads bodies, and `batch` enforces
-the limits of a batch.
+A call of a hot method is tried on the event loop. All others, and those that would have to wait, are executed in a
+worker thread. `dispatcher` reads bodies, and `batch` executes several calls together.
 """
 
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -18,6 +19,7 @@ from jsonrpc.dispatch.envelope import MAX_METHOD_LENGTH, NULL, RpcCall
 from jsonrpc.dispatch.gate import HttpConnection
 from jsonrpc.dispatch.inflight import Inflight
 from jsonrpc.dispatch.registry import Method, MethodRegistry
+from jsonrpc.dispatch.workers import ClientGone, WaitingClient
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.limits.interpreter import Interpreter
 
@@ -38,6 +40,17 @@ FailureListener = Callable[[str, JsonRpcError], None]
 
 Outage = Callable[[BaseException], str]
 """Returns why the database or a server is unavailable, if that is the cause of an error, else an empty text."""
+
+ShortcutAnswer = tuple[bytes, str | dict[str, int] | None]
+"""The answer to a body, and the name of its method; for a batch, the numbers of calls by name. If the name is None,
+there is no answer, because it would take too long on the event loop."""
+
+Shortcut = Callable[[bytes, int, int], ShortcutAnswer | None]
+"""Answers a body like the methods whose names it returns, if it can, without counting or announcing the calls. Its
+arguments include the limits of a batch, in calls and in bytes of results; the dispatcher handles what exceeds them."""
+
+BY_SHORTCUT: Final = "calls"
+"""Name under which calls answered by the thread shortcut appear among the calls in flight."""
 
 UNKNOWN: Final = "unknown"
 """The name under which the observer gets calls of an unknown method."""
@@ -62,6 +75,34 @@ STOP: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _encode: Final = msgspec.json.Encoder().encode
 
 
+@dataclass(frozen=True, slots=True)
+class DispatchLimits:
+    """The limits of one body.
+
+    `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
+    `hot_body` bytes, `hot_values` values and `hot_batch` calls up to which the event loop answers: it needs up to
+    two microseconds to read a value or to find that it is invalid.
+    """
+
+    batch: int = 1000
+    response: int = 25_000_000
+    seconds: float = 30.0
+    hot_body: int = 65_536
+    hot_values: int = 2048
+    hot_batch: int = 128
+
+
+class MethodCall:
+    """A call of a known method; `arguments` is None until they are bound."""
+
+    __slots__ = ("arguments", "method", "request")
+
+    def __init__(self, method: Method, request: RpcCall) -> None:
+        self.method = method
+        self.request = request
+        self.arguments: Sequence[Any] | None = None
+
+
 class CallExecutor:
     """Executes calls of one interface. It has no state of its own and may run in any thread."""
 
@@ -69,6 +110,7 @@ class CallExecutor:
         self,
         registry: MethodRegistry,
         dialect: Dialect,
+        limits: DispatchLimits,
         *,
         clock: Callable[[], float],
         observer: CallObserver | None,
@@ -77,34 +119,37 @@ class CallExecutor:
         inflight: Inflight | None,
         outage: Outage,
         interpreter: Interpreter,
+        thread_shortcut: Shortcut | None,
     ) -> None:
         self.dialect = dialect
+        self.limits = limits
+        self.clock = clock
+        self.observer = observer
         self._methods = registry.methods
         self._unavailable = registry.unavailable
         self._map_error = registry.errors
-        self._clock = clock
-        self._observer = observer
         self._announcer = announcer
         self._on_failure = on_failure
         self._inflight = inflight
         self._outage = outage
         self._interpreter = interpreter
+        self._thread_shortcut = thread_shortcut
 
-    def find(self, call: RpcCall) -> Method:
+    def find(self, request: RpcCall) -> Method:
         """Return the called method.
 
         Raises:
             JsonRpcError: the request is not a call, or the method is unknown.
         """
-        name = call.method
-        if call.jsonrpc != "2.0" or not name:
-            raise self.dialect.invalid_call(call)
+        name = request.method
+        if request.jsonrpc != "2.0" or not name:
+            raise self.dialect.invalid_call(request)
         method = self._methods.get(name)
         if method is None:
             if len(name) > MAX_METHOD_LENGTH:
                 text = f"method name too long: {len(name)}>{MAX_METHOD_LENGTH}"
                 raise errors.invalid_request(text)
-            self._announce(name)
+            self.announce(name)
             error = self.dialect.unknown_method(name, self._methods)
             reason = self._unavailable.get(name)
             if reason is None:
@@ -112,52 +157,79 @@ class CallExecutor:
             raise JsonRpcError(error.code, f"{error.message}: {reason}", error.data)
         return method
 
-    def reject(self, call: RpcCall, error: JsonRpcError, method: str = UNKNOWN) -> bytes | None:
+    def reject(self, request: RpcCall, error: JsonRpcError, method: str = UNKNOWN) -> bytes | None:
         """Return the answer to a call that is not executed; None for a notification."""
-        identifier = self.dialect.identifier(call)
+        identifier = self.dialect.identifier(request)
         if identifier is None:
             error = errors.invalid_request()
-        elif self.dialect.is_notification(call):
+        elif self.dialect.is_notification(request):
             return None
         return self.refuse(identifier or NULL, error, method)
 
     def refuse(self, identifier: bytes, error: JsonRpcError, method: str = REFUSED) -> bytes:
         """Return the answer to a call, or a whole body, that is not executed."""
-        if self._observer is not None:
-            self._observer(method, 0.0, error.code)
+        if self.observer is not None:
+            self.observer(method, 0.0, error.code)
         return self.dialect.failure(identifier, error)
 
     def abandon(self) -> None:
         """Count a body whose remaining calls are not executed, because its client has disconnected."""
-        if self._observer is not None:
-            self._observer(ABANDONED, 0.0, 0)
+        if self.observer is not None:
+            self.observer(ABANDONED, 0.0, 0)
 
     def record_calls(self, names: str | dict[str, int], seconds: float) -> None:
         """Report calls that were answered without these methods: one by name, or several with their numbers."""
         counts = {names: 1} if isinstance(names, str) else names
         share = seconds / sum(counts.values())
         for name, count in counts.items():
-            if self._observer is not None:
-                self._observer(name, share, 0, count)
-            self._announce(name, count)
+            if self.observer is not None:
+                self.observer(name, share, 0, count)
+            self.announce(name, count)
 
-    def run_hot(
-        self,
-        method: Method,
-        call: RpcCall,
-        connection: object,
-        passing: tuple[type[Exception], ...],
+    def by_shortcut(self, shortcut: Shortcut, text: bytes) -> ShortcutAnswer | None:
+        """Return a shortcut's answer to a body, and report its calls; None if the methods have to answer it."""
+        started = self.clock()
+        try:
+            response = shortcut(text, self.limits.batch, self.limits.response)
+        except STOP:
+            raise
+        except BaseException as error:
+            if not self._outage(error):  # the method fails for the same reason, and logs it
+                _log.exception("the shortcut failed")
+            return None
+        if response is not None and response[1] is not None:
+            self.record_calls(response[1], self.clock() - started)
+        return response
+
+    def by_thread_shortcut(self, text: bytes, client: WaitingClient) -> bytes | None:
+        """Return the thread shortcut's answer to a body; None if the methods have to answer it.
+
+        Raises:
+            ClientGone: the client has disconnected.
+        """
+        if client.is_over() or self._thread_shortcut is None:
+            return None
+        with nullcontext() if self._inflight is None else self._inflight.running(BY_SHORTCUT):
+            response = self.by_shortcut(self._thread_shortcut, text)
+        return None if response is None or response[1] is None else response[0]
+
+    def execute(
+        self, call: MethodCall, connection: object, passing: tuple[type[Exception], ...]
     ) -> bytes | None:
-        """Execute a call on the event loop; exceptions in `passing` are raised to the caller."""
-        observer = self._observer
-        started = self._clock() if observer is not None else 0.0
-        identifier = self.dialect.identifier(call)
+        """Bind a call's arguments, unless they are bound already, run its handler and render the answer.
+
+        On the event loop, exceptions in `passing` are raised to the caller. Worker threads use `run`.
+        """
+        method, observer = call.method, self.observer
+        started = self.clock() if observer is not None else 0.0
+        identifier = self.dialect.identifier(call.request)
         if identifier is None:
             return self.refuse(NULL, errors.invalid_request())
         failure: JsonRpcError | None = None
         try:
-            arguments = self.dialect.bind(method.params, call.params)
-            result = _encode(self._invoke(method, arguments, connection))
+            if call.arguments is None:
+                call.arguments = self.dialect.bind(method.params, call.request.params)
+            result = _encode(_invoke(method, call.arguments, connection))
             answer = self.dialect.success(identifier, result)
         except passing:
             raise
@@ -167,56 +239,50 @@ class CallExecutor:
             failure = self.explain(error, method.name)
             answer = self.failure(identifier, failure)
         if observer is not None:
-            observer(method.name, self._clock() - started, 0 if failure is None else failure.code)
+            observer(method.name, self.clock() - started, 0 if failure is None else failure.code)
         if passing:
-            self._announce(method.name)
+            self.announce(method.name)
         if failure is not None:
-            self._report(method.name, failure)
+            self.report(method.name, failure)
         return answer if identifier else None
 
-    def run(self, method: Method, call: RpcCall, connection: object) -> bytes | None:
+    def run(self, call: MethodCall, connection: object) -> bytes | None:
         """Execute a call in a worker thread, and register it as running."""
-        self._announce(method.name)
-        with self._running(method), self._turn(method):
-            return self.run_hot(method, call, connection, ())
+        method = call.method
+        self.announce(method.name)
+        with self.running(method), self.turn(method):
+            return self.execute(call, connection, ())
 
-    def run_vector(
-        self, method: Method, arguments: list[tuple[Any, ...]], passing: tuple[type[Exception], ...]
-    ) -> list[bytes | JsonRpcError]:
-        """Execute calls of a vectorized method together; return an encoded result or an error for each."""
-        assert method.vectorized is not None
-        if not passing:
-            self._announce(method.name, len(arguments))
-        started = self._clock()
-        outcomes: Sequence[object]
+    def run_in_time(
+        self, call: MethodCall, connection: object, client: WaitingClient
+    ) -> bytes | None:
+        """Execute a body's only call in a worker thread; an answer that is late is replaced by an error."""
+        if call.method.untimed:
+            client.lift()
+        answer = self.run(call, connection)
+        if answer is not None and client.is_late():
+            return self.reject(call.request, errors.request_timed_out(), LATE)
+        return answer
+
+    def finish(self, call: MethodCall, text: bytes, connection: object) -> bytes | None:
+        """Answer a body in a worker thread that the event loop has read, up to its only call. Never raises.
+
+        Args:
+            call: the call.
+            text: the body.
+            connection: the client's connection.
+        """
         try:
-            if passing:
-                outcomes = method.vectorized(arguments)
-            else:
-                with self._running(method), self._turn(method):
-                    outcomes = method.vectorized(arguments)
-            assert len(outcomes) == len(arguments), "one outcome for each call"
-        except passing:
-            raise
-        except STOP:
-            raise
-        except BaseException as error:
-            outcomes = [self.explain(error, method.name)] * len(arguments)
-        blocked = next((outcome for outcome in outcomes if isinstance(outcome, passing)), None)
-        if blocked is not None:
-            raise blocked
-        answers = [self._encoded(outcome, method.name) for outcome in outcomes]
-        if passing:
-            self._announce(method.name, len(arguments))
-        if self._observer is not None:
-            share = (self._clock() - started) / len(answers)
-            for answer in answers:
-                code = answer.code if isinstance(answer, JsonRpcError) else 0
-                self._observer(method.name, share, code)
-        for answer in answers:
-            if isinstance(answer, JsonRpcError):
-                self._report(method.name, answer)
-        return answers
+            client = self.wait_for(connection)
+            answer = self.by_thread_shortcut(text, client)
+            return self.run_in_time(call, connection, client) if answer is None else answer
+        except ClientGone:
+            self.abandon()
+            return None
+
+    def wait_for(self, connection: object) -> WaitingClient:
+        """Return the client of a body that is executed from now on."""
+        return WaitingClient(connection, self.clock() + self.limits.seconds, self.clock)
 
     def explain(self, error: BaseException, method: str) -> JsonRpcError:
         """Return the error object of an exception; log an unexpected one once."""
@@ -231,54 +297,23 @@ class CallExecutor:
             return errors.handler_crashed()
         return mapped
 
-    def unbound(self, error: Exception, method: str) -> JsonRpcError:
-        """Return the error object of a call of a vectorized method whose arguments are unreadable."""
-        failure = self.explain(error, method)
-        if self._observer is not None:
-            self._observer(method, 0.0, failure.code)
-        self._report(method, failure)
-        return failure
-
-    def _invoke(self, method: Method, arguments: Sequence[Any], connection: object) -> object:
-        if method.guard is not None:
-            method.guard(_caller_of(connection), arguments)
-        if method.client:
-            arguments = (getattr(connection, "client", ""), *arguments)
-        if method.connection:
-            if connection is None or isinstance(connection, HttpConnection):
-                raise errors.notifications_not_supported()
-            arguments = (connection, *arguments)
-        if method.handler is not None:
-            return method.handler(*arguments)
-        assert method.vectorized is not None
-        (outcome,) = method.vectorized([tuple(arguments)])
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
-
-    def _announce(self, method: str, count: int = 1) -> None:
+    def announce(self, method: str, count: int = 1) -> None:
+        """Report the name of a method that is called, and the number of calls."""
         if self._announcer is not None:
             self._announcer(method, count)
 
-    def _report(self, method: str, error: JsonRpcError) -> None:
+    def report(self, method: str, error: JsonRpcError) -> None:
+        """Report the error of a call, after the name of its method."""
         if self._on_failure is not None:
             self._on_failure(method, error)
 
-    def _running(self, method: Method) -> AbstractContextManager[None]:
-        """Return a context in which a call in a thread is registered as running."""
+    def running(self, method: Method) -> AbstractContextManager[None]:
+        """Return a context in which calls in a thread are registered as running."""
         return nullcontext() if self._inflight is None else self._inflight.running(method.name)
 
-    def _turn(self, method: Method) -> AbstractContextManager[None]:
+    def turn(self, method: Method) -> AbstractContextManager[None]:
         """Return a context in which computing methods take turns, and others get pauses of the event loop."""
         return self._interpreter.turn() if method.computes else self._interpreter.needed()
-
-    def _encoded(self, outcome: object, method: str) -> bytes | JsonRpcError:
-        if isinstance(outcome, Exception):
-            return self.explain(outcome, method)
-        try:
-            return _encode(outcome)
-        except Exception as error:
-            return self.explain(error, method)
 
     def failure(self, identifier: bytes, error: JsonRpcError) -> bytes:
         """Render an error, even if its message or data cannot be encoded as JSON."""
@@ -287,6 +322,24 @@ class CallExecutor:
         except (TypeError, ValueError, RecursionError):
             _log.exception("an error object could not be encoded")
             return self.dialect.failure(identifier, errors.handler_crashed())
+
+
+def _invoke(method: Method, arguments: Sequence[Any], connection: object) -> object:
+    if method.guard is not None:
+        method.guard(_caller_of(connection), arguments)
+    if method.client:
+        arguments = (getattr(connection, "client", ""), *arguments)
+    if method.connection:
+        if connection is None or isinstance(connection, HttpConnection):
+            raise errors.notifications_not_supported()
+        arguments = (connection, *arguments)
+    if method.handler is not None:
+        return method.handler(*arguments)
+    assert method.vectorized is not None
+    (outcome,) = method.vectorized([tuple(arguments)])
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
 
 
 def _caller_of(connection: object) -> Caller:

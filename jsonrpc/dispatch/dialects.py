@@ -125,7 +125,7 @@ class Dialect(Protocol):
         """Headers of every JSON answer."""
 
     def read(self, body: bytes, maximum: int, /) -> RpcCall | list[RpcCall]:
-        """Read a body: one call, or several, of which at most `most` are needed.
+        """Read a body: one call, or several, of which at most `maximum` are needed.
 
         Raises a `JsonRpcError` for anything else.
         """

@@ -1,35 +1,36 @@
 """From a body to its answer: a plain function from bytes to bytes, for every transport.
 
-`answer_hot` tries to answer on the event loop without waiting, `answer` runs in a worker thread. The limits of a body
-and of a batch are here; HTTP and WebSocket are not.
+`answer_hot` tries to answer on the event loop without waiting. `work` returns what is left of the body for a worker
+thread: its call, if the event loop has read it, or the whole body. HTTP and WebSocket are elsewhere.
 """
 
-import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Final, Literal
 
 from jsonrpc import errors
-from jsonrpc.dispatch.batch import Batch, joined
+from jsonrpc.dispatch.batch import BatchExecutor
 from jsonrpc.dispatch.calls import (
     LATE,
     REFUSED,
-    STOP,
     Announcer,
     CallExecutor,
     CallObserver,
+    DispatchLimits,
     FailureListener,
+    MethodCall,
     Outage,
+    Shortcut,
 )
 from jsonrpc.dispatch.dialects import GETH, Dialect
-from jsonrpc.dispatch.envelope import NULL, Body, RpcCall, Said, valid_id
+from jsonrpc.dispatch.envelope import NULL, RpcCall
 from jsonrpc.dispatch.inflight import Inflight
 from jsonrpc.dispatch.registry import MethodRegistry
-from jsonrpc.dispatch.workers import Gone, WaitingClient
+from jsonrpc.dispatch.workers import ClientGone
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from primitives.json_limits import may_hold_more
@@ -46,44 +47,38 @@ MISS: Final = Miss.MISS
 HotAnswer = bytes | None | Literal[Miss.MISS]
 """An answer, None for no answer, or `MISS`."""
 
-ShortcutAnswer = tuple[bytes, str | dict[str, int] | None]
-"""The answer to a body, and the name of its method; for a batch, the numbers of calls by name. If the name is None,
-there is no answer, because it would take too long on the event loop."""
-
-Shortcut = Callable[[bytes, int, int], ShortcutAnswer | None]
-"""Answers a body like the methods whose names it returns, if it can, without counting or announcing the calls. Its
-arguments include the limits of a batch, in calls and in bytes of results; the dispatcher handles what exceeds them."""
-
-BY_SHORTCUT: Final = "calls"
-"""Name under which calls answered by the thread shortcut appear among the calls in flight."""
-
 SMALL_BODY: Final = 1024
 """Bytes of a body that is read on the event loop even if the time of the turn is used up: reading it takes hardly
-longer than receiving it, and simple calls must not wait for a thread behind the expensive ones."""
+longer than receiving it, and simple calls must not wait for a thread behind the expensive ones. While a call waits for
+a thread, the arguments that were read on the event loop are kept only for bodies of this size."""
+
+BodyContent = RpcCall | list[RpcCall] | JsonRpcError
+"""The content of a body: one call, the calls of a batch, or the error if it is neither."""
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchLimits:
-    """The limits of one body.
-
-    `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
-    `hot_body` bytes, `hot_values` values and `hot_batch` calls up to which the event loop answers: it needs up to
-    two microseconds to read a value or to find that it is invalid.
-    """
-
-    batch: int = 1000
-    response: int = 25_000_000
-    seconds: float = 30.0
-    hot_body: int = 65_536
-    hot_values: int = 2048
-    hot_batch: int = 128
-
-
-_log: Final = logging.getLogger("jsonrpc")
+_DEFAULT_LIMITS: Final = DispatchLimits()
 
 
 class _TooLong(Exception):
     """A batch takes too long on the event loop."""
+
+
+class Body:
+    """A body that is read once, however often its content is needed.
+
+    A transport needs it for the charge, for the decision whether to answer immediately or together with others, and
+    for the answer. It belongs to one interface. If several threads need it simultaneously, each of them may
+    read it, which does no harm.
+    """
+
+    __slots__ = ("call", "content", "text")
+
+    def __init__(self, text: bytes) -> None:
+        self.text: Final = text
+        self.content: BodyContent | None = None
+        """None until it is read."""
+        self.call: MethodCall | None = None
+        """Its only call, if the event loop has found the method and leaves the call to a worker thread."""
 
 
 class Dispatcher:
@@ -96,7 +91,7 @@ class Dispatcher:
         self,
         registry: MethodRegistry,
         dialect: Dialect = GETH,
-        limits: DispatchLimits = DispatchLimits(),
+        limits: DispatchLimits = _DEFAULT_LIMITS,
         *,
         would_block: tuple[type[Exception], ...] = (),
         one_request: Callable[[], AbstractContextManager[object]] = nullcontext,
@@ -136,17 +131,14 @@ class Dispatcher:
         self.limits = limits
         self._would_block: tuple[type[Exception], ...] = (*would_block, _TooLong)
         self._one_request = one_request
-        self._clock = clock
         self._turn = turn or LoopTurn()
         self._reading = threading.Lock()
-        self._outage = outage
-        self._inflight = inflight
         self._shortcut = shortcut
-        self._thread_shortcut = thread_shortcut
         self._small = min(SMALL_BODY, limits.hot_body)
         self._executor = CallExecutor(
             registry,
             dialect,
+            limits,
             clock=clock,
             observer=observer,
             announcer=announcer,
@@ -154,7 +146,9 @@ class Dispatcher:
             inflight=inflight,
             outage=outage,
             interpreter=interpreter or Interpreter(),
+            thread_shortcut=thread_shortcut,
         )
+        self.batches: Final = BatchExecutor(self._executor)
 
     def answer_hot(
         self, body: bytes | Body, connection: object = None, *, by_methods: bool = False
@@ -162,8 +156,8 @@ class Dispatcher:
         """Answer on the event loop, or return `MISS`; `by_methods` skips the shortcut, which was tried before.
 
         Nothing is executed unless every method in the body is hot. If a later call of a batch would block,
-        the earlier ones have been executed and will be again, so hot methods must be safe to repeat.
-        If the time of the loop's turn is used up, only small single calls are answered.
+        the earlier ones have been executed and will be again, so hot methods must be safe to repeat and must not
+        change their arguments. If the time of the loop's turn is used up, only small single calls are answered.
         """
         request_body = body if isinstance(body, Body) else Body(body)
         if len(request_body.text) > self._small and self._is_for_a_thread(request_body.text):
@@ -171,12 +165,12 @@ class Dispatcher:
         response = None if by_methods else self.answer_by_shortcut(request_body.text)
         if response is not None:
             return response
-        request = request_body.says(self.dialect.read, self.limits.batch)
+        request = self._read(request_body)
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
             return self._hot_batch(request, connection)
-        return self._hot_call(request, connection)
+        return self._hot_call(request_body, request, connection)
 
     def record_calls(self, names: str | dict[str, int], seconds: float) -> None:
         """Report calls that were answered elsewhere, like the shortcut's: one by name, or several with numbers."""
@@ -184,27 +178,19 @@ class Dispatcher:
 
     def answer_by_shortcut(self, text: bytes) -> bytes | Literal[Miss.MISS] | None:
         """Return the shortcut's answer to a body, on the event loop; None if the methods have to answer it."""
-        return self._ask(self._shortcut, text)
-
-    def _ask(self, shortcut: Shortcut | None, text: bytes) -> bytes | Literal[Miss.MISS] | None:
-        if shortcut is None:
+        if self._shortcut is None:
             return None
-        started = self._clock()
-        try:
-            response = shortcut(text, self.limits.batch, self.limits.response)
-        except STOP:
-            raise
-        except BaseException as error:
-            if not self._outage(error):  # the method fails for the same reason, and logs it
-                _log.exception("the shortcut failed")
-            return None
+        response = self._executor.by_shortcut(self._shortcut, text)
         if response is None:
             return None
         answer, names = response
-        if names is None:
-            return MISS
-        self._executor.record_calls(names, self._clock() - started)
-        return answer
+        return MISS if names is None else answer
+
+    def work(self, body: Body, connection: object = None) -> Callable[[], bytes | None]:
+        """Return the function that answers a body in a worker thread; see `answer`."""
+        if body.call is not None:
+            return partial(self._executor.finish, body.call, body.text, connection)
+        return partial(self.answer, body, connection)
 
     def answer(self, body: bytes | Body, connection: object = None) -> bytes | None:
         """Answer in a worker thread; return None if there is no answer. Never raises.
@@ -213,37 +199,33 @@ class Dispatcher:
         between two calls; it starts a single call as soon as it arrives.
         """
         try:
-            return self._answer(body, connection)
-        except Gone:
+            return self._answer(body if isinstance(body, Body) else Body(body), connection)
+        except ClientGone:
             self._executor.abandon()
             return None
 
-    def _answer(self, body: bytes | Body, connection: object) -> bytes | None:
-        call_waits = self._waiting(connection)
-        if not call_waits.is_over():
-            with self._running():
-                response = self._ask(self._thread_shortcut, _text(body))
-            if isinstance(response, bytes):
-                return response
+    def _answer(self, body: Body, connection: object) -> bytes | None:
+        client = self._executor.wait_for(connection)
+        answer = self._executor.by_thread_shortcut(body.text, client)
+        if answer is not None:
+            return answer
         # A thread that reads does not release the interpreter: several threads would not be faster, but
         # the event loop would have to wait for each of them in turn.
-        with self._reading if len(_text(body)) > self._small else nullcontext():
-            call_waits.is_over()
+        with self._reading if len(body.text) > self._small else nullcontext():
+            client.is_over()
             request = self._read(body)
-        if self._has_untimed(request):
-            call_waits.lift()
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
-            return self._batch(request, connection, call_waits.is_over)
+            if self._has_untimed(request):
+                client.lift()
+            refused = self.batches.refusal(request)
+            return refused or self.batches.run(request, connection, client.is_over)
         try:
             method = self._executor.find(request)
         except JsonRpcError as error:
             return self._executor.reject(request, error)
-        answer = self._executor.run(method, request, connection)
-        if answer is not None and call_waits.is_late():
-            return self._executor.reject(request, errors.request_timed_out(), LATE)
-        return answer
+        return self._executor.run_in_time(MethodCall(method, request), connection, client)
 
     def is_long(self, body: bytes | Body) -> bool:
         """Return whether reading a body would block the event loop for too long."""
@@ -261,7 +243,7 @@ class Dispatcher:
         request = self._read(body)
         if isinstance(request, JsonRpcError):
             return None
-        calls = _calls_of(request)
+        calls = request if isinstance(request, list) else [request]
         if not 0 < len(calls) <= self.limits.batch:
             return None
         method = self.registry.methods.get(calls[0].method)
@@ -272,29 +254,6 @@ class Dispatcher:
             if call.method != method.name or not gathers:
                 return None
         return method.name
-
-    def answer_together(self, bodies: Sequence[bytes | Body]) -> list[bytes | None]:
-        """Answer bodies that are `gathered_as` one method, in a worker thread. Never raises.
-
-        All calls are executed together, as in a batch, but each body has its own answer. Together they may be as
-        long as their size limits together.
-        """
-        call_waits = self._waiting(None)
-        requests = [
-            request for request in map(self._read, bodies) if not isinstance(request, JsonRpcError)
-        ]
-        batch = Batch(
-            self._executor,
-            [call for request in requests for call in _calls_of(request)],
-            None,
-            free_bytes=self.limits.response * len(requests),
-            expired=call_waits.is_over,
-        )
-        answers = iter(batch.run_each())
-        return [
-            joined([next(answers) for _ in request]) if isinstance(request, list) else next(answers)
-            for request in requests
-        ]
 
     def count(self, body: bytes | Body) -> int:
         """Return the number of calls in a body, as charged by a rate limit.
@@ -325,49 +284,54 @@ class Dispatcher:
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
-            return self._batch(request, None, lambda: True)
+            refused = self.batches.refusal(request)
+            return refused or self.batches.run(request, None, lambda: True)
         return self._executor.reject(request, errors.request_timed_out(), LATE)
 
     def is_untimed(self, body: Body) -> bool:
         """Return whether a body was read and has a call of a method without a time limit."""
-        parsed = body.read
-        return parsed is not None and self._has_untimed(parsed)
-
-    def _has_untimed(self, request: Said) -> bool:
-        if isinstance(request, JsonRpcError):
+        request = body.content
+        if request is None or isinstance(request, JsonRpcError):
             return False
+        return self._has_untimed(request if isinstance(request, list) else [request])
+
+    def _has_untimed(self, calls: list[RpcCall]) -> bool:
         methods = self.registry.methods
-        names = {call.method for call in (request if isinstance(request, list) else [request])}
+        names = {call.method for call in calls}
         return any(name in methods and methods[name].untimed for name in names)
 
-    def _read(self, body: bytes | Body) -> Said:
-        request_body = body if isinstance(body, Body) else Body(body)
-        return request_body.says(self.dialect.read, self.limits.batch)
-
-    def _running(self) -> AbstractContextManager[None]:
-        """Return a context that registers a body as running while the thread shortcut tries it."""
-        if self._inflight is None or self._thread_shortcut is None:
-            return nullcontext()
-        return self._inflight.running(BY_SHORTCUT)
+    def _read(self, body: bytes | Body) -> BodyContent:
+        """Return the content of a body; for a batch with more calls than the limit only a few more."""
+        body = body if isinstance(body, Body) else Body(body)
+        if body.content is None:
+            try:
+                body.content = self.dialect.read(body.text, self.limits.batch)
+            except JsonRpcError as error:
+                body.content = error.with_traceback(None)  # it would keep its frames alive
+        return body.content
 
     def _is_for_a_thread(self, body: bytes) -> bool:
         """Return whether a body that is not small should not even be read on the event loop now."""
         return self.is_long(body) or self._turn.is_spent()
 
-    def _hot_call(self, call: RpcCall, connection: object) -> HotAnswer:
+    def _hot_call(self, body: Body, request: RpcCall, connection: object) -> HotAnswer:
+        """Try a call on the event loop. If it has to wait, a thread continues with what is known of it."""
         try:
-            method = self._executor.find(call)
+            method = self._executor.find(request)
         except JsonRpcError as error:
-            return self._executor.reject(call, error)
-        if not method.hot:
-            return MISS
-        try:
-            return self._executor.run_hot(method, call, connection, self._would_block)
-        except self._would_block:
-            return MISS
+            return self._executor.reject(request, error)
+        call = MethodCall(method, request)
+        if method.hot:
+            try:
+                return self._executor.execute(call, connection, self._would_block)
+            except self._would_block:
+                if len(body.text) > self._small:
+                    call.arguments = None
+        body.call = call
+        return MISS
 
     def _hot_batch(self, calls: list[RpcCall], connection: object) -> HotAnswer:
-        refused = self._unfit(calls)
+        refused = self.batches.refusal(calls)
         if refused is not None:
             return refused
         if len(calls) > self.limits.hot_batch or self._turn.is_spent():
@@ -379,58 +343,15 @@ class Dispatcher:
                 return MISS
         try:
             with self._one_request():
-                return self._run(calls, connection, self._check_turn, self._would_block)
+                return self.batches.run(calls, connection, self._check_turn, self._would_block)
         except self._would_block:
             return MISS
-
-    def _batch(
-        self, calls: list[RpcCall], connection: object, expired: Callable[[], bool]
-    ) -> bytes | None:
-        refused = self._unfit(calls)
-        if refused is not None:
-            return refused
-        return self._run(calls, connection, expired, ())
-
-    def _run(
-        self,
-        calls: list[RpcCall],
-        connection: object,
-        expired: Callable[[], bool],
-        passing: tuple[type[Exception], ...],
-    ) -> bytes | None:
-        batch = Batch(
-            self._executor,
-            calls,
-            connection,
-            free_bytes=self.limits.response,
-            expired=expired,
-            passing=passing,
-        )
-        return batch.run()
-
-    def _unfit(self, calls: list[RpcCall]) -> bytes | None:
-        """Return the error for a batch that is empty or too long, else None."""
-        if not calls:
-            return self._executor.refuse(NULL, errors.invalid_request("empty batch"))
-        if len(calls) <= self.limits.batch:
-            return None
-        of_calls = (valid_id(call) for call in calls if call.jsonrpc == "2.0" and call.method)
-        identifier = next(filter(None, of_calls), NULL)
-        error = errors.invalid_request("batch too large")
-        return b"[%b]" % self._executor.refuse(identifier, error)
 
     def _check_turn(self) -> bool:
         if self._turn.is_spent():
             raise _TooLong
         return False
 
-    def _waiting(self, connection: object) -> WaitingClient:
-        return WaitingClient(connection, self._clock() + self.limits.seconds, self._clock)
-
 
 def _text(body: bytes | Body) -> bytes:
     return body.text if isinstance(body, Body) else body
-
-
-def _calls_of(request: RpcCall | list[RpcCall]) -> list[RpcCall]:
-    return request if isinstance(request, list) else [request]

@@ -4,7 +4,6 @@ Ids and params stay raw JSON text here, so that an id is echoed digit for digit.
 error codes are elsewhere. Rules: JSON-RPC 2.0, as geth's server reads it.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -23,7 +22,6 @@ from primitives.json_limits import (
 
 __all__ = [
     "NULL",
-    "Body",
     "Raw",
     "RpcCall",
     "notification",
@@ -58,39 +56,6 @@ class RpcCall(msgspec.Struct, gc=False):
     params: Raw = _ABSENT
 
 
-Said = RpcCall | list[RpcCall] | errors.JsonRpcError
-"""The content of a body: one call, the calls of a batch, or the error if it is neither."""
-
-
-class Body:
-    """A body that is read once, however often its content is needed.
-
-    A transport needs it for the charge, for the decision whether to answer immediately or together with others, and
-    for the answer. It belongs to one interface. If several threads need it simultaneously, each of them may
-    read it, which does no harm.
-    """
-
-    __slots__ = ("_said", "text")
-
-    def __init__(self, text: bytes) -> None:
-        self.text: Final = text
-        self._said: Said | None = None
-
-    @property
-    def read(self) -> Said | None:
-        """The result of `says`, if it was called before."""
-        return self._said
-
-    def says(self, read: Callable[[bytes, int], RpcCall | list[RpcCall]], maximum: int) -> Said:
-        """Return the content according to `read`; for a batch with more than `most` calls only a few more."""
-        if self._said is None:
-            try:
-                self._said = read(self.text, maximum)
-            except errors.JsonRpcError as error:
-                self._said = error.with_traceback(None)  # the traceback would keep its frames alive
-        return self._said
-
-
 class _AnyMembers(msgspec.Struct, gc=False):
     """A request object with members of any type, decoded if `RpcCall` does not fit."""
 
@@ -108,7 +73,7 @@ def read(body: bytes, maximum: int = MAX_VALUES) -> RpcCall | list[RpcCall]:
     """Read a body: one call, or the calls of a batch.
 
     A JSON value that is not a request is returned as a `RpcCall` without a method. If a member occurs twice, the last
-    one counts. If a batch has more than `most` calls, only a few more are read.
+    one counts. If a batch has more than `maximum` calls, only a few more are read.
 
     Raises:
         JsonRpcError: -32700, the body is not JSON, not UTF-8, or nested deeper than `MAX_DEPTH`;

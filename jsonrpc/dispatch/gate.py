@@ -92,7 +92,7 @@ class Gate:
         self._known_host_allowed = lru_cache(maxsize=1024)(self._host_allowed)
         self._headers = lru_cache(maxsize=1024)(self._headers_for)
         self._json_headers = lru_cache(maxsize=1024)(self._json_headers_for)
-        self._is_json = lru_cache(maxsize=1024)(self._is_read)
+        self._is_json = lru_cache(maxsize=1024)(self._is_json_type)
 
     def host_allowed(self, host: bytes) -> bool:
         """Return whether a Host header is allowed."""
@@ -197,7 +197,7 @@ class Gate:
         allowed = {entry.lower() for entry in self.config.allowed_hosts}
         return "*" in allowed or name in allowed or _is_address(name, IPv4Address)
 
-    def _is_read(self, content_type: bytes) -> bool:
+    def _is_json_type(self, content_type: bytes) -> bool:
         kind = content_type.partition(b";")[0].strip().lower()
         return kind in self._dialect.content_types
 

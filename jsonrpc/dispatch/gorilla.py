@@ -58,7 +58,7 @@ class Gorilla:
         (b"x-content-type-options", b"nosniff"),
     )
 
-    def read(self, body: bytes, _most: int = 1, /) -> RpcCall | list[RpcCall]:
+    def read(self, body: bytes, _maximum: int = 1, /) -> RpcCall | list[RpcCall]:
         """Read the first JSON value of a body: one call.
 
         Raises:

@@ -95,7 +95,7 @@ class Workers:
         loop = asyncio.get_running_loop()
         # A bare future and a bare timer, because every call that is not hot takes this path.
         future: asyncio.Future[T] = loop.create_future()
-        ticket = self._enter(_Job(loop, future, partial(job, *args, **kwargs)))
+        ticket = self._queue_job(_Job(loop, future, partial(job, *args, **kwargs)))
         timer = None
         if isinstance(limit, TimeLimit):
             timer = loop.call_later(limit.seconds, limit.expire, future)
@@ -110,7 +110,7 @@ class Workers:
             if timer is not None:
                 timer.cancel()
 
-    def _enter(self, job: _Job) -> int:
+    def _queue_job(self, job: _Job) -> int:
         """Queue a job; return its ticket."""
         with self._lock:
             if self._is_closed or len(self._pending) >= self._most:
@@ -121,7 +121,7 @@ class Workers:
             begins = self._busy < self._threads
             self._busy += begins
             if begins:
-                self._pool.submit(self._work_off)
+                self._pool.submit(self._run_jobs)
         return ticket
 
     def _withdraw(self, ticket: int) -> None:
@@ -130,9 +130,9 @@ class Workers:
             if self._waiting.pop(ticket, None) is not None:
                 del self._pending[ticket]
 
-    def _work_off(self) -> None:
+    def _run_jobs(self) -> None:
         """Run jobs, oldest first, until none waits."""
-        while (task := self._take()) is not None:
+        while (task := self._next_job()) is not None:
             ticket, job = task
             result: Any = None
             failure: BaseException | None = None
@@ -145,9 +145,9 @@ class Workers:
                 failure = error
             with self._lock:
                 del self._pending[ticket]
-            _tell(job, result, failure)
+            _wake_caller(job, result, failure)
 
-    def _take(self) -> tuple[int, _Job] | None:
+    def _next_job(self) -> tuple[int, _Job] | None:
         with self._lock:
             if self._waiting:
                 return self._waiting.popitem(last=False)
@@ -163,11 +163,11 @@ class Workers:
                 del self._pending[ticket]
             self._waiting.clear()
         for job in refused:
-            _tell(job, None, Overloaded())
+            _wake_caller(job, None, Overloaded())
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _tell(job: _Job, result: object, failure: BaseException | None) -> None:
+def _wake_caller(job: _Job, result: object, failure: BaseException | None) -> None:
     """Wake a job's caller, from any thread. If its event loop is closed, there is no caller to wake."""
     with contextlib.suppress(RuntimeError):
         job.loop.call_soon_threadsafe(_settle, job.future, result, failure)
@@ -183,11 +183,11 @@ def _settle(future: asyncio.Future[Any], result: object, failure: BaseException 
         future.set_exception(failure)
 
 
-LOOK_SECONDS: Final = 0.005
+CHECK_SECONDS: Final = 0.005
 """Minimal seconds between checks of the client's connection, because a check costs as much as a small call."""
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client has disconnected."""
 
 
@@ -201,19 +201,19 @@ class WaitingClient:
         self._is_gone: Callable[[], bool] | None = getattr(connection, "is_gone", None)
         self._end = end
         self._clock = clock
-        self._next_look = -math.inf
+        self._next_check = -math.inf
 
     def is_over(self) -> bool:
         """Return whether the deadline has passed.
 
         Raises:
-            Gone: the client has disconnected.
+            ClientGone: the client has disconnected.
         """
         now = self._clock()
-        if self._is_gone is not None and now >= self._next_look:
-            self._next_look = now + LOOK_SECONDS
+        if self._is_gone is not None and now >= self._next_check:
+            self._next_check = now + CHECK_SECONDS
             if self._is_gone():
-                raise Gone
+                raise ClientGone
         return now > self._end
 
     def lift(self) -> None:

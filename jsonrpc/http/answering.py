@@ -1,4 +1,9 @@
-"""Answer HTTP bodies that may have to wait: on the event loop, in a thread, or gathered with other calls."""
+"""Answers to bodies that may have to wait: on the event loop, in a worker thread, or together with other bodies.
+
+Calls of some methods that arrive separately are executed together in one thread: a database transaction costs the same
+for one submission as for fifty, and so does the switch to a thread and back. Calls that arrive while a group is executed
+wait, and form the next group.
+"""
 
 import asyncio
 import logging
@@ -6,13 +11,27 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import MISS, Body, Dispatcher
+from jsonrpc.dispatch.envelope import RpcCall
 from jsonrpc.dispatch.gate import HttpConnection, HttpReply, RequestHead
-from jsonrpc.dispatch.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.dispatch.workers import TimeLimit, Workers
-from jsonrpc.errors import Overloaded, handler_crashed
+from jsonrpc.errors import JsonRpcError, Overloaded, handler_crashed
 from jsonrpc.http.replies import Endpoint
+
+MAX_TOGETHER: Final = 256
+"""Maximal number of bodies in one group."""
+
+MAX_TOGETHER_BYTES: Final = 64 * 1024
+"""Number of bytes of bodies after which a group takes no further ones: it has at least one."""
+
+LINGER_SECONDS: Final = 0.005
+"""Maximal seconds to wait for further bodies after a group, because its clients may send the next ones."""
+
+GRACE_SECONDS: Final = 1.0
+"""Seconds by which a transport waits longer than the dispatcher's own limit, for answers that are ready."""
+
+MAX_WAITING: Final = 8192
+"""Maximal number of waiting bodies; more are refused as overload."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -20,18 +39,19 @@ _CLOSE: Final = ((b"connection", b"close"),)
 
 
 class Answering:
-    """Answers bodies for the fast path (`direct`) and the ASGI application (`asgi`).
+    """Answers the bodies of all transports of a process. Belongs to one event loop.
+
+    Calls from different transports are executed together. Calls of one method do not wait for those of another.
 
     Args:
         workers: The threads for calls that may wait.
-        gatherers: The gatherers of the process.
     """
 
-    def __init__(self, workers: Workers, gatherers: Gatherers) -> None:
+    def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._gatherers = gatherers
+        self._gatherers: dict[tuple[Dispatcher, str], Gatherer] = {}
 
-    async def answer(
+    async def answer_http(
         self,
         endpoint: Endpoint,
         head: RequestHead,
@@ -40,7 +60,7 @@ class Answering:
         *,
         missed: bool,
     ) -> HttpReply:
-        """Return the reply to a body; failures are replies too.
+        """Return the reply to an HTTP body; failures are replies too.
 
         Args:
             endpoint: The interface.
@@ -52,41 +72,74 @@ class Answering:
         dispatcher = endpoint.dispatcher
         try:
             if endpoint.throttle is not None:
-                wait = await charge(endpoint, self._workers, head, body)
+                wait = await self.charge(endpoint, head, body)
                 if wait:
                     return endpoint.limited(head, body, wait)
             answer = MISS if missed else dispatcher.answer_hot(body, connection)
             if answer is not MISS and not endpoint.compresses_long(head, answer):
                 return endpoint.reply(head, answer)
-            return await self._answer_in_thread(endpoint, head, body, connection)
+            return await self._reply_later(endpoint, head, body, connection)
         except Overloaded:
             return endpoint.busy(head, body)
         except TimeoutError:
-            answer = None if connection.is_gone() else await give_up(dispatcher, body)
-            return endpoint.reply(head, answer)
+            late = None if connection.is_gone() else await give_up(dispatcher, body)
+            return endpoint.reply(head, late)
         except Exception:
             _log.exception("answering a request failed")
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
 
-    async def _answer_in_thread(
+    async def _reply_later(
         self, endpoint: Endpoint, head: RequestHead, body: Body, connection: HttpConnection
     ) -> HttpReply:
-        """Answer, and compress, in a worker thread."""
         dispatcher = endpoint.dispatcher
+        gatherer = self.gatherer(dispatcher, body)
+        if gatherer is not None:
+            return endpoint.reply(head, await gatherer.answer(body))
+        job = partial(endpoint.reply_with, head, dispatcher.work(body, connection))
+        return await self._workers.run(_time_limit(dispatcher, body), job)
+
+    async def answer_message(
+        self, dispatcher: Dispatcher, body: Body, connection: object
+    ) -> bytes | None:
+        """Return the answer to a WebSocket message that the event loop cannot answer.
+
+        Methods whose calls are executed together do not know the connection.
+
+        Raises:
+            Overloaded: too many bodies wait already.
+            TimeoutError: the answer did not arrive in time.
+        """
+        gatherer = self.gatherer(dispatcher, body)
+        if gatherer is not None:
+            return await gatherer.answer(body)
+        job = dispatcher.work(body, connection)
+        return await self._workers.run(_time_limit(dispatcher, body), job)
+
+    def gatherer(self, dispatcher: Dispatcher, body: Body) -> "Gatherer | None":
+        """Return the gatherer for a body; None if its calls are not executed together with others."""
         method = dispatcher.gathered_as(body)
-        if method is not None:
-            return endpoint.reply(head, await self._gatherers.of(dispatcher, method).answer(body))
+        if method is None:
+            return None
+        gatherer = self._gatherers.get((dispatcher, method))
+        if gatherer is None:
+            seconds = dispatcher.limits.seconds + GRACE_SECONDS
+            gatherer = Gatherer(dispatcher, self._workers, seconds)
+            self._gatherers[dispatcher, method] = gatherer
+        return gatherer
 
-        def job() -> HttpReply:
-            return endpoint.reply(head, dispatcher.answer(body, connection))
+    async def charge(self, endpoint: Endpoint, head: RequestHead, body: Body) -> float:
+        """Charge the client for a body; return 0, or the seconds to wait. A long body is counted in a thread.
 
-        return await self._workers.run(time_limit(dispatcher, body), job)
-
-
-def time_limit(dispatcher: Dispatcher, body: Body) -> TimeLimit:
-    """Return how long to wait for a worker's answer to a body."""
-    seconds = dispatcher.limits.seconds + GRACE_SECONDS
-    return TimeLimit(seconds, partial(dispatcher.is_untimed, body))
+        Raises:
+            Overloaded: no thread is free for counting.
+        """
+        dispatcher = endpoint.dispatcher
+        if dispatcher.is_long(body):
+            calls = await self._workers.run(None, dispatcher.count, body)
+        else:
+            calls = dispatcher.count(body)
+        wait = endpoint.charge_now(head, calls)
+        return await endpoint.charge(head, calls) if wait is None else wait
 
 
 async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
@@ -99,19 +152,106 @@ async def give_up(dispatcher: Dispatcher, body: Body) -> bytes | None:
     return dispatcher.give_up(body)
 
 
-async def charge(endpoint: Endpoint, workers: Workers, head: RequestHead, body: Body) -> float:
-    """Charge the client for a body; return 0, or the seconds to wait. A long body is counted in a thread.
+def _time_limit(dispatcher: Dispatcher, body: Body) -> TimeLimit:
+    """Return how long to wait for a worker's answer to a body."""
+    seconds = dispatcher.limits.seconds + GRACE_SECONDS
+    return TimeLimit(seconds, partial(dispatcher.is_untimed, body))
 
-    Raises:
-        Overloaded: no thread is free for counting.
-    """
-    dispatcher = endpoint.dispatcher
-    if dispatcher.is_long(body):
-        calls = await workers.run(None, dispatcher.count, body)
-    else:
-        calls = dispatcher.count(body)
-    wait = endpoint.charge_now(head, calls)
-    return await endpoint.charge(head, calls) if wait is None else wait
+
+_Waiting = tuple[Body, "asyncio.Future[bytes | None]"]
+
+
+class Gatherer:
+    """Gathers bodies whose calls are of one vectorized method. Belongs to one event loop."""
+
+    def __init__(self, dispatcher: Dispatcher, workers: Workers, seconds: float) -> None:
+        self._dispatcher = dispatcher
+        self._workers = workers
+        self._seconds = seconds
+        self._waiting: list[_Waiting] = []
+        self._task: asyncio.Task[None] | None = None
+        self._expected = 0
+        """Number of waiting bodies after which lingering ends."""
+        self._all_there: asyncio.Future[None] | None = None
+
+    async def answer(self, body: Body) -> bytes | None:
+        """Wait for the answer to a body that was read, and is `gathered_as` the method.
+
+        Raises:
+            Overloaded: too many bodies wait already, here or for a thread.
+            TimeoutError: the group took too long; its execution continues.
+        """
+        if len(self._waiting) >= MAX_WAITING:
+            raise Overloaded
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bytes | None] = loop.create_future()
+        self._waiting.append((body, future))
+        if self._all_there is not None and len(self._waiting) >= self._expected:
+            _wake(self._all_there)
+        if self._task is None:
+            self._task = loop.create_task(self._run())
+        return await future
+
+    async def _run(self) -> None:
+        """Execute the waiting bodies, group by group, until none is left."""
+        try:
+            while self._waiting:
+                group = self._waiting[: self._count()]
+                del self._waiting[: len(group)]
+                await self._execute(group)
+                await self._linger(len(group))
+        finally:
+            self._task = None
+
+    def _count(self) -> int:
+        """Return how many of the waiting bodies form the next group."""
+        size = 0
+        for count, (body, _) in enumerate(self._waiting[:MAX_TOGETHER], 1):
+            size += len(body.text)
+            if size >= MAX_TOGETHER_BYTES:
+                return count
+        return min(len(self._waiting), MAX_TOGETHER)
+
+    async def _linger(self, last: int) -> None:
+        """Wait for as many bodies as were in the last group, if it had several."""
+        if last == 1 or len(self._waiting) >= last:
+            return
+        loop = asyncio.get_running_loop()
+        self._expected, self._all_there = last, loop.create_future()
+        timer = loop.call_later(LINGER_SECONDS, _wake, self._all_there)
+        try:
+            await self._all_there
+        finally:
+            timer.cancel()
+            self._all_there = None
+
+    async def _execute(self, group: list[_Waiting]) -> None:
+        """Execute a group in a thread, and give each body its answer, or the error that concerns all."""
+        try:
+            requests = [_requests_of(body) for body, _ in group]
+            run = self._dispatcher.batches.run_together
+            answers = await self._workers.run(self._seconds, run, requests)
+        except Exception as error:  # raised to each waiting request
+            for _, future in group:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for (_, future), answer in zip(group, answers, strict=True):
+            if not future.done():  # its client may have disconnected
+                future.set_result(answer)
+
+
+def _requests_of(body: Body) -> RpcCall | list[RpcCall]:
+    """Return the call or the batch of a body that was read."""
+    content = body.content
+    assert content is not None, "`gathered_as` has read it"
+    assert not isinstance(content, JsonRpcError), "it would not be gathered"
+    return content
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def closing(reply: HttpReply) -> HttpReply:

@@ -10,11 +10,9 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import Body
 from jsonrpc.dispatch.gate import Gate, HttpConnection, HttpReply, RequestHead
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.inflight import Replies
-from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
 from jsonrpc.http import delivery
 from jsonrpc.http.answering import Answering, closing
@@ -59,8 +57,7 @@ class AsgiRpc:
     Args:
         endpoints: by exact path (see `http.by_path`).
         fallback: the application for everything else.
-        workers: the threads for calls that may wait.
-        gatherers: those of the process if it has other transports; otherwise this application has its own.
+        answering: answers the bodies, for all transports of the process.
         gate: guards all other paths, if given: it answers CORS preflights, and rejects hosts.
         replies: counts the replies of that gate.
         body_seconds: how long a client may take to send its body.
@@ -76,9 +73,8 @@ class AsgiRpc:
         self,
         endpoints: Mapping[str, Endpoint],
         fallback: Application,
-        workers: Workers,
+        answering: Answering,
         *,
-        gatherers: Gatherers | None = None,
         gate: Gate | None = None,
         replies: Replies | None = None,
         body_seconds: float = 30.0,
@@ -96,7 +92,7 @@ class AsgiRpc:
         self._gate = gate
         self._replies = replies or Replies()
         self._body_seconds = body_seconds
-        self._answering = Answering(workers, gatherers or Gatherers(workers))
+        self._answering = answering
         self._memory = memory or RequestMemory()
         self._takes_body = takes_body
         self._other_body = other_body
@@ -109,7 +105,7 @@ class AsgiRpc:
         endpoint = self._endpoints.get(scope["path"])
         is_page = scope["path"] in self._pages and scope["method"] in {"GET", "HEAD"}
         if endpoint is None or is_page:
-            return await self._elsewhere(scope, receive, send)
+            return await self._serve_other(scope, receive, send)
         head = read_head(scope)
         reply = endpoint.gate.screen(head)
         if reply is not None:
@@ -147,7 +143,9 @@ class AsgiRpc:
             body = before if before is not None and before.text == text else Body(text)
             # The fast path has found that the event loop cannot answer this body.
             missed = body is before
-            reply = await self._answering.answer(endpoint, head, body, connection, missed=missed)
+            reply = await self._answering.answer_http(
+                endpoint, head, body, connection, missed=missed
+            )
             if len(reply.body) > SMALL:
                 share.grow(len(text) + len(reply.body))
         except _BodyTooLarge:
@@ -158,7 +156,7 @@ class AsgiRpc:
             return closing(endpoint.busy(head, b""))
         return reply
 
-    async def _elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve another path; the other application gets only acceptable requests with complete bodies."""
         gate = self._gate
         if gate is None:
@@ -172,7 +170,7 @@ class AsgiRpc:
                 if isinstance(body, HttpReply):
                     reply = closing(body)
                 else:
-                    receive = _again(body, receive)
+                    receive = _with_body(body, receive)
             if reply is None:
                 return await self._fallback(scope, receive, send)
         except _ClientDisconnected:
@@ -190,7 +188,7 @@ class AsgiRpc:
             await self._load_others()
         except Exception:
             _log.exception("what answers the other paths could not be loaded")
-            return _later(gate, head)
+            return _try_later(gate, head)
         return None
 
     async def _read_other(
@@ -211,7 +209,7 @@ class AsgiRpc:
         except TimeoutError:
             return gate.too_slow(head)
         except Overloaded:
-            return _later(gate, head)
+            return _try_later(gate, head)
 
     async def _read(self, receive: Receive, maximum: int, share: MemoryShare) -> bytes:
         """Return the whole body. Usually it has already arrived, and then no timer is set."""
@@ -267,7 +265,7 @@ def _guard(gate: Gate, head: RequestHead) -> HttpReply | None:
     return None
 
 
-def _later(gate: Gate, head: RequestHead) -> HttpReply:
+def _try_later(gate: Gate, head: RequestHead) -> HttpReply:
     retry = (b"retry-after", b"1")
     return gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
 
@@ -277,14 +275,14 @@ def _has_body(head: RequestHead) -> bool:
     return length != b"0" or b"transfer-encoding" in head.headers
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _with_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that yields an already read body first, then later messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receive_again() -> Message:
+    async def receive_body_first() -> Message:
         return messages.pop() if messages else await receive()
 
-    return receive_again
+    return receive_body_first
 
 
 def _part(message: Message, maximum: int) -> bytes:

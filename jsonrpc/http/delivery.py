@@ -68,15 +68,15 @@ class WriteWatch:
 
     def __init__(self, transport: asyncio.Transport, minimum: MinimumRate) -> None:
         self._transport = transport
-        self._least = minimum
+        self._minimum = minimum
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """Start an interval in which nothing else may be written."""
-        minimum = self._least
+        minimum = self._minimum
         buffered = self._transport.get_write_buffer_size()
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(minimum.seconds, self._look, buffered)
+        self._timer = loop.call_later(minimum.seconds, self._check, buffered)
 
     def stop(self) -> None:
         """Stop, because the peer has read on or is gone."""
@@ -84,10 +84,10 @@ class WriteWatch:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self, before: int) -> None:
+    def _check(self, before: int) -> None:
         """Cut off the connection if its peer has read too little."""
         sent = before - self._transport.get_write_buffer_size()
-        if sent < max(1, self._least.rate * self._least.seconds):
+        if sent < max(1, self._minimum.rate * self._minimum.seconds):
             self._transport.abort()
         else:
             self.begin()

@@ -1,9 +1,10 @@
 """The fast path: common requests are answered where uvicorn receives the bytes.
 
-A request that arrives complete, in one piece, on an idle connection bypasses ASGI, whether its answer is in memory or
-has to wait for a thread. Its head is parsed strictly, and once for all requests that share it (`plain_heads`). Any
-unusual request is passed on to uvicorn unchanged, and from there to the ASGI application (`asgi`). Both give the same
-bytes as answers. This module depends on uvicorn 0.54's `HttpToolsProtocol`; check it when uvicorn is upgraded.
+A request that arrives on an idle connection, in one piece or as its head and its body, bypasses ASGI, whether its answer
+is in memory or has to wait for a thread. Its head is parsed strictly, and once for all requests that share it
+(`plain_heads`). Any unusual request is passed on to uvicorn unchanged, and from there to the ASGI application
+(`asgi_rpc`). Both give the same bytes as answers. This module depends on uvicorn 0.54's `HttpToolsProtocol`; check it
+when uvicorn is upgraded.
 """
 
 import asyncio
@@ -16,8 +17,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from jsonrpc.dispatch.calls import STOP
-from jsonrpc.dispatch.dispatcher import MISS
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import MISS, Body
 from jsonrpc.dispatch.gate import HttpConnection, HttpReply
 from jsonrpc.errors import Overloaded
 from jsonrpc.http.answering import Answering, Current, closing
@@ -32,6 +32,10 @@ from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
 
 MAX_HEAD: Final = 2048
 """Maximal bytes of a head on the fast path."""
+
+BODY_SECONDS: Final = 0.05
+"""Seconds that the fast path waits for a body after its head. Python's clients (http.client, and so requests and web3.py)
+send them one after the other. uvicorn waits for a slower body, within the limits for unknown clients."""
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -67,7 +71,7 @@ class DirectProtocol(GuardedProtocol):
     """Is notified of each immediate answer."""
     current: Current | None = None
     """Checked before requests if other processes may have announced events; None if there are none."""
-    untold_paths: Container[bytes] = frozenset()
+    independent_paths: Container[bytes] = frozenset()
     """Paths whose requests do not depend on the events of other processes."""
     _all: ClassVar[Collection[object] | None] = None
     """The server's own set of its connections, HTTP and WebSocket."""
@@ -87,12 +91,15 @@ class DirectProtocol(GuardedProtocol):
         DirectProtocol._all = self.connections
         self._http: HttpConnection | None = None
         """The connection with the head of the last request."""
-        self._known: ParsedHead | None = None
+        self._parsed_head: ParsedHead | None = None
         """The head of that request."""
-        self._before: Body | None = None
+        self._passed_body: Body | None = None
         """The body of the request that is passed on, while it is passed on."""
         self._is_awaited = False
         """Whether an answer is pending; later requests on the connection wait for it."""
+        self._head_alone = b""
+        """A complete head whose body has not arrived yet, for up to `BODY_SECONDS`."""
+        self._body_timer: asyncio.TimerHandle | None = None
         self._answered_at = 0.0
         """Time of the last answer given here, by the loop's clock."""
         self._number = 0 if self.pooled is None else self.pooled.number()
@@ -108,14 +115,20 @@ class DirectProtocol(GuardedProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if (current := self.current) is None or current.is_current() or not self._waits(data):
+        if self._head_alone:
+            data = self._take_head() + data
+        if (
+            (current := self.current) is None
+            or current.is_current()
+            or not self._must_be_current(data)
+        ):
             self._decide(data)
         else:
             self._is_awaited = True
             self.flow.pause_reading()
-            current.when_current(partial(self._go_on_at_head, data))
+            current.when_current(partial(self._go_on_when_current, data))
 
-    def _waits(self, data: bytes) -> bool:
+    def _must_be_current(self, data: bytes) -> bool:
         """Return whether the data starts a request that depends on events announced by other processes.
 
         Pages that are available immediately, such as liveness, do not wait, and neither do unrelated interfaces.
@@ -125,20 +138,20 @@ class DirectProtocol(GuardedProtocol):
         if data.startswith(b"GET ") and self.pages is not None:
             return self.pages.get(data.removesuffix(_END)) is None
         path, _, _ = data.removeprefix(b"POST ").partition(b" ")
-        return path not in self.untold_paths
+        return path not in self.independent_paths
 
-    def _go_on_at_head(self, data: bytes) -> None:
+    def _go_on_when_current(self, data: bytes) -> None:
         """Process the data that waited until this process had caught up with another one."""
         self._is_awaited = False
         if self.transport.is_closing():
             return
         ends = not self._keep_alive
         try:
-            self._decide(data + self._no_longer_waiting())
+            self._decide(data + self._take_waiting())
             if self._is_idle():
                 self._go_on_after_answer()
             elif ends and not self._is_awaited:
-                super().shutdown()  # repeated, because before there was no request to mark as the last one
+                self.shutdown()  # repeated, because before there was no request to mark as the last one
         except STOP:
             raise
         except BaseException:
@@ -154,7 +167,7 @@ class DirectProtocol(GuardedProtocol):
     def _receive(self, data: bytes) -> None:
         """Process data that was not answered as a whole."""
         if self._is_awaited:
-            self._let_wait(data)
+            self._keep_for_later(data)
             return
         if data.startswith(b"POST ") and self._is_idle():
             end = data.find(_END, 0, MAX_HEAD)
@@ -162,9 +175,28 @@ class DirectProtocol(GuardedProtocol):
             if head is not None and len(data) == end + 4 + head.length:
                 self._respond(data, head, Body(data[end + 4 :]))
                 return
-        elif data.startswith(b"GET ") and self._show(data):
+            if head is not None and len(data) == end + 4 and head.length <= SMALL:
+                self._wait_for_body(data)
+                return
+        elif data.startswith(b"GET ") and self._answer_with_page(data):
             return
         self._pass_on(data)
+
+    def _wait_for_body(self, head: bytes) -> None:
+        self._head_alone = head
+        self._body_timer = self.loop.call_later(BODY_SECONDS, self._pass_on_head)
+
+    def _pass_on_head(self) -> None:
+        """Have uvicorn wait for the rest of a request."""
+        self._pass_on(self._take_head())
+
+    def _take_head(self) -> bytes:
+        """Stop waiting for a body; return the head."""
+        if self._body_timer is not None:
+            self._body_timer.cancel()
+            self._body_timer = None
+        head, self._head_alone = self._head_alone, b""
+        return head
 
     def _respond(self, data: bytes, head: ParsedHead, body: Body) -> None:
         """Answer a complete request, now or later; a long body is passed on to uvicorn."""
@@ -197,7 +229,7 @@ class DirectProtocol(GuardedProtocol):
         """Wait for an answer and write it, unless the client has left; then continue with later requests."""
         connection = self._connection_for(head)
         endpoint = head.endpoint
-        reply = await answering.answer(endpoint, head.head, body, connection, missed=True)
+        reply = await answering.answer_http(endpoint, head.head, body, connection, missed=True)
         if not self.transport.is_closing() and not self._has_room(len(reply.body), connection):
             reply, self._keep_alive = endpoint.busy(head.head, b""), False
         if not self._keep_alive:
@@ -214,7 +246,7 @@ class DirectProtocol(GuardedProtocol):
         if not self._keep_alive:
             self.end()
         elif self.flow.waiting:
-            self._take_up()
+            self._go_on_with_waiting()
 
     async def _write_in_parts(self, reply: HttpReply) -> None:
         """Write a reply; cut off a client that takes too long for a part of it."""
@@ -235,34 +267,34 @@ class DirectProtocol(GuardedProtocol):
         finally:
             if share is not None:
                 share.give_back()
-        self._wrote()
+        self._note_response()
 
-    def _let_wait(self, data: bytes) -> None:
+    def _keep_for_later(self, data: bytes) -> None:
         """Stop reading from the client until the received data is processed."""
         self.flow.waiting = bytes(self.flow.waiting) + data
         self.flow.pause_reading()
 
-    def _take_up(self) -> None:
+    def _go_on_with_waiting(self) -> None:
         """Process the data that waited for an earlier answer."""
         if not self.transport.is_closing():
-            self.data_received(self._no_longer_waiting())
+            self.data_received(self._take_waiting())
 
-    def _no_longer_waiting(self) -> bytes:
+    def _take_waiting(self) -> bytes:
         received, self.flow.waiting = bytes(self.flow.waiting), b""
         self.flow.resume_reading()
         return received
 
     def _pass_on(self, data: bytes, body: Body | None = None) -> None:
         """Pass bytes on to uvicorn, with the body of a complete request that was read here."""
-        self._before = body
+        self._passed_body = body
         super().data_received(data)
-        self._before = None
+        self._passed_body = None
 
     @override
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        if self._before is not None:
-            self.scope["state"][READ_BEFORE] = self._before
+        if self._passed_body is not None:
+            self.scope["state"][READ_BEFORE] = self._passed_body
 
     @override
     def resume_writing(self) -> None:
@@ -272,14 +304,17 @@ class DirectProtocol(GuardedProtocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._take_head()
         self._was_read()
 
     @override
     def is_idle(self) -> bool:
-        return not self._is_awaited and super().is_idle()
+        return not self._is_awaited and not self._head_alone and super().is_idle()
 
     @override
     def shutdown(self) -> None:
+        if self._head_alone:
+            self._pass_on_head()
         if self._is_awaited:
             # The last request that was read gets the last answer.
             self._keep_alive = False
@@ -290,7 +325,7 @@ class DirectProtocol(GuardedProtocol):
     @override
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection after the timeout. Answers given here do not restart uvicorn's timer."""
-        if self._is_awaited:
+        if self._is_awaited or self._head_alone:
             self._wait_for_request(self.timeout_keep_alive)
             return
         left = self._answered_at + self.timeout_keep_alive - self.loop.time()
@@ -362,7 +397,7 @@ class DirectProtocol(GuardedProtocol):
         self._write(b"".join((start_of, b"%d\r\n\r\n" % len(content), content)))
         return True
 
-    def _show(self, data: bytes) -> bool:
+    def _answer_with_page(self, data: bytes) -> bool:
         """Answer with a page; return whether that was possible immediately."""
         is_complete = data.endswith(_END) and len(data) <= MAX_HEAD and data.count(_END) == 1
         if self.pages is None or not is_complete or not self._is_idle():
@@ -396,12 +431,12 @@ class DirectProtocol(GuardedProtocol):
 
         Heads are cached for all connections. None of them has an X-Forwarded-For header.
         """
-        if self._http is not None and self._known is parsed:
+        if self._http is not None and self._parsed_head is parsed:
             return self._http
         peer = self.client[0] if self.client else ""
         head = parsed.head._replace(peer=peer)
         is_gone = partial(has_hung_up, self.transport)
-        self._known = parsed
+        self._parsed_head = parsed
         self._http = HttpConnection(parsed.endpoint.gate, head, is_gone)
         return self._http
 
@@ -411,6 +446,7 @@ class DirectProtocol(GuardedProtocol):
         return (
             not self._reading
             and not self._is_awaited
+            and not self._head_alone
             and (cycle is None or cycle.response_complete)
             and not self.flow.write_paused
             and not self.transport.is_closing()
@@ -421,11 +457,11 @@ class DirectProtocol(GuardedProtocol):
         self.transport.write(response)
         if not self.flow.write_paused:
             self._was_read()
-        self._wrote()
+        self._note_response()
         if (interpreter := self.interpreter) is not None and interpreter.needed_by:
             interpreter.give_way(self.loop)
 
-    def _wrote(self) -> None:
+    def _note_response(self) -> None:
         self.server_state.total_requests += 1
         self._answered_at = self.loop.time()
         if self.timeout_keep_alive_task is None and not self.transport.is_closing():

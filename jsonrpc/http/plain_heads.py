@@ -130,8 +130,6 @@ def _is_keep_alive(name: bytes, value: bytes) -> bool:
     return name == b"connection" and value.lower() == b"keep-alive"
 
 
-"""Names in lower case, and values, in order."""
-
 _WEBSOCKET_LINE: Final = 8_000
 _WEBSOCKET_LINES: Final = 120
 """Limits of the WebSocket library for a head: bytes of a line, and number of lines."""
@@ -149,7 +147,7 @@ class HeadRefused(Exception):
 
 
 def check(version: str, target: bytes, headers: Headers, maximum: int | None) -> None:
-    """Refuse heads that two parsers could interpret differently, and heads larger than `most` bytes.
+    """Refuse heads that two parsers could interpret differently, and heads larger than `maximum` bytes.
 
     Each request outside of the fast path is checked here.
 

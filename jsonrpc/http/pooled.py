@@ -18,7 +18,7 @@ class PooledRequests:
     """The connections that wait for responses of one interface. Belongs to one event loop at a time.
 
     Args:
-        whole: Provides the responses.
+        requests: Provides the responses.
     """
 
     def __init__(self, requests: WholeRequests) -> None:
@@ -42,7 +42,7 @@ class PooledRequests:
         """
         if self._loop is not loop:
             number = self._whole.fileno()
-            assert number is not None, "something was asked for"
+            assert number is not None, "a request was made before"
             loop.add_reader(number, self._hand_out)
             self._loop = loop
             self._waiting.clear()  # their event loop no longer runs
@@ -57,4 +57,4 @@ class PooledRequests:
                     take(response)
             except Exception:
                 # The remaining responses must still be delivered, because there is no second notification.
-                _log.exception("a response that was found was not taken")
+                _log.exception("a response could not be delivered to its connection")

@@ -8,7 +8,7 @@ import logging
 import math
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Protocol
 
@@ -16,8 +16,7 @@ from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
 from jsonrpc.dispatch.calls import LIMITED, OVERLOADED
-from jsonrpc.dispatch.dispatcher import Dispatcher
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import Body, Dispatcher
 from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, HttpReply, RequestHead
 from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.errors import rate_limit_exceeded, server_busy
@@ -143,6 +142,10 @@ class Endpoint:
             return self.gate.accept(head, b"")
         reply = self.gate.accept(head, answer)
         return _compressed(reply) if self.is_compressed(head, answer) else reply
+
+    def reply_with(self, head: RequestHead, work: Callable[[], bytes | None]) -> HttpReply:
+        """Return the reply with the answer that `work` returns. A worker thread calls this, to compress it as well."""
+        return self.reply(head, work())
 
     def longest_plain(self, head: RequestHead) -> int:
         """Return the size of the longest answer that is neither compressed for this client nor counted as unread."""

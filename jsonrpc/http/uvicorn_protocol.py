@@ -110,7 +110,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Bytes of an incomplete head."""
         self._fed = 0
         """The same, including the bytes that are being read."""
-        self._spans = False
+        self._head_shares_bytes = False
         """Whether a head began in bytes of which an unknown part belongs to it."""
         self._overhead = 0
         self._keep_alive = True
@@ -210,7 +210,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._refuse(HTTPStatus.BAD_REQUEST, _INVALID)
             return
         if self._is_open():
-            self._judge(len(data))
+            self._check_sizes(len(data))
 
     def _feed(self, data: memoryview) -> None:
         """Parse bytes; a request with an unsupported upgrade is parsed again without that header.
@@ -254,7 +254,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return end
         return None
 
-    def _judge(self, size: int) -> None:
+    def _check_sizes(self, size: int) -> None:
         """Check the parser's state: refuse a head that is too long, or a body that is mostly coding."""
         if self._in_body:
             if self._overhead > _FREE_OVERHEAD:
@@ -264,7 +264,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         # If a request has ended in these bytes, it is unknown which of them belong to the next head.
         if self._ended:
-            self._spans = True
+            self._head_shares_bytes = True
         else:
             self._head_size += size
         if self._head_size > self.patience.head:
@@ -286,11 +286,11 @@ class GuardedProtocol(HttpToolsProtocol):
             self.scope["http_version"] = self.parser.get_http_version()
             return
         # Only a head that arrived in more bytes than the limit can be too long.
-        suspect = self._spans or self._fed > self.patience.head
-        seconds = self.patience.head if suspect else None
-        plain_heads.check(self.parser.get_http_version(), self.url, self.headers, seconds)
+        suspect = self._head_shares_bytes or self._fed > self.patience.head
+        maximum = self.patience.head if suspect else None
+        plain_heads.check(self.parser.get_http_version(), self.url, self.headers, maximum)
         self._in_body = True
-        self._spans = False
+        self._head_shares_bytes = False
         self._head_size = self._overhead = 0
         self._stop_head_timer()
         super().on_headers_complete()

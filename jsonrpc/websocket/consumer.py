@@ -8,8 +8,7 @@ from typing import Any
 from channels.generic.websocket import AsyncWebsocketConsumer
 from typing_extensions import override
 
-from jsonrpc.dispatch.gathering import Gatherers
-from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.memory import RequestMemory
 from jsonrpc.websocket.hub import Hub
@@ -17,23 +16,21 @@ from jsonrpc.websocket.session import Session, SocketLimits
 
 
 class JsonRpcConsumer(AsyncWebsocketConsumer):
-    """One socket. Created by `as_asgi(endpoint=…, hub=…, workers=…, gatherers=…)`."""
+    """One socket. Created by `as_asgi(endpoint=…, hub=…, answering=…)`."""
 
     def __init__(
         self,
         *,
         endpoint: Endpoint,
         hub: Hub,
-        workers: Workers,
-        gatherers: Gatherers,
+        answering: Answering,
         limits: SocketLimits | None = None,
         memory: RequestMemory | None = None,
     ) -> None:
         super().__init__()
         self._endpoint = endpoint
         self._hub = hub
-        self._workers = workers
-        self._gatherers = gatherers
+        self._answering = answering
         self._limits = limits or SocketLimits()
         self._memory = memory or RequestMemory()
 
@@ -47,8 +44,7 @@ class JsonRpcConsumer(AsyncWebsocketConsumer):
         session = Session(
             self._endpoint,
             self._hub,
-            self._workers,
-            gatherers=self._gatherers,
+            self._answering,
             limits=self._limits,
             memory=self._memory,
             send=send,

@@ -1,64 +1,17 @@
-"""Subscriptions of this process: topics, their subscribers, and the delivery of events.
+"""The sockets and subscriptions of this process, by topic and by connection, within limits.
 
-An event is encoded once; only the subscription's id differs between sockets. The chain decides which events match
-a subscription's filter; `connection` writes the messages.
+The chain decides which events match a subscription's filter, and passes them to `outbound.notify`.
 """
 
-import asyncio
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from jsonrpc.dispatch.caller import UNKNOWN_CALLER, Caller
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
-
-WORK_AT_ONCE: Final = 8_192
-"""Notifications written before other work gets a turn: about two milliseconds."""
-
-WORK_OF_FIRST_PIECE: Final = 512
-"""Notifications in the first of many pieces for a socket: its client reads them while the next pieces, each twice as
-large, are prepared."""
-
-WORK_OF_PUSH: Final = 32
-"""Cost of one write to a socket, in notifications."""
-
-BYTES_OF_WORK: Final = 256
-"""Bytes of a notification that cost as much as another notification, because they are copied a few times."""
-
-
-Result = bytes | memoryview
-"""An encoded result."""
-
-
-class Sink(Protocol):
-    """The socket's side of a subscription."""
-
-    def push(self, text: bytes) -> None:
-        """Send a text message, or queue it; never waits."""
-
-    def push_all(self, begin: bytes, middles: Sequence[Result], end: bytes) -> None:
-        """Send text messages with a common beginning and end, in one write if possible; never waits."""
-
-    def is_gone(self) -> bool:
-        """Return whether its peer has disconnected. Can be called in any thread."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Subscription:
-    """One subscription of one connection.
-
-    `payload` belongs to the chain (a filter, a flag); `prefix` is the notification's text before its
-    result.
-    """
-
-    id: str
-    topic: str
-    payload: object
-    sink: Sink
-    prefix: bytes = field(repr=False)
+from jsonrpc.websocket.outbound import Sink, Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +34,7 @@ def random_id() -> str:
 
 
 class Hub:
-    """The subscribers of this process.
-
-    `publish` and `send` must be called in the event loop's thread; everything else in any thread.
-    """
+    """The subscribers of this process. Safe to use from any thread."""
 
     def __init__(
         self,
@@ -165,6 +115,7 @@ class Hub:
             if own is not None:
                 own[subscription.id] = subscription
                 self._topics.setdefault(subscription.topic, {})[subscription.id] = subscription
+                subscription.is_active = True
                 self._subscribed[self._clients[subscription.sink]] += 1
                 self._together += 1
 
@@ -187,37 +138,8 @@ class Hub:
         with self._lock:
             return {topic: len(listeners) for topic, listeners in self._topics.items()}
 
-    async def publish(self, topic: str, result: bytes) -> int:
-        """Send one encoded result to all subscribers of a topic; return their number. Yields to other tasks."""
-        return await self.send(self.subscriptions(topic), (result,))
-
-    async def send(self, subscriptions: Iterable[Subscription], results: Iterable[Result]) -> int:
-        """Send encoded results to each of some subscriptions, unless it has ended; return the number reached.
-
-        Many results are sent in pieces, each to all subscriptions before the next one. Between two pieces, and after
-        `WORK_AT_ONCE`, the event loop gets a turn, in which subscriptions may end.
-        """
-        members = list(subscriptions)
-        reached = done = 0
-        for place, (piece, work) in enumerate(_pieces(results)):
-            if done > 0:
-                done = 0
-                await asyncio.sleep(0)
-            for subscription in members:
-                if not self._is_active(subscription):
-                    continue
-                reached += place == 0
-                _push(subscription, piece)
-                done += WORK_OF_PUSH + work
-                if done >= WORK_AT_ONCE:
-                    done = 0
-                    await asyncio.sleep(0)
-        return reached
-
-    def _is_active(self, subscription: Subscription) -> bool:
-        return subscription.id in self._topics.get(subscription.topic, ())
-
     def _forget(self, subscription: Subscription) -> None:
+        subscription.is_active = False
         listeners = self._topics[subscription.topic]
         del listeners[subscription.id]
         if not listeners:
@@ -227,30 +149,6 @@ class Hub:
         self._subscribed[client] -= 1
         if not self._subscribed[client]:
             del self._subscribed[client]
-
-
-def _pieces(results: Iterable[Result]) -> Iterator[tuple[list[Result], int]]:
-    """Yield results in pieces that are written together, each with its cost."""
-    work_limit = WORK_OF_FIRST_PIECE
-    piece: list[Result] = []
-    work = 0
-    for result in results:
-        more = 1 + len(result) // BYTES_OF_WORK
-        if piece and work + more > work_limit:
-            yield piece, work
-            piece, work, work_limit = [], 0, min(2 * work_limit, WORK_AT_ONCE)
-        piece.append(result)
-        work += more
-    if piece:
-        yield piece, work
-
-
-def _push(subscription: Subscription, results: Sequence[Result]) -> None:
-    """Send results to a subscription, as notifications."""
-    if len(results) == 1:
-        subscription.sink.push(b"".join((subscription.prefix, results[0], b"}}")))
-    else:
-        subscription.sink.push_all(subscription.prefix, results, b"}}")
 
 
 class SocketExchange:

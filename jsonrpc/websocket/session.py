@@ -1,7 +1,7 @@
 """One WebSocket from its opening to its end, over plain ASGI: messages in, answers out.
 
 One message is one body. It is answered immediately if possible; the rest goes to the workers, partly together with
-calls from other sockets and from HTTP. Therefore answers may arrive in any order. `connection` writes, `hub` has the
+calls from other sockets and from HTTP. Therefore answers may arrive in any order. `outbound` writes, `hub` has the
 subscriptions, `websocket` connects to Channels.
 """
 
@@ -14,11 +14,9 @@ from typing import Any, Final, Literal
 
 from jsonrpc.dispatch.caller import UNKNOWN_CALLER, caller_of
 from jsonrpc.dispatch.calls import LIMITED, OVERLOADED, STOP
-from jsonrpc.dispatch.dispatcher import MISS, HotAnswer, Miss
-from jsonrpc.dispatch.envelope import NULL, Body
+from jsonrpc.dispatch.dispatcher import MISS, Body, HotAnswer, Miss
+from jsonrpc.dispatch.envelope import NULL
 from jsonrpc.dispatch.gate import RequestHead
-from jsonrpc.dispatch.gathering import Gatherers
-from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import (
     Overloaded,
     TooManyConnections,
@@ -26,13 +24,13 @@ from jsonrpc.errors import (
     rate_limit_exceeded,
     server_busy,
 )
-from jsonrpc.http.answering import charge, give_up, time_limit
+from jsonrpc.http.answering import Answering, give_up
 from jsonrpc.http.asgi_rpc import Receive, Scope, read_head
 from jsonrpc.http.delivery import PART, STALL_SECONDS, Message, transport_of
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
-from jsonrpc.websocket.connection import TRY_AGAIN_LATER, OutboundLimits, Send, SocketWriter
 from jsonrpc.websocket.hub import Hub, SocketExchange
+from jsonrpc.websocket.outbound import TRY_AGAIN_LATER, OutboundLimits, Send, SocketWriter
 from jsonrpc.websocket.uvicorn_protocol import AnswerAtOnce, GuardedWebSocket
 
 INVALID_TEXT: Final = 1007
@@ -67,9 +65,8 @@ class Session:
         self,
         endpoint: Endpoint,
         hub: Hub,
-        workers: Workers,
+        answering: Answering,
         *,
-        gatherers: Gatherers,
         limits: SocketLimits,
         memory: RequestMemory,
         send: Send,
@@ -77,13 +74,12 @@ class Session:
         self._endpoint = endpoint
         self._dispatcher = endpoint.dispatcher
         self._hub = hub
-        self._workers = workers
-        self._gatherers = gatherers
+        self._answering = answering
         self._limits = limits
         self._memory = memory
         self._send = send
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connection = SocketWriter(send, limits.outbound, self._abandon, memory.unread)
+        self._socket = SocketWriter(send, limits.outbound, self._abandon, memory.unread)
         self._client = ""
         """The key under which the client is counted."""
         self._caller = UNKNOWN_CALLER
@@ -106,27 +102,27 @@ class Session:
         self._client = self._endpoint.gate.client(head)
         self._caller = caller_of(head.headers, head.peer)
         try:
-            self._hub.connect(self._connection, self._client)
+            self._hub.connect(self._socket, self._client)
         except TooManyConnections:
             await self._refuse(scope, head, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
             return
         try:
             await self._send({"type": "websocket.accept"})
-            self._connection.accepted(self._client)
-            self._hear_what_waits()
-            self._answer_where_it_arrives(self._at_once, self._frame_at_once)
+            self._socket.accepted(self._client)
+            self._watch_unread()
+            self._answer_on_arrival(self._at_once, self._frame_at_once)
             await self._serve(head, receive)
         except asyncio.CancelledError:
             if not self._abandoned:
                 raise
         finally:
-            self._answer_where_it_arrives(None, None)
-            self._hub.disconnect(self._connection)
-            self._connection.lose()
+            self._answer_on_arrival(None, None)
+            self._hub.disconnect(self._socket)
+            self._socket.lose()
             for task in self._tasks:
                 task.cancel()
 
-    def _answer_where_it_arrives(
+    def _answer_on_arrival(
         self, answer: AnswerAtOnce | None, answer_frame: AnswerAtOnce | None
     ) -> None:
         """Have the server pass on messages where they arrive, if it can and there is no rate limit."""
@@ -136,15 +132,15 @@ class Session:
             if self._endpoint.frames is not None:
                 protocol.answer_frame = answer_frame
 
-    def _hear_what_waits(self) -> None:
+    def _watch_unread(self) -> None:
         """Have the server report unread output to the connection, if it can."""
         protocol = getattr(self._send, "__self__", None)
         if isinstance(protocol, GuardedWebSocket):
-            protocol.unread_changed = self._connection.wait_at_server
+            protocol.unread_changed = self._socket.wait_at_server
 
     def _frame_at_once(self, data: bytes) -> bool:
         """Answer a message by its frame, if nothing must wait or be counted; return whether it was answered."""
-        frames, connection = self._endpoint.frames, self._connection
+        frames, connection = self._endpoint.frames, self._socket
         if frames is None or not connection.writes_at_once or self._is_full():
             return False
         try:
@@ -163,16 +159,16 @@ class Session:
 
     def _at_once(self, text: bytes) -> bool:
         """Answer a message with the dispatcher's shortcut; return whether that was possible."""
-        if self._connection.closed or self._is_full():
+        if self._socket.closed or self._is_full():
             return False
         answer = self._dispatcher.answer_by_shortcut(text)
         if not isinstance(answer, bytes):
             self._tried = text, answer
             return False
         if len(answer) <= SMALL:
-            self._connection.push(answer)
+            self._socket.push(answer)
         else:
-            exchange = SocketExchange(self._hub, self._connection, self._client, self._caller)
+            exchange = SocketExchange(self._hub, self._socket, self._client, self._caller)
             self._spawn(
                 self._deliver(exchange, answer, text),
                 MemoryShare(self._memory, lambda: self._client),
@@ -212,25 +208,25 @@ class Session:
             return
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             await self._send({"type": "websocket.accept"})
-        await self._connection.close(TRY_AGAIN_LATER, text)
+        await self._socket.close(TRY_AGAIN_LATER, text)
 
     async def _serve(self, head: RequestHead, receive: Receive) -> None:
         """Process messages one by one; none is taken while the peer does not read its answers."""
         while (message := await receive())["type"] != "websocket.disconnect":
             body = _body_of(message)
             del message  # otherwise its memory is held until the next message arrives
-            if self._connection.closed:
+            if self._socket.closed:
                 continue
             if len(body.text) > self._limits.message:
-                await self._connection.close(MESSAGE_TOO_BIG, "message too big")
+                await self._socket.close(MESSAGE_TOO_BIG, "message too big")
                 continue
             await self._handle(head, body)
             del body
-            await self._connection.drained()
+            await self._socket.drained()
 
     async def _handle(self, head: RequestHead, body: Body) -> None:
         """Answer immediately, or let a worker answer, within the limit of the socket's calls in progress."""
-        exchange = SocketExchange(self._hub, self._connection, self._client, self._caller)
+        exchange = SocketExchange(self._hub, self._socket, self._client, self._caller)
         share = MemoryShare(self._memory, lambda: self._client)
         try:
             share.grow(len(body.text))
@@ -267,7 +263,7 @@ class Session:
         """Charge the client; return the error answer if it is beyond its limit. Its socket stays open."""
         refuse = self._dispatcher.refuse
         try:
-            wait = await charge(self._endpoint, self._workers, head, body)
+            wait = await self._answering.charge(self._endpoint, head, body)
         except Overloaded:
             return refuse(body, server_busy(), OVERLOADED)
         return refuse(body, rate_limit_exceeded(), LIMITED) if wait else None
@@ -275,21 +271,12 @@ class Session:
     async def _work(self, exchange: SocketExchange, body: Body) -> None:
         answer: bytes | None
         try:
-            answer = await self._answer(exchange, body)
+            answer = await self._answering.answer_message(self._dispatcher, body, exchange)
         except Overloaded:
             answer = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
         except TimeoutError:
             answer = await give_up(self._dispatcher, body)
         await self._deliver(exchange, answer, body)
-
-    async def _answer(self, exchange: SocketExchange, body: Body) -> bytes | None:
-        """Have a worker answer. Gathered methods do not know the connection."""
-        dispatcher = self._dispatcher
-        method = dispatcher.gathered_as(body)
-        if method is not None:
-            return await self._gatherers.of(dispatcher, method).answer(body)
-        limit = time_limit(dispatcher, body)
-        return await self._workers.run(limit, dispatcher.answer, body, exchange)
 
     async def _deliver(
         self, exchange: SocketExchange, answer: bytes | None, body: bytes | Body = b""
@@ -307,26 +294,26 @@ class Session:
             share.grow(len(answer))
         except Overloaded:
             refusal = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
-            await self._push(SocketExchange(self._hub, self._connection), refusal)
+            await self._push(SocketExchange(self._hub, self._socket), refusal)
             return
         try:
             size = len(answer)
             await self._push(exchange, answer)
             del answer
             async with asyncio.timeout(self._limits.stall * (_PATIENCE + size // PART)):
-                await self._connection.flushed()
+                await self._socket.flushed()
         except TimeoutError:
-            self._connection.lose()
+            self._socket.lose()
             self._abandon()
         finally:
             share.give_back()
 
     async def _push(self, exchange: SocketExchange, answer: bytes | None) -> None:
         if answer is not None:
-            self._connection.push(answer)
+            self._socket.push(answer)
             if answer.startswith(self._parse_error):
-                await self._connection.drained()
-                await self._connection.close(INVALID_TEXT, "parse error")
+                await self._socket.drained()
+                await self._socket.close(INVALID_TEXT, "parse error")
         exchange.confirm()
 
     def _spawn(self, work: Coroutine[Any, Any, None], share: MemoryShare) -> None:

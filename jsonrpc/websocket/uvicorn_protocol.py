@@ -190,19 +190,19 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def _go_on(self) -> None:
         """Parse the waiting bytes in the loop's next turn, if earlier messages and replies are taken."""
-        if self._waiting and self._turn is None and self._takes():
+        if self._waiting and self._turn is None and self._is_ready():
             self._turn = self.loop.call_soon(self._next_turn)
 
     def _next_turn(self) -> None:
         self._turn = None
-        if not self._takes() or self._is_over():
+        if not self._is_ready() or self._is_over():
             return
         received, self._waiting = memoryview(self._waiting), b""
         self._parse(received)
-        if not self._waiting and self._takes() and not self._is_over():
+        if not self._waiting and self._is_ready() and not self._is_over():
             self.transport.resume_reading()
 
-    def _takes(self) -> bool:
+    def _is_ready(self) -> bool:
         """Return whether the application has taken all messages, the peer has read all output, and nothing waits."""
         return not (self._waits_to_be_current or self.read_paused) and self.writable.is_set()
 
@@ -294,7 +294,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._queued = max(0, self._queued - len(message.get("bytes") or b""))
             self._queued_share.give_back()
             self._queued_share.grow(self._queued)
-        self._hold_back()
+        self._keep_paused()
         return message
 
     @override
@@ -303,9 +303,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         if self.initial_response is not None and self.close_sent:
             # A refusal was sent as a response. uvicorn would log an error for each while this is unset.
             self.handshake_complete = True
-        self._hold_back()  # uvicorn resumes reading after a close
+        self._keep_paused()  # uvicorn resumes reading after a close
 
-    def _hold_back(self) -> None:
+    def _keep_paused(self) -> None:
         """Pause reading again until the waiting bytes are parsed, if uvicorn has resumed it."""
         if self._waiting and not self.read_paused and not self.transport.is_closing():
             self.transport.pause_reading()
@@ -321,7 +321,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._write_watch.stop()
         if self._lingers and self.close_timer is not None:
             self.close_timer.cancel()
-        self._tell_unread(0)
+        self._report_unread(0)
         if self.held is not None:
             self.held.leave(self)
 
@@ -331,19 +331,19 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         # Every ping is answered, so a peer that sends pings and does not read could fill the memory.
         self.transport.pause_reading()
         self._write_watch.begin()
-        self._tell_unread(self.transport.get_write_buffer_size())
+        self._report_unread(self.transport.get_write_buffer_size())
 
     @override
     def resume_writing(self) -> None:
         super().resume_writing()
         self._write_watch.stop()
-        self._tell_unread(0)
+        self._report_unread(0)
         if self._waiting:
             self._go_on()
         elif not self.read_paused:
             self.transport.resume_reading()
 
-    def _tell_unread(self, size: int) -> None:
+    def _report_unread(self, size: int) -> None:
         if self.unread_changed is not None:
             self.unread_changed(size)
 
@@ -358,7 +358,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
 
     def _too_slow(self) -> None:
         """Close a peer whose message is incomplete for too long, unless reading is paused on this side."""
-        if self._waiting or not self._takes():
+        if self._waiting or not self._is_ready():
             self._message_timer = self.loop.call_later(self.message_seconds, self._too_slow)
         else:
             self._give_up(CloseCode.POLICY_VIOLATION, "message did not arrive in time")

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Branch, KeysetChangeList, ListChoice
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from cchain_app.admin.pages import objects
 from cchain_app.apps import evm_chain
@@ -101,7 +101,7 @@ class OuterBlockAdmin(IdentifierAdmin):
         return display.full(block.block_id)
 
     @admin.display(description="Height")
-    @asked_once
+    @cached_on_row
     def neighbours(self, block: OuterBlock) -> SafeString:
         """Return the height between links to the previous and the next block, where they exist."""
         heights = (block.height - 1, block.height + 1)
@@ -171,13 +171,13 @@ class OuterBlockAdmin(IdentifierAdmin):
         )
 
     @admin.display(description="Certificate")
-    @asked_once
+    @cached_on_row
     def signed_by(self, block: OuterBlock) -> SafeString:
         """Return the proposer's certificate."""
         return display.NOTHING if block.proposer is None else display.box(block.proposer.der)
 
     @admin.display(description="Signature")
-    @asked_once
+    @cached_on_row
     def signed(self, block: OuterBlock) -> SafeString:
         """Return the signature."""
         return display.box(block.signature)

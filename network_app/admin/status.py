@@ -18,6 +18,7 @@ from network_app.admin import display
 from network_app.models import ChainSync, NetworkStatus, SyncPhase
 from network_app.ports import DialFailure
 from platform_app.admin.display import round_coins
+from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 
 
@@ -164,7 +165,11 @@ def _peers_card(status: NetworkStatus, *, is_fresh: bool) -> Card:
 def _stake_cards() -> tuple[Card, ...]:
     try:
         found = selectors.peers()
-        stake, seen = selectors.connected_stake(found), selectors.uptime_of_self(found)
+        chain = platform_chain()
+        stake, seen = (
+            selectors.connected_stake(chain, found),
+            selectors.uptime_of_self(chain, found),
+        )
     except (NoPlatformGenesis, OSError):  # genesis and certificate are created on the first start
         return ()
     connected = Card(

@@ -1,4 +1,4 @@
-"""Verify and accept past blocks while bootstrapping, under the lock of the chain's consensus.
+"""Verify and accept past blocks while bootstrapping, under the lock of the chain's VM.
 
 The beacons confirm that the network has accepted the blocks (p2p.md 9); this module checks that they follow its rules.
 """
@@ -13,7 +13,7 @@ from chainvm.errors import InvalidBlock, NotProcessing, UnknownParent
 from chainvm.port import Block, BlockContext, HeadMoved
 from network_app.chains.backend import ChainBackend
 from network_app.chains.outer_blocks import HIGHEST, OuterRows
-from network_app.chains.voting import OuterConsensus
+from network_app.chains.voting import DeferredVM
 from network_app.ports import AcceptResult, BlockRef, BlockRejection, NotYet
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
@@ -56,7 +56,7 @@ class Acceptor(Generic[B]):
     Args:
         rows: The outer blocks of its accepted blocks.
         inner: The inner chain.
-        consensus: Decides on the chain's blocks.
+        vm: The chain with its outer blocks.
         building: Counts blocks, by the first one's height, as outstanding while they are accepted.
     """
 
@@ -64,19 +64,19 @@ class Acceptor(Generic[B]):
         self,
         rows: OuterRows,
         inner: ChainBackend[B],
-        consensus: OuterConsensus[B],
+        vm: DeferredVM[B],
         *,
         building: Callable[[int], AbstractContextManager[None]],
     ) -> None:
-        self.consensus = consensus
+        self.vm = vm
         self._rows = rows
         self._inner = inner
         self._building = building
 
     def accept(self, raws: Sequence[bytes]) -> AcceptResult:
         """Verify and accept blocks in order; see `ports.AcceptedChain.accept`."""
-        with self.consensus.lock:
-            vm = self.consensus.outer
+        with self.vm.lock:
+            vm = self.vm.get()
             vm.last_accepted()
             now = clock.now()
             new = self._verify_outer(vm, raws, now)
@@ -109,7 +109,7 @@ class Acceptor(Generic[B]):
             BlockRejection: The bytes are not a block.
         """
         try:
-            block = self.consensus.outer.parse(raw)
+            block = self.vm.get().parse(raw)
         except OuterBlockError as error:
             # A block cut off before its signature still hashes to the ID of the whole block, which may be accepted.
             spoiled = error.reason is OuterBlockReason.CUT_OFF

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cchain_app.blocks.evm_block import EvmBlock, evm_block
+from cchain_app.blocks.candidate import EvmBlock, evm_block
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool
@@ -41,7 +41,7 @@ class EvmBackend:
     def timing(self) -> BuildTiming:
         """When its blocks are built: with interval mining every interval, even empty ones."""
         settings = self._chain.settings
-        if settings.mining == "interval":
+        if settings.mines_by_clock:
             return BuildTiming(int(settings.block_interval), allow_empty=True)
         return BuildTiming(0)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from chaindb import clock
+from chainvm.consensus import SoleConsensus
 from chainvm.port import Block
 from network_app.chains.accepting import Acceptor
 from network_app.chains.backend import ChainBackend
@@ -35,6 +36,7 @@ class NetworkChain(Generic[B]):
         chain_id: Returns its ID, once there is a genesis.
         inner: The inner chain.
         acceptor: Accepts blocks of other nodes.
+        consensus: Decides on its blocks if this node produces them.
     """
 
     def __init__(
@@ -43,10 +45,13 @@ class NetworkChain(Generic[B]):
         chain_id: Callable[[], ID],
         inner: ChainBackend[B],
         acceptor: Acceptor[B],
+        consensus: SoleConsensus[ProposerBlock[B]],
     ) -> None:
         self.alias = rows.alias
-        self.consensus = acceptor.consensus
-        """Decides on the chain's blocks."""
+        self.vm = acceptor.vm
+        """The chain with its outer blocks."""
+        self.consensus = consensus
+        """Decides on its blocks if this node produces them."""
         self.rows = rows
         """The outer blocks of its accepted blocks."""
         self._chain_id = chain_id
@@ -65,7 +70,7 @@ class NetworkChain(Generic[B]):
         return voted_chain(
             self.alias,
             self.chain_id,
-            self.consensus,
+            self.vm,
             self.rows,
             timing=self._inner.timing,
             followed=followed,
@@ -73,7 +78,7 @@ class NetworkChain(Generic[B]):
 
     def begin(self) -> None:
         """Create missing outer blocks of accepted blocks before the first request for them."""
-        self.consensus.begin()
+        self.vm.get()
 
     # accepted blocks
 

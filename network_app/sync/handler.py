@@ -171,6 +171,11 @@ class ChainHandler(ABC):
             return
         self.last_accepted.following = True
         self.gossip.look_again()
-        _log.info(
-            "%s-Chain: follows from height %d", self.chain.alias, self.last_accepted.place.height
+        # A node without bootstrappers follows nobody.
+        level = logging.INFO if self._shared.beacons().configured else logging.DEBUG
+        _log.log(
+            level,
+            "%s-Chain: follows from height %d",
+            self.chain.alias,
+            self.last_accepted.place.height,
         )

@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
+from celery.beat import Scheduler
 from celery.worker import state
 from django.conf import settings
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
-from django_celery_beat.models import PeriodicTask
-from django_celery_beat.schedulers import DatabaseScheduler
 from redis import RedisError
 
 from adminkit import display, formats
@@ -66,6 +65,8 @@ def measure() -> TaskQueues:
     """Return the waiting and running tasks, with one request to Redis and one query of the database in production."""
     if settings.NODE.common.profile != "production":
         return _of_this_process()
+    from django_celery_beat.models import PeriodicTask  # only installed in this profile
+
     sent = PeriodicTask.objects.aggregate(at=Max("last_run_at"))["at"]
     try:
         waiting = redis_cache.list_lengths(QUEUES)
@@ -86,7 +87,7 @@ def _of_this_process() -> TaskQueues:
     )
 
 
-_WRITTEN_EVERY: Final = timedelta(seconds=DatabaseScheduler.sync_every)
+_WRITTEN_EVERY: Final = timedelta(seconds=Scheduler.sync_every)
 """The beat saves the times of sent tasks at most this often."""
 _SILENT_AFTER: Final = 2 * _WRITTEN_EVERY
 
@@ -118,13 +119,12 @@ def _worker_cards(found: TaskQueues) -> tuple[Card, ...]:
 
 
 def _beat_cards(found: TaskQueues) -> tuple[Card, ...]:
-    page = reverse("admin:django_celery_beat_periodictask_changelist")
     if found.running is not None:
         return ()  # the beat's thread starts and ends with this process
     if found.scheduled_at is None:
         return (Card("Beat", display.badge("silent", "bad"), "no task sent yet"),)
     age = datetime.now(UTC) - found.scheduled_at
-    shown = display.link("Schedule", page)
+    shown = display.link("Schedule", reverse("admin:django_celery_beat_periodictask_changelist"))
     if age > _SILENT_AFTER:
         shown = display.side_by_side(display.badge("silent", "bad"), shown)
     every = formats.format_age(int(_WRITTEN_EVERY.total_seconds()))

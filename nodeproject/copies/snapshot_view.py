@@ -18,7 +18,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
 from adminkit import display, formats
-from adminkit.actions import note
+from adminkit.actions import log_action
 from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshot_manifest import Head
@@ -108,18 +108,18 @@ def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
     own = this_node().snapshots
     if action == "save":
         own.save(name, replace=replace)
-        note(request, ADDITION, f"snapshot {name}", "Saved as a snapshot.", key=name)
+        log_action(request, ADDITION, f"snapshot {name}", "Saved as a snapshot.", key=name)
         messages.success(request, f"Saved {name}.")
     elif action == "restore":
         behind = own.restore(name).behind
-        note(request, CHANGE, f"snapshot {name}", "Restored the snapshot.", key=name)
+        log_action(request, CHANGE, f"snapshot {name}", "Restored the snapshot.", key=name)
         messages.success(request, f"Restored {name}: the node has its state of that time.")
         if behind:
             numbers = ", ".join(map(str, behind))
             messages.warning(request, f"Processes that have not caught up yet: {numbers}.")
     elif action == "delete":
         own.delete(name)
-        note(request, DELETION, f"snapshot {name}", "Deleted the snapshot.", key=name)
+        log_action(request, DELETION, f"snapshot {name}", "Deleted the snapshot.", key=name)
         messages.success(request, f"Deleted {name}.")
 
 

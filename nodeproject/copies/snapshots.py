@@ -7,9 +7,9 @@ from typing import NamedTuple
 import msgspec
 
 from cchain_app.chain import EvmChain
-from cchain_app.notifications import rewound
 from cchain_app.selectors import blocks as cchain_blocks
-from chaindb import clock, generation
+from cchain_app.services.rewinding import announce_rewind
+from chaindb import clock, followers, generation
 from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.snapshots.port import (
     Copies,
@@ -23,10 +23,9 @@ from network_app import selectors as network
 from network_app.node import NodeNetwork
 from nodeproject.copies import tables
 from nodeproject.copies.snapshot_manifest import NodeSnapshotReason, SnapshotManifest, heads_of
-from nodeproject.heads import registry
 from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain
-from platform_app.memory.answers import OLDEST
+from platform_app.memory.answers import MAX_AGE
 from primitives.networks import LOCAL
 
 
@@ -125,11 +124,10 @@ class Snapshots:
         with self._platform.answers.changing():
             self._copies().restore(name, tables.SNAPSHOT.names(), begin)
         if not is_left_out(C_CHAIN):
-            head = cchain_blocks.catch_up(self._evm)
-            rewound(self._evm, head.number, head.hash)
-        time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
-        behind = registry.wait_for_all(
-            registry.directory_of(self._settings.common.directory), number
+            announce_rewind(self._evm, cchain_blocks.catch_up(self._evm))
+        time.sleep(MAX_AGE)  # cached answers of the P-Chain expire in this time
+        behind = followers.wait_for_all(
+            followers.directory_of(self._settings.common.directory), number
         )
         return RestoreResult(snapshot, behind)
 

@@ -89,6 +89,7 @@ _WITH_CHAINS: Final = frozenset(
 _NOT_REWOUND: Final = frozenset(
     {
         "chaindb_generation",
+        "chaindb_programversion",
         "network_app_peer",
         "network_app_networkstatus",
         "network_app_chainsync",

@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
+from chaindb.followers import directory_of
 from jsonrpc.dispatch.calls import STOP
-from nodeproject.heads.registry import directory_of
 
 _VERSION, _HEIGHT, _BEGUN = range(3)
 """Indexes of 64-bit words, each written and read atomically."""

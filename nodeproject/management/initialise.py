@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import PBKDF2PasswordHasher, get_hasher, make_password
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
-from rich.console import Console
 
 from cchain_app.accounts.keyring import KeyringError
 from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import ForkRefused, UpstreamError
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
-from chaindb import clock
+from chaindb import clock, versions
 from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
 from network_app.joining import CannotJoin, fetch_genesis
@@ -30,7 +30,9 @@ from platform_app.genesis.errors import GenesisError
 from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch
 from primitives.codec_errors import CodecError
+from primitives.networks import LOCAL
 from primitives.node_identity import IdentityError
+from primitives.product import VERSION
 from primitives.whole_files import write_whole
 
 _OPERATORS_BUSINESS = (
@@ -86,10 +88,11 @@ def initialise(
     """
     _keep_private(node.settings.common.directory, connection.settings_dict)
     make_tables()
+    versions.record(node.database, VERSION, clock.wall())
     make_identity(node.settings, clock.now())
-    with Console(stderr=True).status("Asking for the network's genesis"):
-        fetch_genesis()
-    with Console(stderr=True).status("Looking at the genesis blocks"):
+    with _status("Asking for the network's genesis", node):
+        fetch_genesis(node.network)
+    with _status("Looking at the genesis blocks", node):
         load_cchain(node.evm_chain)
         platform_genesis.load_genesis(
             node.platform_chain,
@@ -101,6 +104,17 @@ def initialise(
                 call_command("migrate", database=chain.db.alias, interactive=False, verbosity=0)
                 cchain_genesis.load_genesis(chain)
     _make_admin_user(node)
+
+
+def _status(text: str, node: Node) -> contextlib.AbstractContextManager[object]:
+    """Show on a terminal what the body does, if other nodes or a large genesis may make it take long."""
+    if node.settings.common.network_id == LOCAL and not (
+        node.settings.common.bootstrap or node.settings.cchain.fork.url
+    ):
+        return contextlib.nullcontext()
+    from rich.console import Console  # takes a twentieth of a start
+
+    return Console(stderr=True).status(text)
 
 
 def _keep_private(directory: Path, database: Mapping[str, Any]) -> None:
@@ -137,4 +151,18 @@ def _add_admin_user(node: Node) -> None:
         return
     password = secrets.token_urlsafe(18)
     write_whole(node.settings.password_path, f"{password}\n".encode())
-    users.create_superuser(username=name, password=password)
+    user = users.create_superuser(username=name)
+    user.password = _hash_generated(password)
+    user.save(update_fields=["password"])
+
+
+def _hash_generated(password: str) -> str:
+    """Return the hash of a generated password, with a thousandth of the usual iterations.
+
+    The iterations slow down guessing, which is hopeless with 144 random bits, and would take half of a first start.
+    Django hashes the password anew when it is first used.
+    """
+    hasher = get_hasher()
+    if not isinstance(hasher, PBKDF2PasswordHasher):
+        return make_password(password)
+    return hasher.encode(password, hasher.salt(), iterations=hasher.iterations // 1000)

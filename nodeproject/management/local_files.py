@@ -1,14 +1,17 @@
-"""The files of a local node in Anvil's formats: NODE_STATE and NODE_CONFIG_OUT.
+"""The files of a local node in Anvil's formats: NODE_STATE, NODE_LOAD_STATE, NODE_DUMP_STATE and NODE_CONFIG_OUT.
 
 NODE_STATE holds the state of a local chain, loaded when the chain begins and written when the node ends (devnet.md 8 and
-14); gzipped files, as from anvil_dumpState, are accepted too. NODE_CONFIG_OUT is written at the start, with accounts, keys
+14); gzipped files, as from anvil_dumpState, are accepted too. NODE_LOAD_STATE and NODE_DUMP_STATE are for one of both
+alone. NODE_CONFIG_OUT is written at the start, with accounts, keys
 and fees for other programs.
 """
 
 import json
+import logging
 import os
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from django.db import DatabaseError
 
@@ -17,14 +20,90 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.selectors import blocks
 from cchain_app.services.snapshots import dump_state, load_state
+from chaindb.connections import release
 from nodeproject.node import Node
+from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import CannotStart, StartReason
 from primitives.hexadecimal import checksum_address
 from primitives.networks import LOCAL
 from primitives.whole_files import write_whole
 
+DUMP_NAME: Final = "state.json"
+"""The name of the file in a directory that NODE_DUMP_STATE names, as in Anvil."""
 
-def load_state_file(chain: EvmChain, path: Path) -> str | None:
+_log: Final = logging.getLogger(__name__)
+
+
+class StateFiles:
+    """The files from which a node loads its local chain's state, and to which it writes it.
+
+    Args:
+        chain: The chain.
+        settings: The node's settings.
+    """
+
+    def __init__(self, chain: EvmChain, settings: NodeSettings) -> None:
+        self._chain = chain
+        self._loaded = settings.load_state or settings.state
+        self._must_exist = bool(settings.load_state)
+        self._dumped = settings.dump_state or settings.state
+        self._interval = settings.state_interval
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def load(self) -> str | None:
+        """Load the state; return a notice for the operator, if any.
+
+        Raises:
+            CannotStart: The chain has no development methods, or the file cannot be read.
+        """
+        if self._loaded or self._dumped:
+            verify_has_state(self._chain)
+        if not self._loaded:
+            return None
+        return load_state_file(self._chain, Path(self._loaded), must_exist=self._must_exist)
+
+    def start(self) -> None:
+        """Write the state every NODE_STATE_INTERVAL seconds from now on, in a thread."""
+        if self._dumped and self._interval:
+            self._thread = threading.Thread(target=self._run, name="state-dump", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def dump(self) -> str | None:
+        """Write the state; return the error message if that fails."""
+        if not self._dumped:
+            return None
+        path = Path(self._dumped)
+        return save_state_file(self._chain, path / DUMP_NAME if path.is_dir() else path)
+
+    def _run(self) -> None:
+        while not self._ending.wait(self._interval):
+            try:
+                if problem := self.dump():
+                    _log.warning("%s", problem)
+            finally:
+                release()
+
+
+def verify_has_state(chain: EvmChain) -> None:
+    """Verify that a chain's state can be loaded and dumped.
+
+    Raises:
+        CannotStart: The chain has no development methods.
+    """
+    if not chain.is_development:
+        raise CannotStart(StartReason.STATE_NEEDS_LOCAL_CHAIN)
+    if not chain.has_development_methods:
+        raise CannotStart(StartReason.STATE_NEEDS_EMBEDDED_PROFILE)
+
+
+def load_state_file(chain: EvmChain, path: Path, *, must_exist: bool = False) -> str | None:
     """Load the file into a chain that has no blocks yet; return a notice for the operator, if any.
 
     Unspecified: a chain with blocks continues with its own state, which is stored on disk, unlike Anvil's.
@@ -32,11 +111,8 @@ def load_state_file(chain: EvmChain, path: Path) -> str | None:
     Raises:
         CannotStart: The chain has no development methods, or the file cannot be read.
     """
-    if not chain.is_development:
-        raise CannotStart(StartReason.STATE_NEEDS_LOCAL_CHAIN)
-    if not chain.has_development_methods:
-        raise CannotStart(StartReason.STATE_NEEDS_EMBEDDED_PROFILE)
-    if not path.exists():
+    verify_has_state(chain)
+    if not path.exists() and not must_exist:
         return None
     if blocks.head(chain).number:
         return f"{path} is not loaded: the chain here already has blocks and keeps its state."
@@ -52,9 +128,9 @@ def save_state_file(chain: EvmChain, path: Path) -> str | None:
     try:
         write_whole(path, dump_state(chain))
     except OSError as error:
-        return f"NODE_STATE was not written: {path}: {error.strerror or error}"
+        return f"The state was not written: {path}: {error.strerror or error}"
     except DatabaseError as error:
-        return f"NODE_STATE was not written: {path}: {error}"
+        return f"The state was not written: {path}: {error}"
     return None
 
 

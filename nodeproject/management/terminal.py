@@ -1,84 +1,74 @@
-"""What commands print: lines of names and values, the banner of the start, and refusals in place of tracebacks."""
+"""What commands print: tables, lines of names and values, and refusals in place of tracebacks."""
 
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError
-from rich.console import Console
-from rich.markup import escape
 
-from cchain_app.selectors import blocks, development
-from chaindb.chains import C_CHAIN, absence, is_left_out
-from explorer_app.selectors import known_accounts
-from jsonrpc.dispatch.caller import naming
 from nodeproject.copies.backup_manifest import BackupRefused, ChainsState
-from nodeproject.node import Node
 from nodeproject.startup.database import explained
+from nodeproject.startup.log_format import shows_colours
 from nodeproject.startup.process import CannotStart
-from nodeproject.web.paths import base_url
-from primitives.networks import LOCAL
-from primitives.product import NAME, VERSION
+
+if TYPE_CHECKING:  # importing rich takes a twentieth of a start
+    from rich.console import Console
+
+PIPE_WIDTH: Final = 200
+"""Columns of tables that are not printed to a terminal: a pipe has no width, and programs search for whole values."""
+
+
+def is_terminal() -> bool:
+    """Return whether the output goes to a terminal."""
+    return sys.stdout.isatty()
+
+
+def console_for_tables() -> "Console":
+    """Return a console for tables: as wide as the terminal, or wide enough that values stay on one line."""
+    from rich.console import Console
+
+    return Console(width=None if is_terminal() else PIPE_WIDTH, highlight=False)
 
 
 def print_values(title: str, values: Mapping[str, str]) -> None:
-    """Print a title and one aligned line per value, nothing without values; values may contain rich's markup."""
+    """Print a title and one aligned line per value, nothing without values; values may contain rich's markup.
+
+    On a terminal long values continue below their beginning; elsewhere each value is one line.
+    """
     if not values:
         return
-    console = Console(soft_wrap=True, highlight=False)
+    from rich.console import Console
+
+    console = Console(highlight=False)
     console.rule(f"[bold]{title}[/bold]", align="left")
+    if is_terminal():
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in values.items():
+            table.add_row(f"  [bold]{name}[/bold]", value)
+        console.print(table)
+        return
     width = max(map(len, values))
     for name, value in values.items():
-        console.print(f"  [bold]{name:<{width}}[/bold]  {value}")
+        console.print(f"  [bold]{name:<{width}}[/bold]  {value}", soft_wrap=True)
 
 
-def print_banner(node: Node) -> None:
-    """Print URLs, chain IDs and the admin's password file; keys only on the local network."""
-    settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
-    base = base_url(settings)
-    mining = development.mining(evm) if blocks.are_made(evm) else "off: the C-Chain was imported"
-    values = {
-        "P-Chain RPC": f"{base}/ext/bc/P",
-        "C-Chain RPC": f"{base}/ext/bc/C/rpc, and {base}",
-        "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws, and ws{base[4:]}",
-        "Admin": f"{base}/admin/",
-        "Admin login": f"user {settings.admin_user}, password in {settings.password_path}",
-        "Network": f"{settings.common.network_id}, chain ID {evm.config.chain_id}",
-        "Node ID": str(platform.node_id),
-        "Heads": f"C-Chain block {blocks.head(evm).number}, P-Chain block {platform.tip().height}",
-        "Engine": evm.engine.name,
-        "Data": f"{settings.common.directory} ({settings.common.profile} profile, mining {mining})",
-    }
-    if (fork := evm.fork) is not None:
-        values["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
-    if keys := _private_keys(node):
-        named = ", ".join(naming(settings.common.allowed_origins)) or "none"
-        values["Web pages"] = (
-            f"may not use the keys of {keys}; origins named in NODE_ALLOWED_ORIGINS may: {named}"
-        )
-    if is_left_out(C_CHAIN):
-        values |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + absence(C_CHAIN))
-    print_values(f"{NAME} {VERSION}", {name: escape(value) for name, value in values.items()})
-    if settings.common.network_id == LOCAL:
-        print_values(
-            "Accounts and their private keys (public: for this local network only)",
-            dict(known_accounts.of_cchain(evm)),
-        )
-        print_values(
-            "Funded on the P-Chain, with their private keys (likewise)",
-            dict(known_accounts.of_platform(platform)),
-        )
-
-
-def _private_keys(node: Node) -> str:
-    """Return the names of the settings with private keys that this node signs with; empty if there are none."""
-    settings = node.settings
-    pays = settings.explorer.faucet and settings.explorer.faucet_key_file
-    signing = {
-        "NODE_MNEMONIC": node.evm_chain.has_private_keys,
-        "NODE_FAUCET_KEY_FILE": bool(pays),
-    }
-    return " and ".join(name for name, is_private in signing.items() if is_private)
+def print_section(title: str, values: Mapping[str, str]) -> None:
+    """Print the same as `print_values` does, for values without markup: importing rich takes a twentieth of a start."""
+    if not values:
+        return
+    bold, end = ("\x1b[1m", "\x1b[0m") if shows_colours(sys.stdout) else ("", "")
+    line = "─" * (shutil.get_terminal_size().columns - len(title) - 1)
+    print(f"{bold}{title}{end} {line}")
+    width = max(map(len, values))
+    for name, value in values.items():
+        print(f"  {bold}{name:<{width}}{end}  {value}")
 
 
 def print_listening(host: str, port: int) -> None:

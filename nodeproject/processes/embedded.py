@@ -9,25 +9,54 @@ from functools import partial
 from typing import Any, Final
 
 import uvloop
-from celery import beat
-from celery.worker import state
 
 from chaindb.connections import in_thread
 from network_app.node import NodeNetwork
-from network_app.runtime import RunningNetwork
-from nodeproject.celery import app
-from nodeproject.processes.beat import Scheduler
-from nodeproject.processes.broker import QUEUES, Transport
+
+_HEAD_START: Final = 0.3
+"""Seconds that the first requests, often all of a short test, have the interpreter without Celery being imported. The
+schedule's first tasks are due after a second."""
 
 _END_SECONDS: Final = 0.05
 """Seconds between checks whether the worker has ended."""
 
 
 class EmbeddedWorkers:
-    """A worker that runs tasks one after the other, and the beat that sends them on schedule."""
+    """A worker that runs tasks one after the other, and the beat that sends them on schedule.
+
+    The worker's thread imports Celery when the node already answers, because that takes as long as a quarter of the
+    start. Tasks that are sent before wait in the broker.
+    """
 
     def __init__(self) -> None:
-        self._worker: Any = app.WorkController(
+        self._worker: Any = None
+        """Celery's worker, once the thread has made it."""
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="celery", daemon=True)
+
+    def start(self) -> None:
+        """Start the worker's thread, which starts that of the beat."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """Let the running task finish and end the worker's thread; the beat's thread ends with the process."""
+        self._stopping.set()
+        deadline = time.monotonic() + timeout
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            if self._worker is not None:
+                _end_worker()
+            self._thread.join(_END_SECONDS)
+
+    def _run(self) -> None:
+        if self._stopping.wait(_HEAD_START):
+            return
+        from celery import beat
+
+        from nodeproject.celery import app
+        from nodeproject.processes.beat import Scheduler
+        from nodeproject.processes.broker import QUEUES
+
+        self._worker = app.WorkController(
             pool_cls="solo",
             concurrency=1,
             queues=",".join(QUEUES),
@@ -36,25 +65,25 @@ class EmbeddedWorkers:
             without_mingle=True,
             without_heartbeat=True,
         )
+        if self._stopping.is_set():
+            return
         # The schedule is code and only this process runs it, so nothing needs to be stored.
-        self._beat: Any = beat.EmbeddedService(app, thread=True, scheduler_cls=Scheduler)
-        self._thread = threading.Thread(target=self._worker.start, name="celery", daemon=True)
-
-    def start(self) -> None:
-        """Start both threads."""
-        self._thread.start()
-        self._beat.daemon = True
-        self._beat.start()
-
-    def stop(self, timeout: float = 10.0) -> None:
-        """Let the running task finish and end the worker's thread; the beat's thread ends with the process."""
+        sender: Any = beat.EmbeddedService(app, thread=True, scheduler_cls=Scheduler)
+        sender.daemon = True
+        sender.start()
+        self._worker.start()
         # The beat may sleep until its next message is due, so do not wait for it.
-        self._beat.service.stop(wait=False)
-        state.should_stop = 0  # type: ignore[assignment]  # Celery's own way: an exit status
-        deadline = time.monotonic() + timeout
-        while self._thread.is_alive() and time.monotonic() < deadline:
-            Transport.wake()  # the worker waits for messages once more after `should_stop` was set
-            self._thread.join(_END_SECONDS)
+        sender.service.stop(wait=False)
+
+
+def _end_worker() -> None:
+    """Make Celery's worker end as soon as it looks for messages, and look now."""
+    from celery.worker import state
+
+    from nodeproject.processes.broker import Transport
+
+    state.should_stop = 0  # type: ignore[assignment]  # Celery's own way: an exit status
+    Transport.wake()  # the worker waits for messages once more after `should_stop` was set
 
 
 _log = logging.getLogger(__name__)
@@ -73,7 +102,6 @@ class EmbeddedNetwork:
 
     def __init__(self, node: NodeNetwork) -> None:
         self._node = node
-        self._first = RunningNetwork(node)
         self._loop = uvloop.new_event_loop()
         self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="network", daemon=True)
@@ -96,11 +124,11 @@ class EmbeddedNetwork:
 
     async def _live(self) -> None:
         """Run until the stop event is set. A long database outage does not end the network."""
-        network: RunningNetwork | None = self._first
+        from network_app.runtime import RunningNetwork  # beside the first answers
+
         while not self._stopping.is_set():
             try:
-                if network is None:
-                    network = await in_thread(partial(RunningNetwork, self._node))
+                network = await in_thread(partial(RunningNetwork, self._node))
                 await network.run(self._stopping)
             except (
                 Exception
@@ -108,4 +136,3 @@ class EmbeddedNetwork:
                 _log.exception("the peer network stopped; restarting in %g s", RETRY)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), RETRY)
-            network = None

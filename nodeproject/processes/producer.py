@@ -140,7 +140,7 @@ class ProducerLoop(threading.Thread):
 def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
     """Return the producers of all chains, not started yet; `stopping` ends them."""
     settings = node.settings
-    by_clock = settings.cchain.mining == "interval"
+    by_clock = settings.cchain.mines_by_clock
     of_platform = ProducerLoop(
         node.platform_chain.name,
         node.platform_chain.producer,

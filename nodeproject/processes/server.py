@@ -77,6 +77,7 @@ def _uvicorn(listening: Listening) -> None:
     )
     if node.common.web_workers > 1 and node.common.profile == "production":
         config.workers = node.common.web_workers
+        process.tune()  # its children load the application, this process does not
         _ReportingProcesses(config, _inherited_sockets(), listening).run()
         return
     config.load_app()  # before an event loop exists, because creating models may read rows

@@ -26,7 +26,7 @@ class NodeProtocol(fast_path.DirectProtocol):
     turn = this_node().turn
     interpreter = _ENDPOINTS.interpreter
     current = this_node().head
-    untold_paths = frozenset(
+    independent_paths = frozenset(
         path.encode()
         for endpoint in _ENDPOINTS.all()
         if endpoint is not _ENDPOINTS.cchain

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from importlib.metadata import distribution
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from primitives.product import BASE_DIR
 
 ROOT_URLCONF = "nodeproject.web.urls"
 ASGI_APPLICATION = "nodeproject.asgi.application"
+TASK_APP = "nodeproject.celery.app"
+"""The Celery app, which code that sends a task imports first then (`chaindb.wakeup`)."""
 
 
 def _secret_key(path: Path) -> str:
@@ -49,7 +51,10 @@ DEBUG = False
 ALLOWED_HOSTS = ["*"]  # the gate applies NODE_ALLOWED_HOSTS before Django, to all paths
 APPEND_SLASH = False  # a redirect would drop the body of a POST
 
-_NINJA = Path(str(distribution("django-ninja").locate_file("ninja")))
+_SPEC = find_spec("ninja")
+assert _SPEC is not None
+assert _SPEC.origin is not None
+_NINJA = Path(_SPEC.origin).parent
 """The location of ninja's OpenAPI page. Ninja is not an installed app, because every process would load it."""
 
 INSTALLED_APPS = [
@@ -62,7 +67,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "channels",
-    "django_celery_beat",
     "nodeproject",
     "chaindb",
     "platform_app",
@@ -146,17 +150,19 @@ if NODE.admin_https:
     # behind the proxy are not browsers, and may use plain HTTP internally.
     SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 
+# As rich reads them, for the output of this process and of those that it starts.
+if NODE.color == "never":
+    os.environ["NO_COLOR"] = "1"
+elif NODE.color == "always":
+    os.environ.pop("NO_COLOR", None)
+    os.environ["FORCE_COLOR"] = "1"
+
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"json": {"()": "nodeproject.startup.log_format.json_formatter"}}
     if NODE.log_format == "json"
-    else {
-        "text": {
-            "()": "nodeproject.startup.log_format.text_formatter",
-            "color": NODE.log_color,
-        }
-    },
+    else {"text": {"()": "nodeproject.startup.log_format.text_formatter", "color": NODE.color}},
     "filters": {
         "unavailable": {"()": "chaindb.outage_log.UnavailableFilter"},
         "repeats": {"()": "nodeproject.startup.log_format.RepeatFilter"},

@@ -13,14 +13,13 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 CELERY_ENABLE_UTC = True
-CELERY_BEAT_SCHEDULER = "nodeproject.processes.beat:DatabaseScheduler"
 
 # The tasks check NODE_MINING themselves: beat keeps its schedule in the database, where an entry
 # would survive a change of the setting.
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "cchain-tick": {
         "task": "cchain_app.tick",
-        "schedule": NODE.cchain.block_interval if NODE.cchain.mining == "interval" else 1.0,
+        "schedule": NODE.cchain.block_interval if NODE.cchain.mines_by_clock else 1.0,
         # A tick that no worker took in time is useless: without expiry, an hour without a worker
         # would be followed by a burst of thousands of blocks. (Each scheduler has its own option name.)
         "options": {"expires": 1.0, "expire_seconds": 1},

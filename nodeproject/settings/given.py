@@ -5,6 +5,7 @@ Importing this module fixes the settings: the start command's flags must be in t
 
 from nodeproject.settings.flags import BadSetting, read, with_values
 from nodeproject.settings.node import NodeSettings
+from primitives.whole_files import write_whole
 
 
 def with_platform(given: NodeSettings) -> NodeSettings:
@@ -21,7 +22,39 @@ def with_platform(given: NodeSettings) -> NodeSettings:
     return given
 
 
-GIVEN = with_platform(read(NodeSettings))
+def with_mnemonic(given: NodeSettings) -> NodeSettings:
+    """Return the settings with the random mnemonic in the place of NODE_MNEMONIC, if NODE_MNEMONIC_RANDOM asks for one.
+
+    It is kept in the data directory, because its accounts are funded in the first block; a file that exists is used
+    whatever the number of its words.
+
+    Raises:
+        BadSetting: NODE_MNEMONIC is given too, or the file cannot be used.
+    """
+    local = given.cchain.local
+    if not local.mnemonic_random:
+        return given
+    if local.mnemonic != NodeSettings().cchain.local.mnemonic:
+        raise BadSetting("NODE_MNEMONIC and NODE_MNEMONIC_RANDOM are both set: remove one of them")
+    path = given.mnemonic_path
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(path, f"{_random_mnemonic(local.mnemonic_random)}\n".encode())
+        return with_values(given, {"mnemonic": path.read_text().strip()})
+    except OSError as error:
+        raise BadSetting(f"the random mnemonic cannot be kept: {path}: {error.strerror}") from error
+
+
+def _random_mnemonic(words: int) -> str:
+    # Slow to import, and seldom needed.
+    from eth_account.hdaccount import generate_mnemonic
+    from eth_account.types import Language
+
+    return generate_mnemonic(words, Language.ENGLISH)
+
+
+GIVEN = with_mnemonic(with_platform(read(NodeSettings)))
 """The settings of the environment."""
 NODE = with_values(
     GIVEN,

@@ -37,6 +37,30 @@ class NodeSettings:
         "when the node ends.",
         options=(),
     )
+    load_state: str = flag(
+        "",
+        "File in Anvil's format whose state a new local chain begins with; it must exist. Default: that of NODE_STATE.",
+        options=(),
+    )
+    dump_state: str = flag(
+        "",
+        "File, or directory of a file `state.json`, to which the state of a local chain is written in Anvil's format when "
+        "the node ends. Default: that of NODE_STATE.",
+        options=(),
+    )
+    state_interval: int = flag(
+        0,
+        "Seconds after which the state is written to NODE_DUMP_STATE or NODE_STATE again while the node runs. 0: only at "
+        "the end.",
+        least=0,
+        options=("-s",),
+    )
+    ipc: str = flag(
+        "",
+        "Unix socket at which the C-Chain's JSON-RPC answers, subscriptions included. Only the node's user may connect.",
+        options=("--ipcpath",),
+        bare="/tmp/anvil.ipc",  # noqa: S108  # Anvil's path
+    )
     staking_cert_file: str = flag(
         "", "Staking certificate. Default: created in the data directory at the first start."
     )
@@ -45,7 +69,7 @@ class NodeSettings:
     http_host: str = flag(
         "127.0.0.1",
         "Address that HTTP and WebSocket listen on. `::`, `*` or empty: all addresses, IPv4 and IPv6.",
-        options=("--host",),
+        options=("--host", "--hostname"),
     )
     http_port: int = flag(
         9650,
@@ -64,11 +88,13 @@ class NodeSettings:
         "text",
         "Format of the log: `text` for people, `json` with an object on each line.",
         choices=("text", "json"),
+        constants={"--json": "json"},
     )
-    log_color: str = flag(
+    color: str = flag(
         "auto",
-        "Whether the text of the log has colours: `auto` if it goes to a terminal that supports them and NO_COLOR is not set, `always`, or `never`.",
+        "Whether the output has colours: `always`, `never`, or as the terminal supports them.",
         choices=("auto", "always", "never"),
+        options=(),
     )
     quiet: bool = flag(
         default=False,
@@ -128,7 +154,12 @@ class NodeSettings:
         "unlimited.",
         least=-1,
     )
-    body_limit: int = flag(5 * 1024 * 1024, "Maximum size of a request body, in bytes.", least=1)
+    body_limit: int = flag(
+        5 * 1024 * 1024,
+        "Maximum size of a request body, in bytes; NODE_REQUEST_MEMORY limits it too.",
+        least=1,
+        constants={"--no-request-size-limit": str(2**63 - 1)},
+    )
     page_body_limit: int = flag(
         262_144, "Maximum body of a request to the admin's pages, in bytes.", least=1
     )
@@ -206,6 +237,11 @@ class NodeSettings:
     def password_path(self) -> Path:
         """The file with the generated password of the admin user."""
         return self.common.directory / "admin_password"
+
+    @property
+    def mnemonic_path(self) -> Path:
+        """The file with the random mnemonic of NODE_MNEMONIC_RANDOM."""
+        return self.common.directory / "mnemonic"
 
     @property
     def requests_per_second(self) -> int:

@@ -5,13 +5,14 @@ starts inherit it.
 """
 
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from typing_extensions import override
 
 from nodeproject.settings.flags import Setting, declared_in, value_of, variable
+from nodeproject.settings.tool_flags import CONVERTED, add_tool_flags
 
 _DEST: Final = "setting_"
 """Prefix of the flags' names among a command's options, because Django has options of its own."""
@@ -46,6 +47,8 @@ def add_options(parser: ArgumentParser, cls: type[T]) -> None:
     for declared in declared_in(cls):
         group = rest if declared.metadata["options"] is None else first
         _add(group, declared)
+    settings = {declared.name: declared for declared in declared_in(cls)}
+    add_tool_flags(parser, settings, lambda name: _DEST + name, _text)
 
 
 def environment(cls: type[T], options: Namespace) -> dict[str, str]:
@@ -66,8 +69,9 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
     for declared in declared_in(cls):
         if declared.name not in texts:
             continue
-        for name, implied in declared.metadata["implies"].items():
-            if texts.setdefault(name, implied) != implied:
+        for name, allowed in declared.metadata["implies"].items():
+            implied, *others = allowed.split("|")
+            if texts.setdefault(name, implied) not in (implied, *others):
                 raise ConflictingFlags(
                     _names(declared)[0],
                     f"{_dashed(name)} {implied}",
@@ -84,12 +88,17 @@ def option_table(cls: type[T]) -> Iterator[Row]:
     """Yield the flags that have another name than their setting, or further effects."""
     for declared in declared_in(cls):
         limits = declared.metadata
-        implied = [f"{_dashed(name)} {text}" for name, text in limits["implies"].items()]
+        implied = [
+            f"{_dashed(name)} {text.partition('|')[0]}" for name, text in limits["implies"].items()
+        ]
         if limits["options"] or implied:
             remarks = f"implies `{', '.join(implied)}`" if implied else ""
             yield Row(_names(declared), variable(declared), remarks)
         for option, text in limits["constants"].items():
-            yield Row((option,), variable(declared), f"sets `{text}`")
+            yield Row((option,), variable(declared), f"sets `{text}`" if text else "empties it")
+        for tool_flag in CONVERTED:
+            if tool_flag.setting == declared.name:
+                yield Row(tool_flag.options, variable(declared), tool_flag.meaning.rstrip("."))
 
 
 def _names(declared: Setting) -> tuple[str, ...]:
@@ -116,19 +125,28 @@ def _add(group: _ArgumentGroup, declared: Setting) -> None:
             const="false",
             **shared | {"help": f"the opposite of {names[-1]}"},
         )
+        _add_constants(group, declared, shared)
         return
     read: Callable[[str], str] = partial(_text, declared)
     kind: dict[str, Any] = {"type": read, "metavar": "|".join(limits["choices"]) or "VALUE"}
+    if limits["bare"] is not None:
+        kind |= {"nargs": "?", "const": limits["bare"]}
     if wanted == tuple[str, ...]:
         group.add_argument(*names, action=_Append, **kind, **shared)
     else:
         group.add_argument(*names, **kind, **shared)
-    for option, text in limits["constants"].items():
+    _add_constants(group, declared, shared)
+
+
+def _add_constants(group: _ArgumentGroup, declared: Setting, shared: Mapping[str, Any]) -> None:
+    """Add the flags that set a fixed value."""
+    option_of_value = _names(declared)[-1]
+    for option, text in declared.metadata["constants"].items():
         group.add_argument(
             option,
             action="store_const",
             const=text,
-            **shared | {"help": f"{names[-1]} {text}"},
+            **{**shared, "help": f"{option_of_value} {text}".rstrip()},
         )
 
 

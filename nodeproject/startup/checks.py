@@ -71,13 +71,30 @@ def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
     """Check that the block interval is in whole seconds, as beat's table of the production profile needs."""
     node = settings.NODE
     whole = node.cchain.block_interval >= 1 and not node.cchain.block_interval % 1
-    if node.cchain.mining != "interval" or node.common.profile != "production" or whole:
+    if not node.cchain.mines_by_clock or node.common.profile != "production" or whole:
         return []
     return [
         Error(
             f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is not a whole number of seconds.",
             hint="Fractions of a second are for the embedded profile.",
             id="node.E004",
+        )
+    ]
+
+
+@register(*CHECKS)
+def check_mixed_mining(**_kwargs: Any) -> list[CheckMessage]:
+    """Check that blocks on arrival and by the clock together are made by an embedded node that decides alone."""
+    node = settings.NODE
+    if node.cchain.mining != "mixed" or (
+        node.common.profile == "embedded" and not node.common.votes
+    ):
+        return []
+    return [
+        Error(
+            "NODE_MINING is mixed, which needs the embedded profile and a node that decides alone.",
+            hint="Set NODE_MINING to auto or interval.",
+            id="node.E018",
         )
     ]
 
@@ -98,7 +115,7 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
                 id="node.E007",
             )
         )
-    if node.cchain.mining == "interval" and node.cchain.block_interval % 1:
+    if node.cchain.mines_by_clock and node.cchain.block_interval % 1:
         found.append(
             Error(
                 f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is not a whole number of seconds.",
@@ -166,7 +183,7 @@ def check_engine(**_kwargs: Any) -> list[CheckMessage]:
 @register(*CHECKS)
 def check_ports(**_kwargs: Any) -> list[CheckMessage]:
     """Check that HTTP and peers do not share a port."""
-    if settings.NODE.http_port == settings.NODE.peers.staking_port:
+    if settings.NODE.http_port == settings.NODE.peers.staking_port != 0:
         return [
             Error(
                 f"HTTP and peers both use port {settings.NODE.http_port}.",

@@ -4,29 +4,30 @@ Each explanation is one line that says what to do; no line contains a password.
 """
 
 import errno
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from django.core.management import call_command
-from django.core.management.commands import migrate
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
-from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.loader import MigrationLoader
+from django.apps import apps
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import load_backend
-from rich.console import Console
-from rich.progress import Progress
-from typing_extensions import override
 
+from chaindb import versions
 from chaindb.database import Database
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.empty_database import begin_with_tables, migration_files
 from nodeproject.startup.process import CannotStart, StartReason
+from primitives.product import VERSION
 
 CONNECT_SECONDS = 5
 """Seconds that a database server may take to answer at the start."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def verify_reachable() -> None:
@@ -53,27 +54,35 @@ def verify_reachable() -> None:
         raise CannotStart(StartReason.DATABASE_ENCODING, database=_named(entry), encoding=encoding)
 
 
-def verify_version(loader: MigrationLoader) -> None:
-    """Verify that no later version of this program has changed the database's tables.
+def verify_writers(recorded: Sequence[str], unknown: Sequence[str] = ()) -> None:
+    """Verify that no later version of this program has written to the database.
+
+    Unspecified: versions that differ in the last number alone store the same, so that the earlier of them runs on the
+    database of the later.
+
+    Args:
+        recorded: The versions that have run on the database, the lowest first.
+        unknown: The migrations of the database that this version does not know.
 
     Raises:
-        CannotStart: A later version has changed them.
+        CannotStart: A later version has run on the database, or changed its tables.
     """
-    known = loader.disk_migrations.keys()
-    unknown = sorted(
-        f"{app}.{name}"
-        for app, name in loader.applied_migrations
-        if app in loader.migrated_apps and (app, name) not in known
+    latest = recorded[-1] if recorded else VERSION
+    if not unknown and not versions.is_later(latest, VERSION):
+        return
+    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+    raise CannotStart(
+        StartReason.DATABASE_OF_LATER_VERSION,
+        written=f"version {latest}" if latest != VERSION else "a later version",
+        here=VERSION,
+        differing=f" (without migration {unknown[0]}{more})" if unknown else "",
     )
-    if unknown:
-        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        raise CannotStart(StartReason.DATABASE_OF_LATER_VERSION, migration=f"{unknown[0]}{more}")
 
 
 def explained(error: DatabaseError | OSError) -> str:
     """Return an explanation of a database or file error for the operator."""
     if isinstance(error, OSError):
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        if error.errno in _FULL:
             where = f" of {error.filename}" if error.filename else ""
             return f"the disk{where} is full: free space and start again"
         return str(error)
@@ -114,23 +123,30 @@ def _words(error: Exception) -> str:
 
 
 def make_tables(alias: str = DEFAULT_DB_ALIAS) -> None:
-    """Run a database's missing migrations with a progress bar: a new one has some dozens.
+    """Make a database's tables: copy an empty database if a build has made one, and run the missing migrations.
 
     Raises:
         CannotStart: The database does not answer, is not in UTF-8, or has migrations that this version does not know.
         DatabaseError: A migration failed.
+        OSError: The database's file cannot be written.
     """
     if alias == DEFAULT_DB_ALIAS:
         verify_reachable()
-    executor = MigrationExecutor(connections[alias])
-    verify_version(executor.loader)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if not missing:
+    opened = connections[alias]
+    if opened.vendor == "sqlite":
+        try:
+            begin_with_tables(Path(opened.settings_dict["NAME"]))
+        except OSError as error:
+            if error.errno in _FULL:
+                raise OperationalError("database or disk is full") from error  # in SQLite's words
+            raise
+    if _is_current(opened):
+        verify_writers(versions.recorded(Database(alias)))
         return
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("Making tables", total=len(missing))
-        command = _Migrate(lambda: progress.advance(task))
-        call_command(command, database=alias, interactive=False, verbosity=0)
+    # Django imports all migrations for this, which takes a twentieth of a start.
+    from nodeproject.startup.migrating import run_missing_migrations
+
+    run_missing_migrations(alias)
 
 
 @contextmanager
@@ -152,16 +168,9 @@ def opened_file(path: Path, alias: str, settings: NodeSettings) -> Iterator[Data
         del connections[alias]
 
 
-class _Migrate(migrate.Command):
-    """Django's command, which reports each completed migration."""
-
-    def __init__(self, done: Callable[[], None]) -> None:
-        super().__init__()
-        self._done = done
-
-    @override
-    def migration_progress_callback(
-        self, action: str, migration: Any | None = None, fake: bool = False
-    ) -> None:
-        if action == "apply_success":
-            self._done()
+def _is_current(opened: BaseDatabaseWrapper) -> bool:
+    """Return whether exactly the migrations of this version are applied, by their names."""
+    labels = {config.label for config in apps.get_app_configs()}
+    applied = MigrationRecorder(opened).applied_migrations()
+    files = {(label, path.stem) for label, path in migration_files()}
+    return {key for key in applied if key[0] in labels} == files

@@ -5,11 +5,13 @@ colour the lines that follow.
 """
 
 import logging
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from typing_extensions import override
 
@@ -57,14 +59,18 @@ def text_formatter(color: str = "auto") -> TextFormatter:
     """Return the formatter of NODE_LOG_FORMAT `text`.
 
     Args:
-        color: NODE_LOG_COLOR: `always`, `never`, or `auto`, if the terminal supports colours.
+        color: NODE_COLOR: `always`, `never`, or `auto`, if the terminal supports colours.
     """
     if color != "auto":
         return TextFormatter(colours=color == "always")
-    from rich.console import Console
+    return TextFormatter(colours=shows_colours(sys.stderr) and not os.environ.get("NO_COLOR"))
 
-    console = Console(stderr=True)
-    return TextFormatter(colours=console.color_system is not None and not console.no_color)
+
+def shows_colours(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal with colours, or FORCE_COLOR says so (force-color.org)."""
+    if not (os.environ.get("FORCE_COLOR") or stream.isatty()):
+        return False
+    return os.environ.get("TERM", "").lower() not in {"dumb", "unknown"}
 
 
 def json_formatter() -> logging.Formatter:

@@ -18,10 +18,10 @@ from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app.api import OwnNode
 from info_app.version import vm_versions
+from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH, GORILLA
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.gate import GateConfig
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http.answering import Answering
@@ -266,14 +266,9 @@ class Endpoints:
         return Workers(self._settings.common.rpc_threads, WAITING_CALLS, after=release)
 
     @cached_property
-    def gatherers(self) -> Gatherers:
-        """Process calls from all protocols of this process in batches."""
-        return Gatherers(self.workers)
-
-    @cached_property
     def answering(self) -> Answering:
-        """Answers HTTP requests that have to wait."""
-        return Answering(self.workers, self.gatherers)
+        """Answers the requests of all protocols of this process."""
+        return Answering(self.workers)
 
     async def close(self) -> None:
         """End the threads, and the rate limiter's connections on this event loop."""

@@ -12,7 +12,6 @@ from cchain_app.blocks.receipt import bloom_bits
 from cchain_app.chain import EvmChain
 from chaindb import servers
 from chaindb.chains import C_CHAIN, NodeChain, is_left_out
-from explorer_app.selectors import tokens
 from health_app import services
 from health_app.checks import ALL, Checks
 from health_app.history import HistoryWriter
@@ -80,14 +79,18 @@ class Observation:
     @cached_property
     def page(self) -> MetricsCollector:
         """The page for Prometheus."""
-        return MetricsCollector(self._processes, RowCounts(self.parts()), self.check_results)
+        return MetricsCollector(
+            self._processes, RowCounts(self.parts()), self.check_results, self._evm_chains[0]
+        )
 
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
-        return (*parts(self._evm_chains[1:]), ("tokens", self._tokens))
+        return (*parts(self._platform_rpc.chain, self._evm_chains), ("tokens", self._tokens))
 
     def _tokens(self) -> Iterator[Metric]:
         """Yield the height of the token index; nothing if it was never started or this node has no C-Chain."""
+        from explorer_app.selectors import tokens  # loaded with the first scrape
+
         evm = self._evm_chains[0]
         written = None if is_left_out(evm.name) else tokens.progress(evm)
         if written is not None:
@@ -135,6 +138,11 @@ class Observation:
         """Collect the metrics of a worker; its child processes are forked later and join with their first task."""
         self._processes.register("worker")
         self._observe_work()
+        self.observe_tasks()
+
+    def observe_tasks(self) -> None:
+        """Count the tasks that this process runs: a worker, or a node of the embedded profile."""
+        TaskListener(self.metrics, self._processes, self.writes).connect()
 
     def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
         """Return the results of this process's health checks, and the tags of the checks."""
@@ -142,11 +150,10 @@ class Observation:
         return checks, {name: tags | {ALL} for name, tags in self._checks.tags.items()}
 
     def _observe_work(self) -> None:
-        """Count statements, tasks and blocks of this process, whatever its role."""
+        """Count statements and blocks of this process, whatever its role."""
         if not self.metrics.is_listening:  # once per process, even if it creates several nodes
             self.metrics.is_listening = True
             StatementListener(self.metrics).connect()
-            TaskListener(self.metrics, self._processes, self.writes).connect()
         chains: tuple[NodeChain, ...] = (self._platform_rpc.chain, *self._evm_chains)
         for chain in chains:
             chain.building.observe(partial(self.metrics.block, chain.name))

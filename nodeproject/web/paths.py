@@ -6,8 +6,10 @@ proxy that is trusted or on this machine. A proxy removes it from the path of a 
 NODE_BASE_PATH gets the same answer. Chains have the paths of the reference.
 """
 
+import json
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from django.db import DatabaseError
@@ -28,6 +30,23 @@ from primitives.sockets import is_dual_stack, unbracketed
 def base_url(settings: NodeSettings) -> str:
     """Return the base of a node's URLs."""
     return f"http://{reachable(settings.http_host)}:{settings.http_port}"
+
+
+def running_url(settings: NodeSettings) -> str:
+    """Return the base of the URLs of the node that runs on the settings' data directory.
+
+    Unspecified: a node that was killed leaves its last address; where no address was left, the settings' is returned.
+    """
+    try:
+        host, port = json.loads(address_file(settings).read_bytes())
+        return f"http://{reachable(str(host))}:{int(port)}"
+    except (OSError, ValueError, TypeError):
+        return base_url(settings)
+
+
+def address_file(settings: NodeSettings) -> Path:
+    """Return the file with the address and port on which the running node of a data directory listens, as JSON."""
+    return settings.common.directory / "http_address.json"
 
 
 def reachable(host: str) -> str:

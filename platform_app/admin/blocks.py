@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from chaindb.fields import row_id
 from platform_app.admin import display, flows, links
@@ -32,13 +32,13 @@ _INDENT = "  "
 
 def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
     """Return JSON in a scrolling box; the IDs of known transactions are links."""
-    walk = _LazyJson({str(tx_id) for tx_id in known_txs})
+    writer = _LazyJson({str(tx_id) for tx_id in known_txs})
     lines: list[SafeString] = []
-    for item in walk.lines(value, key="", depth=0, prefix="", suffix=""):
+    for line in writer.lines(value, key="", depth=0, prefix="", suffix=""):
         if len(lines) == MAX_LINES:
             lines.append(format_html('<span class="nd-muted">{}</span>', "… and so on"))
             break
-        lines.append(item)
+        lines.append(line)
     return format_html(
         '<pre class="nd-box nd-json" tabindex="0">{}</pre>',
         format_html_join("\n", "{}", ((line,) for line in lines)),
@@ -157,7 +157,7 @@ class BlockAdmin(IdentifierAdmin):
         return display.short_link(block.block_id, links.block_page(block.height))
 
     @admin.display(description="Height")
-    @asked_once
+    @cached_on_row
     def place(self, block: Block) -> SafeString:
         """Return the height between links to the adjacent blocks."""
         newer = Block.objects.filter(pk=block.height + 1).exists()
@@ -198,11 +198,11 @@ class BlockAdmin(IdentifierAdmin):
         return f"{block.length:,} bytes"
 
     @admin.display(description="Transactions")
-    @asked_once
+    @cached_on_row
     def listed(self, block: Block) -> SafeString:
         """Return the first transactions, and a link if there are more."""
         in_block = Tx.objects.filter(pk__gte=row_id(block.height), pk__lt=row_id(block.height + 1))
-        found = in_block.defer("raw").order_by("pk")[: MAX_TXS + 1]
+        txs = in_block.defer("raw").order_by("pk")[: MAX_TXS + 1]
         cells = [
             (
                 tx.index,
@@ -211,7 +211,7 @@ class BlockAdmin(IdentifierAdmin):
                 display.tx_status(tx),
                 display.burned(tx.burned),
             )
-            for tx in found
+            for tx in txs
         ]
         if not cells:
             return display.NOTHING
@@ -223,18 +223,18 @@ class BlockAdmin(IdentifierAdmin):
         )
 
     @admin.display(description="JSON")
-    @asked_once
+    @cached_on_row
     def json(self, block: Block) -> SafeString:
         """Return the block as JSON, as in the API."""
-        found = _read(block.raw)
-        if found is None:
-            return display.muted("These bytes are no block that this node knows.")
-        txs = found.txs if found.proposal is None else (*found.txs, found.proposal)
+        decoded = _read(block.raw)
+        if decoded is None:
+            return display.muted("This node cannot parse these bytes as a block.")
+        txs = decoded.txs if decoded.proposal is None else (*decoded.txs, decoded.proposal)
         known = {tx.tx_id for tx in txs} | flows.known_txs(txs)
-        return show_json(render_block(found, display.format_owner), known)
+        return show_json(render_block(decoded, display.format_owner), known)
 
     @admin.display(description="Bytes")
-    @asked_once
+    @cached_on_row
     def raw_bytes(self, block: Block) -> SafeString:
         """Return the serialised block."""
         return display.box(block.raw)

@@ -41,10 +41,10 @@ def overview() -> Overview | None:
 
 
 def _rates(now: int) -> SafeString:
-    found = figures.minutes(platform_chain(), now)
+    minutes = figures.minutes(platform_chain(), now)
     return dashboard.beside(
-        dashboard.rate("Transactions", [other.transactions for other in found]),
-        dashboard.rate("Blocks", [item.blocks for item in found]),
+        dashboard.rate("Transactions", [minute.transactions for minute in minutes]),
+        dashboard.rate("Blocks", [minute.blocks for minute in minutes]),
     )
 
 
@@ -62,7 +62,7 @@ def _tip_cards(tip: Tip, now: int) -> tuple[Card, ...]:
 def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
     count = len(current.validators)
     delegators = sum(validator.delegator_count for validator in current.validators)
-    delegated = sum(item.delegator_weight for item in current.validators)
+    delegated = sum(validator.delegator_weight for validator in current.validators)
     supply = accepted.supply(platform_chain(), PRIMARY_NETWORK_ID)
     # The set is ordered by the end of the staking periods.
     ends = current.validators[0].end if current.validators else None
@@ -91,7 +91,7 @@ def _mempool_card() -> Card:
     page = links.list_page("mempooltx")
     return Card(
         "Mempool",
-        display.link(f"{waiting['count']:,} waiting", page),
+        display.link(f"{waiting['count']:,} pending", page),
         f"{waiting['size'] or 0:,} bytes",
     )
 

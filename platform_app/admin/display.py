@@ -237,17 +237,17 @@ def _amount(units: int, text: str) -> SafeString:
 
 def period(start: int, end: int, now: int, *, left: int | None = None) -> SafeString:
     """Return a staking period as a progress bar of the elapsed part, or of the part elapsed when the staker left."""
-    seen = now if left is None else left
-    share = percent(min(max(seen - start, 0), end - start), end - start)
+    until = now if left is None else left
+    share = percent(min(max(until - start, 0), end - start), end - start)
     return format_html(
         '<span class="nd-period" title="{} to {}"><span class="nd-ends"><span>{}</span>'
         "<span>{}</span></span>{}{}</span>",
         format_time(start), format_time(end), format_date(start), format_date(end),
-        bar(share, "plain" if left is None else "over"), muted(_where(start, end, now, left)),
+        bar(share, "plain" if left is None else "over"), muted(_progress(start, end, now, left)),
     )  # fmt: skip
 
 
-def _where(start: int, end: int, now: int, left: int | None) -> str:
+def _progress(start: int, end: int, now: int, left: int | None) -> str:
     whole = format_age(end - start)
     if left is not None:
         return f"{whole}, over" if left >= end else f"left after {format_age(left - start)}"
@@ -305,27 +305,27 @@ def owners_of_output(data: bytes, *, most: int = MAX_OWNERS) -> SafeString:
 def locks_of(output: UtxoContent) -> SafeString:
     """Return the time until which an output is locked."""
     stakeable = output.locktime if isinstance(output, LockOut) else 0
-    found = _locks(inner_output(output).owners.locktime, stakeable)
-    return one_per_line(*found) if found else NOTHING
+    lines = _locks(inner_output(output).owners.locktime, stakeable)
+    return one_per_line(*lines) if lines else NOTHING
 
 
 def short_locks(locktime: int, stakeable: int) -> SafeString:
     """Return the dates until which an output is locked, for a list."""
-    found = [
+    badges = [
         format_html('<span title="{}">{}</span>', format_time(seconds), badge(text, "wait"))
         for text, seconds in (
             (f"locked until {format_date(locktime)}", locktime),
-            (f"to stake until {format_date(stakeable)}", stakeable),
+            (f"only for staking until {format_date(stakeable)}", stakeable),
         )
         if seconds
     ]
-    return one_per_line(*found) if found else NOTHING
+    return one_per_line(*badges) if badges else NOTHING
 
 
 def _locks(locktime: int, stakeable: int) -> list[SafeString]:
     return [
         side_by_side(badge(text, "wait"), moment(seconds))
-        for text, seconds in (("locked until", locktime), ("only to stake until", stakeable))
+        for text, seconds in (("locked until", locktime), ("only for staking until", stakeable))
         if seconds
     ]
 

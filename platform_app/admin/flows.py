@@ -13,27 +13,27 @@ from platform_app.txs.base import inner_input, inner_output
 from primitives.ids import ID, utxo_id
 from utxo.components import TransferableOutput
 
-MOST = 50
+MAX_SHOWN = 50
 """The number of inputs and outputs listed; the JSON has all of them."""
 
 
-class Made(NamedTuple):
+class CreatedOutput(NamedTuple):
     """An output of a transaction: its index, its purpose, and its ID as a UTXO."""
 
-    place: int
+    output_index: int
     purpose: str
     output: TransferableOutput
     utxo_id: ID
 
 
-def outputs_of(tx: SignedTx) -> Iterator[Made]:
+def outputs_of(tx: SignedTx) -> Iterator[CreatedOutput]:
     """Yield the outputs of a transaction, in the order of their UTXO indices."""
     unsigned: Any = tx.unsigned
-    made = [("", other) for other in getattr(unsigned, "outputs", ())]
-    made += [("stake", item) for item in rows.stake_of(tx)]
-    made += [("export", entry) for entry in getattr(unsigned, "exported_outputs", ())]
+    made = [("", output) for output in getattr(unsigned, "outputs", ())]
+    made += [("stake", output) for output in rows.stake_of(tx)]
+    made += [("export", output) for output in getattr(unsigned, "exported_outputs", ())]
     for index, (purpose, output) in enumerate(made):
-        yield Made(index, purpose, output, utxo_id(tx.tx_id, index))
+        yield CreatedOutput(index, purpose, output, utxo_id(tx.tx_id, index))
 
 
 def known_txs(txs: Iterable[SignedTx]) -> set[ID]:
@@ -60,78 +60,80 @@ def show_inputs(tx: SignedTx, known: set[ID], staking_asset: ID) -> SafeString:
         return display.NOTHING
     own = len(spent) - imported
     cells = []
-    for place, one in enumerate(spent[:MOST]):
-        amount = inner_input(one.input).amount
-        made_by = (
-            display.short_link(one.tx_id, links.tx_page(one.tx_id))
-            if one.tx_id in known
-            else display.short(one.tx_id)
+    for place, tx_input in enumerate(spent[:MAX_SHOWN]):
+        amount = inner_input(tx_input.input).amount
+        created_by = (
+            display.short_link(tx_input.tx_id, links.tx_page(tx_input.tx_id))
+            if tx_input.tx_id in known
+            else display.short(tx_input.tx_id)
         )
         cells.append(
             (
-                display.side_by_side(made_by, display.muted(f"output {one.output_index}")),
-                display.asset_amount(amount, one.asset_id, staking_asset),
+                display.side_by_side(created_by, display.muted(f"output {tx_input.output_index}")),
+                display.asset_amount(amount, tx_input.asset_id, staking_asset),
                 display.badge("import", "note") if place >= own else "",
             )
         )
-    return _limited(display.table(("Made by", "Amount", ""), cells), len(spent))
+    return _limited(display.table(("Created by", "Amount", ""), cells), len(spent))
 
 
 def show_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
     """Return the outputs of a transaction, each with its owners and its status."""
     made = list(outputs_of(tx))
-    fates = _fates(tx.tx_id, made[:MOST]) if made else {}
-    return _outputs(made, fates, staking_asset)
+    statuses = _statuses(tx.tx_id, made[:MAX_SHOWN]) if made else {}
+    return _outputs(made, statuses, staking_asset)
 
 
 def show_future_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
-    """Return the outputs that a pending transaction would create."""
+    """Return the outputs that a pending transaction will create if it is accepted."""
     made = list(outputs_of(tx))
-    purposes = {item.utxo_id: display.badge(item.purpose or "transfer") for item in made}
+    purposes = {output.utxo_id: display.badge(output.purpose or "transfer") for output in made}
     return _outputs(made, purposes, staking_asset)
 
 
-def _outputs(made: Sequence[Made], notes: Mapping[ID, SafeString], staking_asset: ID) -> SafeString:
+def _outputs(
+    made: Sequence[CreatedOutput], remarks: Mapping[ID, SafeString], staking_asset: ID
+) -> SafeString:
     if not made:
         return display.NOTHING
     cells = (
         (
-            item.place,
+            output.output_index,
             display.asset_amount(
-                inner_output(item.output.output).amount, item.output.asset_id, staking_asset
+                inner_output(output.output.output).amount, output.output.asset_id, staking_asset
             ),
-            _owners(item.output),
-            display.locks_of(item.output.output),
-            notes[item.utxo_id],
+            _owners(output.output),
+            display.locks_of(output.output.output),
+            remarks[output.utxo_id],
         )
-        for item in made[:MOST]
+        for output in made[:MAX_SHOWN]
     )
     return _limited(display.table(("", "Amount", "Owners", "Locks", ""), cells), len(made))
 
 
-def _fates(tx_id: ID, made: Sequence[Made]) -> dict[ID, SafeString]:
+def _statuses(tx_id: ID, made: Sequence[CreatedOutput]) -> dict[ID, SafeString]:
     """Return the status of outputs: unspent, exported to another chain, staked, or spent."""
-    keys = [item.utxo_id for item in made]
+    keys = [output.utxo_id for output in made]
     kept = unspent(keys)
-    exports = [entry.utxo_id for entry in made if entry.purpose == "export"]
-    waiting = _keys(SharedUTXO, exports) if exports else set()
-    stakes = any(other.purpose == "stake" for other in made)
+    exports = [output.utxo_id for output in made if output.purpose == "export"]
+    exported = _keys(SharedUTXO, exports) if exports else set()
+    stakes = any(output.purpose == "stake" for output in made)
     staked = stakes and StakeOutput.objects.filter(staker_id=tx_id).exists()
-    fates = {}
-    for element in made:
-        if element.utxo_id in kept:
-            fates[element.utxo_id] = display.link("unspent ›", links.page("utxo", element.utxo_id))
-        elif element.utxo_id in waiting:
-            fates[element.utxo_id] = display.link(
-                "exported ›", links.page("sharedutxo", element.utxo_id)
+    statuses = {}
+    for output in made:
+        if output.utxo_id in kept:
+            statuses[output.utxo_id] = display.link("unspent ›", links.page("utxo", output.utxo_id))
+        elif output.utxo_id in exported:
+            statuses[output.utxo_id] = display.link(
+                "exported ›", links.page("sharedutxo", output.utxo_id)
             )
-        elif element.purpose == "stake" and staked:
-            fates[element.utxo_id] = display.badge("staked", "good")
+        elif output.purpose == "stake" and staked:
+            statuses[output.utxo_id] = display.badge("staked", "good")
         else:
-            fates[element.utxo_id] = display.badge(
-                "imported" if element.purpose == "export" else "spent"
+            statuses[output.utxo_id] = display.badge(
+                "imported" if output.purpose == "export" else "spent"
             )
-    return fates
+    return statuses
 
 
 def _keys(model: Any, keys: Sequence[ID]) -> set[ID]:
@@ -144,6 +146,6 @@ def _owners(output: TransferableOutput) -> SafeString:
 
 
 def _limited(table: SafeString, count: int) -> SafeString:
-    if count <= MOST:
+    if count <= MAX_SHOWN:
         return table
-    return display.side_by_side(table, display.muted(f"The first {MOST} of {count:,}."))
+    return display.side_by_side(table, display.muted(f"The first {MAX_SHOWN} of {count:,}."))

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from platform_app.admin import display
 from platform_app.models import KeystoreKey, KeystoreUser
@@ -43,11 +43,11 @@ class KeystoreUserAdmin(IdentifierAdmin):
         return [Q(name=term.text)]
 
     @override
-    def prepare(self, found: Sequence[Any]) -> None:
+    def prepare(self, users: Sequence[Any]) -> None:
         counts: defaultdict[int, int] = defaultdict(int)
-        keys = KeystoreKey.objects.filter(user__in=[user.pk for user in found])
+        keys = KeystoreKey.objects.filter(user__in=[user.pk for user in users])
         counts.update(keys.order_by("user").values_list("user").annotate(Count("address")))
-        for user in found:
+        for user in users:
             user.key_count = counts[user.pk]
 
     @admin.display(description="Name")
@@ -66,7 +66,7 @@ class KeystoreUserAdmin(IdentifierAdmin):
         return f"{user.key_count:,}"
 
     @admin.display(description="Addresses")
-    @asked_once
+    @cached_on_row
     def addresses(self, user: KeystoreUser) -> SafeString:
         """Return the addresses of the keys, in the order in which they were added."""
         keys = KeystoreKey.objects.filter(user=user.pk).order_by("id")
@@ -75,6 +75,9 @@ class KeystoreUserAdmin(IdentifierAdmin):
             return display.NOTHING
         more = len(addresses) > MAX_ADDRESSES
         return display.one_per_line(
-            *(display.full_address(ShortID(bytes(item))) for item in addresses[:MAX_ADDRESSES]),
+            *(
+                display.full_address(ShortID(bytes(address)))
+                for address in addresses[:MAX_ADDRESSES]
+            ),
             *([display.muted(f"The first {MAX_ADDRESSES}.")] if more else []),
         )

@@ -55,8 +55,8 @@ def find_page(text: str) -> str | None:
         return list_page("block")
     term = read_term(text)
     if term.number is not None:
-        found = Block.objects.filter(pk=term.number).exists()
-        return block_page(term.number) if found else None
+        exists = Block.objects.filter(pk=term.number).exists()
+        return block_page(term.number) if exists else None
     if term.id is not None:
         return _find_id(term.id)
     if parse_term(text).address is not None:
@@ -87,7 +87,7 @@ def _find_id(wanted: ID) -> str | None:
 def _find_node(node_id: NodeID) -> str | None:
     """Return the page of a node's staking period, or the list of its periods if it had several."""
     periods = Staker.objects.filter(is_delegator__in=[False], node_id=node_id).order_by("-position")
-    found = list(periods.values_list("pk", flat=True)[:2])
-    if len(found) == 1:
-        return staker_page(found[0], is_delegator=False)
-    return node_page(node_id) if found else None
+    staker_ids = list(periods.values_list("pk", flat=True)[:2])
+    if len(staker_ids) == 1:
+        return staker_page(staker_ids[0], is_delegator=False)
+    return node_page(node_id) if staker_ids else None

@@ -9,11 +9,11 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.actions import ActionRefused, AdminAction
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from platform_app.admin import display, flows, links
-from platform_app.admin.transactions import OpenedTxAdmin
+from platform_app.admin.transactions import DecodedTxAdmin
 from platform_app.apps import platform_chain
 from platform_app.models import DroppedTx, MempoolTx
 from platform_app.services import mempool
@@ -24,15 +24,15 @@ def _drop(row: MempoolTx) -> str:
     """Drop a pending transaction from the mempool."""
     reason = "dropped by the node's operator"
     if not mempool.withdraw(platform_chain(), ID(row.tx_id), reason, now=clock.now()):
-        raise ActionRefused("the transaction is no longer pending: it was mined or dropped.")
+        raise ActionRefused("the transaction is no longer pending: it was accepted or dropped.")
     return f"Dropped transaction {row.tx_id} from the mempool."
 
 
 @admin.register(MempoolTx)
-class MempoolTxAdmin(OpenedTxAdmin):
+class MempoolTxAdmin(DecodedTxAdmin):
     """Pending transactions, the latest arrival first."""
 
-    absent_because = "It is not pending: it was mined or dropped, or was never received."
+    absent_because = "It is not pending: it was accepted or dropped, or never arrived here."
     list_display = ("short_id", "type", "received", "bytes")
     ordering = ("-id",)
     row_actions = (
@@ -41,7 +41,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
             button="Drop",
             question="Drop this transaction?",
             consequence="It leaves this node's mempool, and another transaction can spend its inputs. A block that is "
-            "being built may already contain it, and peers that have it may have it accepted or send it again.",
+            "being built may already contain it, and peers that have it may still get it accepted or send it again.",
             permission="platform_app.delete_mempooltx",
             do=_drop,
             flag=DELETION,
@@ -51,7 +51,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
     search_help_text = "Transaction, or UTXO that it spends"
     fieldsets = (
         (None, {"fields": ("full_id", "type", "received", "bytes")}),
-        ("What it would do", {"fields": ("inputs", "makes")}),
+        ("Inputs and outputs", {"fields": ("inputs", "outputs")}),
         ("Decoded", {"fields": ("json",)}),
         ("Signed bytes", {"fields": ("raw_bytes",)}),
     )
@@ -75,36 +75,38 @@ class MempoolTxAdmin(OpenedTxAdmin):
         return links.list_page("mempooltx")
 
     @admin.display(description="Received")
-    def received(self, waiting: MempoolTx) -> SafeString:
+    def received(self, tx: MempoolTx) -> SafeString:
         """Return the time of arrival."""
-        return display.moment(waiting.received_at)
+        return display.moment(tx.received_at)
 
     @admin.display(description="Size")
-    def bytes(self, waiting: MempoolTx) -> str:
+    def bytes(self, tx: MempoolTx) -> str:
         """Return the size in bytes."""
-        return f"{waiting.size:,} bytes"
+        return f"{tx.size:,} bytes"
 
-    @admin.display(description="Would make")
-    @asked_once
-    def makes(self, waiting: MempoolTx) -> SafeString:
-        """Return the outputs that it would create."""
-        opened = self.opened(waiting)
-        if opened is None:
+    @admin.display(description="Outputs")
+    @cached_on_row
+    def outputs(self, tx: MempoolTx) -> SafeString:
+        """Return the outputs that it will create if it is accepted."""
+        decoded = self.decoded(tx)
+        if decoded is None:
             return display.NOTHING
-        return flows.show_future_outputs(opened.tx, opened.staking_asset)
+        return flows.show_future_outputs(decoded.tx, decoded.staking_asset)
 
 
 @admin.register(DroppedTx)
 class DroppedTxAdmin(IdentifierAdmin):
     """Transactions that were dropped recently, the latest first."""
 
-    absent_because = "It was not dropped, or that was too long ago to be remembered."
-    list_display = ("short_id", "dropped", "why")
+    absent_because = (
+        "It was not dropped, or its record was deleted, because only the latest drops are kept."
+    )
+    list_display = ("short_id", "dropped", "reason")
     ordering = ("-id",)
     search_fields = ("tx_id",)
     search_help_text = "Transaction"
     unique_hash = "tx_id"
-    fieldsets = ((None, {"fields": ("full_id", "dropped", "why")}),)
+    fieldsets = ((None, {"fields": ("full_id", "dropped", "reason")}),)
 
     @override
     def branches(self, term: IdentifierTerm) -> list[Q]:
@@ -122,10 +124,10 @@ class DroppedTxAdmin(IdentifierAdmin):
 
     @admin.display(description="Dropped")
     def dropped(self, dropped: DroppedTx) -> SafeString:
-        """Return when it was dropped."""
+        """Return the time of the drop."""
         return display.moment(dropped.dropped_at)
 
     @admin.display(description="Reason")
-    def why(self, dropped: DroppedTx) -> str:
-        """Return why it was dropped."""
+    def reason(self, dropped: DroppedTx) -> str:
+        """Return the reason."""
         return dropped.reason

@@ -47,15 +47,15 @@ class StakerDetails:
     """The total reward of a past staker, over all outputs."""
 
 
-def read(found: Sequence[Staker]) -> list[StakerDetails]:
+def read(shown: Sequence[Staker]) -> list[StakerDetails]:
     """Return the data about stakers, in their order, in at most seven statements."""
     now = clock.now()
-    past = [other for other in found if other.phase == Phase.PAST]
-    facts = {
-        **_of_validating([item for item in found if _is_validating(item)], now),
+    past = [staker for staker in shown if staker.phase == Phase.PAST]
+    details = {
+        **_of_validating([staker for staker in shown if _is_validating(staker)], now),
         **_of_past(past, now),
     }
-    return [facts.get(entry.pk, StakerDetails(now)) for entry in found]
+    return [details.get(staker.pk, StakerDetails(now)) for staker in shown]
 
 
 def _is_validating(staker: Staker) -> bool:
@@ -67,37 +67,40 @@ def _is_validating(staker: Staker) -> bool:
 def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, StakerDetails]:
     if not validating:
         return {}
-    nodes = [item.node_id for item in validating]
+    nodes = [staker.node_id for staker in validating]
     uptimes, since, delegated = (
         stakers.uptimes(platform_chain(), nodes),
         stakers.tracked_since(platform_chain()),
         _delegated(nodes),
     )
-    facts = {}
-    for other in validating:
-        seen = uptimes.get(other.node_id)
+    details = {}
+    for staker in validating:
+        seen = uptimes.get(staker.node_id)
         uptime = None if seen is None else seen.observed(now, since)
-        facts[other.pk] = StakerDetails(
+        details[staker.pk] = StakerDetails(
             now,
             uptime,
             unseen=uptime is None,
             tracked=since is not None,
             connected_since=None if seen is None else seen.connected_since,
-            delegated=delegated.get(other.node_id, DelegationTotals()),
+            delegated=delegated.get(staker.node_id, DelegationTotals()),
         )
-    return facts
+    return details
 
 
 def _of_past(left: Sequence[Staker], now: int) -> dict[Any, StakerDetails]:
-    paid, uptimes = _paid(left), _last_uptimes([item for item in left if not item.is_delegator])
+    paid, uptimes = (
+        _paid(left),
+        _last_uptimes([staker for staker in left if not staker.is_delegator]),
+    )
     return {
-        other.pk: StakerDetails(
+        staker.pk: StakerDetails(
             now,
-            uptimes.get(other.pk),
-            unseen=other.pk in uptimes and uptimes[other.pk] is None,
-            paid=paid[other.pk],
+            uptimes.get(staker.pk),
+            unseen=staker.pk in uptimes and uptimes[staker.pk] is None,
+            paid=paid[staker.pk],
         )
-        for other in left
+        for staker in left
     }
 
 
@@ -105,7 +108,7 @@ def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
     """Return the fraction of their time that validators were online when they left; None if never observed."""
     if not left:
         return {}
-    periods = {item.pk: item for item in left}
+    periods = {staker.pk: staker for staker in left}
     uptimes = ValidatorUptime.objects.filter(staker_id__in=list(periods))
     rows = list(uptimes.values_list("staker_id", "up_duration", "last_updated"))
     since = stakers.tracked_since(platform_chain()) if rows else None
@@ -136,9 +139,9 @@ def _paid(left: Sequence[Staker]) -> dict[Any, int]:
     if not left:
         return {}
     sums: defaultdict[Any, int] = defaultdict(int)
-    for other in left:
-        sums[other.pk] = 0
-    rewards = RewardUTXO.objects.filter(tx_id__in=[item.pk for item in left])
+    for staker in left:
+        sums[staker.pk] = 0
+    rewards = RewardUTXO.objects.filter(tx_id__in=[staker.pk for staker in left])
     for tx_id, amount in rewards.order_by("tx_id", "output_index").values_list("tx_id", "amount"):
         sums[tx_id] += amount
     return sums

@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.actions import Cells
 from adminkit.changelist import ListChoice
+from adminkit.export import Cells
 from adminkit.formats import format_iso
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from platform_app.admin import display, flows, links, staker_details
 from platform_app.admin.staker_details import StakerDetails
@@ -73,9 +73,9 @@ class StakerAdmin(IdentifierAdmin):
         return [Q(position__in=sorted(set(positions)))] if positions else []
 
     @override
-    def prepare(self, found: Sequence[Any]) -> None:
-        for staker, facts in zip(found, staker_details.read(found), strict=True):
-            staker.facts = facts
+    def prepare(self, stakers: Sequence[Any]) -> None:
+        for staker, details in zip(stakers, staker_details.read(stakers), strict=True):
+            staker.details = details
 
     @admin.display(description="Node")
     def short_node(self, staker: Staker) -> SafeString:
@@ -110,17 +110,19 @@ class StakerAdmin(IdentifierAdmin):
     @admin.display(description="Period")
     def period(self, staker: Any) -> SafeString:
         """Return the staking period as a bar."""
-        facts: StakerDetails = staker.facts
-        return display.period(staker.start_time, staker.end_time, facts.now, left=staker.left_time)
+        details: StakerDetails = staker.details
+        return display.period(
+            staker.start_time, staker.end_time, details.now, left=staker.left_time
+        )
 
-    @admin.display(description="Begins and ends")
+    @admin.display(description="Start and end")
     def times(self, staker: Staker) -> SafeString:
         """Return start and end of the period to the second."""
         return display.side_by_side(
             display.moment(staker.start_time), "–", display.moment(staker.end_time)
         )
 
-    @admin.display(description="State")
+    @admin.display(description="Phase")
     def state(self, staker: Staker) -> SafeString:
         """Return the phase, and for a past staker the outcome."""
         return display.phase(staker.phase, staker.outcome)
@@ -128,9 +130,9 @@ class StakerAdmin(IdentifierAdmin):
     @admin.display(description="Reward")
     def reward(self, staker: Any) -> SafeString:
         """Return the reward it was paid, or its potential reward."""
-        facts: StakerDetails = staker.facts
-        if facts.paid is not None:
-            return display.amount(facts.paid or None)
+        details: StakerDetails = staker.details
+        if details.paid is not None:
+            return display.amount(details.paid or None)
         return display.amount(staker.potential_reward or None)
 
     @admin.display(description="Potential reward")
@@ -138,8 +140,8 @@ class StakerAdmin(IdentifierAdmin):
         """Return the potential reward."""
         return display.full_amount(staker.potential_reward or None)
 
-    @admin.display(description="Rewards go to")
-    @asked_once
+    @admin.display(description="Rewards owner")
+    @cached_on_row
     def rewards_owner_text(self, staker: Staker) -> SafeString:
         """Return the owner of the rewards."""
         return display.full_signers(owners_in(staker.rewards_owner))
@@ -154,7 +156,7 @@ class StakerAdmin(IdentifierAdmin):
         """Return the block in which it became current."""
         return display.block_link(staker.joined_height)
 
-    @admin.display(description="Left with block")
+    @admin.display(description="Left in block")
     def left(self, staker: Staker) -> SafeString:
         """Return the block in which it left, and the time."""
         if staker.left_height is None or staker.left_time is None:
@@ -164,42 +166,43 @@ class StakerAdmin(IdentifierAdmin):
         )
 
     @admin.display(description="Locked stake")
-    @asked_once
+    @cached_on_row
     def locked(self, staker: Staker) -> SafeString:
         """Return the locked outputs, with their owners."""
         outputs = StakeOutput.objects.filter(staker_id=staker.pk).order_by("output_index")
-        found = {output.output_index: output for output in outputs}
-        if not found:
+        # An output of several owners has several rows.
+        by_index = {output.output_index: output for output in outputs}
+        if not by_index:
             return display.NOTHING
         return display.table(
             ("Output", "Amount", "Owners", "Locks"),
             (
                 (
                     index,
-                    display.full_amount(one.amount),
-                    display.owners_of_output(one.output),
-                    display.locks_of(rows.output_of(one.output)),
+                    display.full_amount(output.amount),
+                    display.owners_of_output(output.output),
+                    display.locks_of(rows.output_of(output.output)),
                 )
-                for index, one in found.items()
+                for index, output in by_index.items()
             ),
         )
 
     @admin.display(description="Paid rewards")
-    @asked_once
+    @cached_on_row
     def paid(self, staker: Staker) -> SafeString:
         """Return the outputs that paid its reward."""
-        found = list(RewardUTXO.objects.filter(tx_id=staker.pk).order_by("output_index"))
-        unspent = flows.unspent(item.utxo_id for item in found)
+        rewards = list(RewardUTXO.objects.filter(tx_id=staker.pk).order_by("output_index"))
+        unspent = flows.unspent(reward.utxo_id for reward in rewards)
         paid = [
             (
-                display.full_link(other.utxo_id, links.page("utxo", other.utxo_id))
-                if other.utxo_id in unspent
-                else display.side_by_side(display.full(other.utxo_id), display.badge("spent")),
-                display.full_amount(other.amount),
-                display.owners_of_output(other.output),
-                display.block_link(other.height),
+                display.full_link(reward.utxo_id, links.page("utxo", reward.utxo_id))
+                if reward.utxo_id in unspent
+                else display.side_by_side(display.full(reward.utxo_id), display.badge("spent")),
+                display.full_amount(reward.amount),
+                display.owners_of_output(reward.output),
+                display.block_link(reward.height),
             )
-            for other in found
+            for reward in rewards
         ]
         return (
             display.table(("UTXO", "Amount", "Owners", "Block"), paid) if paid else display.NOTHING
@@ -207,14 +210,14 @@ class StakerAdmin(IdentifierAdmin):
 
     @override
     def export_cells(self, row: Any) -> Cells:
-        facts: StakerDetails = row.facts
+        details: StakerDetails = row.details
         owner = owners_in(row.rewards_owner)
         return (
             row.node, display.format_subnet(row.subnet_id), row.tx_id, Phase(row.phase).label,
             None if row.outcome is None else Outcome(row.outcome).label, row.weight,
             display.plain_coins(row.weight) if _earns(row) else None, format_iso(row.start_time),
             format_iso(row.end_time), None if row.left_time is None else format_iso(row.left_time),
-            row.potential_reward, facts.paid,
+            row.potential_reward, details.paid,
             " ".join(map(display.format_owner, owner.addresses)) if owner else None,
             owner.threshold if owner else None,
         )  # fmt: skip

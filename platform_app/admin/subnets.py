@@ -10,7 +10,7 @@ from django.db.models.functions import RowNumber
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from chaindb.fields import height_of
@@ -19,7 +19,7 @@ from platform_app.models import Blockchain, Phase, Staker, Subnet, SubnetOwner
 from platform_app.store import rows
 from primitives.ids import ID
 
-MOST = 50
+MAX_LISTED = 50
 """The number of validators and blockchains on a subnet's page; a link leads to all of them."""
 MAX_SUBNETS = 500
 """The maximum number of subnets found for one address."""
@@ -54,9 +54,9 @@ class SubnetAdmin(IdentifierAdmin):
         return [Q(position__in=sorted(positions))] if positions else []
 
     @override
-    def prepare(self, found: Sequence[Any]) -> None:
-        names = _blockchain_names([subnet.pk for subnet in found])
-        for subnet in found:
+    def prepare(self, subnets: Sequence[Any]) -> None:
+        names = _blockchain_names([subnet.pk for subnet in subnets])
+        for subnet in subnets:
             subnet.blockchain_list = names[subnet.pk]
 
     @admin.display(description="ID")
@@ -70,14 +70,14 @@ class SubnetAdmin(IdentifierAdmin):
         return display.full_link(subnet.subnet_id, links.tx_page(subnet.subnet_id))
 
     @admin.display(description="Control keys")
-    @asked_once
+    @cached_on_row
     def control(self, subnet: Subnet) -> SafeString:
         """Return the threshold and the control keys."""
         owner = rows.owners_of(subnet.owner)
         return display.signers(owner.threshold, owner.addresses)
 
     @admin.display(description="Control keys")
-    @asked_once
+    @cached_on_row
     def keys(self, subnet: Subnet) -> SafeString:
         """Return the control keys, one per line."""
         owner = rows.owners_of(subnet.owner)
@@ -94,11 +94,12 @@ class SubnetAdmin(IdentifierAdmin):
     @admin.display(description="Blockchains")
     def blockchain_names(self, subnet: Any) -> SafeString:
         """Return the names of the first blockchains."""
-        found: list[tuple[ID, str]] = subnet.blockchain_list
+        blockchains: list[tuple[ID, str]] = subnet.blockchain_list
         named = (
-            display.link(name or "–", links.page("blockchain", key)) for key, name in found[:_NAMED]
+            display.link(name or "–", links.page("blockchain", key))
+            for key, name in blockchains[:_NAMED]
         )
-        more = len(found) > _NAMED
+        more = len(blockchains) > _NAMED
         return display.side_by_side(*named, display.muted("and more") if more else "")
 
     @admin.display(description="Created in block")
@@ -106,54 +107,56 @@ class SubnetAdmin(IdentifierAdmin):
         """Return the block that contains its transaction."""
         return display.block_link(height_of(subnet.position))
 
-    @admin.display(description="Now")
-    @asked_once
+    @admin.display(description="Current validators")
+    @cached_on_row
     def validators(self, subnet: Subnet) -> SafeString:
         """Return its current validators, the latest first."""
         now = clock.now()
         current = Staker.objects.filter(
             is_delegator__in=[False], subnet_id=subnet.pk, phase=Phase.CURRENT.value
         )
-        found = list(current.order_by("-position")[: MOST + 1])
+        stakers = list(current.order_by("-position")[: MAX_LISTED + 1])
         page = links.search_page("validator", subnet.pk)
-        if not found:
-            return display.link("None now: all that were and will be ›", page)
+        if not stakers:
+            return display.link("No current validators. Past and pending ones ›", page)
         table = display.table(
             ("Node", "Weight", "Period"),
             (
                 (
                     display.full_link(
-                        item.node_id, links.staker_page(item.tx_id, is_delegator=False)
+                        staker.node_id, links.staker_page(staker.tx_id, is_delegator=False)
                     ),
-                    f"{item.weight:,}",
-                    display.period(item.start_time, item.end_time, now),
+                    f"{staker.weight:,}",
+                    display.period(staker.start_time, staker.end_time, now),
                 )
-                for item in found[:MOST]
+                for staker in stakers[:MAX_LISTED]
             ),
         )
-        return display.side_by_side(table, display.link("All, past and pending ones too ›", page))
+        return display.side_by_side(
+            table, display.link("All, including past and pending ones ›", page)
+        )
 
     @admin.display(description="Blockchains")
-    @asked_once
+    @cached_on_row
     def blockchains(self, subnet: Subnet) -> SafeString:
         """Return the blockchains that its validators run."""
-        found = list(
-            Blockchain.objects.filter(subnet_id=subnet.pk).order_by("position")[: MOST + 1]
+        blockchains = list(
+            Blockchain.objects.filter(subnet_id=subnet.pk).order_by("position")[: MAX_LISTED + 1]
         )
-        if not found:
+        if not blockchains:
             return display.NOTHING
         table = display.table(
             ("Name", "ID", "VM"),
             (
                 (
-                    item.name,
-                    display.short_link(item.pk, links.page("blockchain", item.pk)),
-                    display.vm(item.vm_id),
+                    blockchain.name,
+                    display.short_link(blockchain.pk, links.page("blockchain", blockchain.pk)),
+                    display.vm(blockchain.vm_id),
                 )
-                for item in found[:MOST]
+                for blockchain in blockchains[:MAX_LISTED]
             ),
         )
-        if len(found) <= MOST:
+        if len(blockchains) <= MAX_LISTED:
             return table
         return display.side_by_side(
             table, display.link("All ›", links.search_page("blockchain", subnet.pk))
@@ -162,13 +165,13 @@ class SubnetAdmin(IdentifierAdmin):
 
 def _blockchain_names(subnet_ids: Sequence[ID]) -> dict[ID, list[tuple[ID, str]]]:
     """Return IDs and names of blockchains by subnet, one more than the list shows."""
-    found: defaultdict[ID, list[tuple[ID, str]]] = defaultdict(list)
+    names: defaultdict[ID, list[tuple[ID, str]]] = defaultdict(list)
     place = Window(RowNumber(), partition_by="subnet_id", order_by="position")
     chains = Blockchain.objects.filter(subnet_id__in=subnet_ids).annotate(place=place)
     first = chains.filter(place__lte=_NAMED + 1).order_by("subnet_id", "position")
     for subnet_id, key, name in first.values_list("subnet_id", "pk", "name"):
-        found[ID(bytes(subnet_id))].append((ID(bytes(key)), name))
-    return found
+        names[ID(bytes(subnet_id))].append((ID(bytes(key)), name))
+    return names
 
 
 @admin.register(Blockchain)
@@ -228,8 +231,8 @@ class BlockchainAdmin(IdentifierAdmin):
     def extensions(self, blockchain: Blockchain) -> SafeString:
         """Return the names of the feature extensions."""
         data = bytes(blockchain.fx_ids)
-        found = (ID(data[start : start + ID.SIZE]) for start in range(0, len(data), ID.SIZE))
-        return display.side_by_side(*map(display.vm, found)) if data else display.NOTHING
+        fx_ids = (ID(data[start : start + ID.SIZE]) for start in range(0, len(data), ID.SIZE))
+        return display.side_by_side(*map(display.vm, fx_ids)) if data else display.NOTHING
 
     @admin.display(description="Genesis")
     def genesis(self, blockchain: Blockchain) -> str:

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import ListChoice
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from chaindb.fields import HEIGHTS, row_id
 from platform_app.admin import blocks, display, flows, links
@@ -24,30 +24,30 @@ from primitives.codec_errors import CodecError
 from primitives.ids import ID
 
 
-class DecodedPage(NamedTuple):
-    """A parsed transaction, with the data its page needs to name things."""
+class DecodedTx(NamedTuple):
+    """A parsed transaction, with the data that its page needs for links and amounts."""
 
     tx: SignedTx
     known_txs: set[ID]
-    """The transactions accepted here among those that it names."""
+    """Those of the transactions that it names which this chain has accepted."""
     staking_asset: ID
 
 
-class OpenedTxAdmin(IdentifierAdmin):
+class DecodedTxAdmin(IdentifierAdmin):
     """Rows with a transaction's bytes in `raw`, by `tx_id`."""
 
     list_defer = ("raw",)
     unique_hash = "tx_id"
 
-    def opened(self, row: Any) -> DecodedPage | None:
+    def decoded(self, row: Any) -> DecodedTx | None:
         """Return the transaction of a row, cached on the row; None for bytes that this node cannot parse."""
-        if "opened" not in row.__dict__:
-            tx = read(row.raw)
-            row.opened = tx and DecodedPage(
+        if "decoded" not in row.__dict__:
+            tx = parse_stored(row.raw)
+            row.decoded = tx and DecodedTx(
                 tx, flows.known_txs([tx]), platform_chain().network().asset_id
             )
-        kept: DecodedPage | None = row.opened
-        return kept
+        decoded: DecodedTx | None = row.decoded
+        return decoded
 
     @admin.display(description="ID")
     def short_id(self, row: Any) -> SafeString:
@@ -64,32 +64,32 @@ class OpenedTxAdmin(IdentifierAdmin):
         """Return the protocol's name of its type."""
         return str(row.get_kind_display())
 
-    @admin.display(description="Spends")
-    @asked_once
+    @admin.display(description="Inputs")
+    @cached_on_row
     def inputs(self, row: Any) -> SafeString:
         """Return its inputs."""
-        opened = self.opened(row)
-        if opened is None:
+        decoded = self.decoded(row)
+        if decoded is None:
             return display.NOTHING
-        return flows.show_inputs(opened.tx, opened.known_txs, opened.staking_asset)
+        return flows.show_inputs(decoded.tx, decoded.known_txs, decoded.staking_asset)
 
     @admin.display(description="JSON")
-    @asked_once
+    @cached_on_row
     def json(self, row: Any) -> SafeString:
         """Return the transaction as JSON, as in the API."""
-        opened = self.opened(row)
-        if opened is None:
-            return display.muted("These bytes are no transaction that this node knows.")
-        return blocks.show_json(render_tx(opened.tx, display.format_owner), opened.known_txs)
+        decoded = self.decoded(row)
+        if decoded is None:
+            return display.muted("This node cannot parse these bytes as a transaction.")
+        return blocks.show_json(render_tx(decoded.tx, display.format_owner), decoded.known_txs)
 
     @admin.display(description="Bytes")
-    @asked_once
+    @cached_on_row
     def raw_bytes(self, row: Any) -> SafeString:
         """Return the serialised transaction."""
         return display.box(row.raw)
 
 
-def read(raw: bytes) -> SignedTx | None:
+def parse_stored(raw: bytes) -> SignedTx | None:
     """Parse a stored transaction; None for bytes that this node cannot parse."""
     try:
         return parse(bytes(raw), GENESIS_CODEC)  # a genesis transaction may be of any size
@@ -120,10 +120,12 @@ CHOICES = (
 
 
 @admin.register(Tx)
-class TxAdmin(OpenedTxAdmin):
+class TxAdmin(DecodedTxAdmin):
     """Transactions of accepted blocks, the latest first."""
 
-    absent_because = "No accepted block has it: it may wait in the mempool, or have been dropped."
+    absent_because = (
+        "No accepted block contains it: it may be pending in the mempool, or was dropped."
+    )
     choices = CHOICES
     list_display = ("short_id", "type", "status_badge", "block", "time", "fee", "size")
     ordering = ("-id",)
@@ -131,7 +133,7 @@ class TxAdmin(OpenedTxAdmin):
     search_help_text = "ID of a transaction or block, or height"
     fieldsets = (
         (None, {"fields": ("full_id", "type", "status_badge", "place", "time", "fee", "size")}),
-        ("What it did", {"fields": ("effect", "inputs", "outputs")}),
+        ("Effect", {"fields": ("effect", "inputs", "outputs")}),
         ("Decoded", {"fields": ("json",)}),
         ("Signed bytes", {"fields": ("raw_bytes",)}),
     )
@@ -152,12 +154,12 @@ class TxAdmin(OpenedTxAdmin):
         return [Q(tx_id=term.id), *([] if height is None else _in_block(height))]
 
     @override
-    def prepare(self, found: Sequence[Any]) -> None:
-        heights = sorted({tx.height for tx in found})
+    def prepare(self, txs: Sequence[Any]) -> None:
+        heights = sorted({tx.height for tx in txs})
         times = dict(
             Block.objects.filter(pk__in=heights).order_by("pk").values_list("height", "time")
         )
-        for tx in found:
+        for tx in txs:
             tx.block_time = times[tx.height]
 
     @admin.display(description="Status")
@@ -193,21 +195,21 @@ class TxAdmin(OpenedTxAdmin):
         return f"{tx.length:,} bytes"
 
     @admin.display(description="Effect")
-    @asked_once
+    @cached_on_row
     def effect(self, tx: Tx) -> SafeString:
-        """Return its effect or decision besides its outputs."""
+        """Return its effect besides its outputs: the staker, subnet or blockchain that it creates or changes."""
         show = _EFFECTS.get(TxKind(tx.kind))
-        opened = self.opened(tx)
-        return display.NOTHING if show is None or opened is None else show(opened.tx)
+        decoded = self.decoded(tx)
+        return display.NOTHING if show is None or decoded is None else show(decoded.tx)
 
-    @admin.display(description="Makes")
-    @asked_once
+    @admin.display(description="Outputs")
+    @cached_on_row
     def outputs(self, tx: Tx) -> SafeString:
         """Return its outputs with their status."""
-        opened = self.opened(tx)
-        if opened is None:
+        decoded = self.decoded(tx)
+        if decoded is None:
             return display.NOTHING
-        return flows.show_outputs(opened.tx, opened.staking_asset)
+        return flows.show_outputs(decoded.tx, decoded.staking_asset)
 
 
 def _in_block(height: int) -> list[Q]:
@@ -221,7 +223,7 @@ def _staker(tx: SignedTx) -> SafeString:
     return _staker_of(tx.tx_id)
 
 
-def _rewarded(tx: SignedTx) -> SafeString:
+def _rewarded_staker(tx: SignedTx) -> SafeString:
     unsigned: Any = tx.unsigned
     return display.side_by_side(display.muted("decides the reward of"), _staker_of(unsigned.tx_id))
 
@@ -259,7 +261,7 @@ _EFFECTS = {
     TxKind.ADD_SUBNET_VALIDATOR: _staker,
     TxKind.ADD_PERMISSIONLESS_VALIDATOR: _staker,
     TxKind.ADD_PERMISSIONLESS_DELEGATOR: _staker,
-    TxKind.REWARD_VALIDATOR: _rewarded,
+    TxKind.REWARD_VALIDATOR: _rewarded_staker,
     TxKind.CREATE_SUBNET: _new_subnet,
     TxKind.TRANSFER_SUBNET_OWNERSHIP: _changed_subnet,
     TxKind.REMOVE_SUBNET_VALIDATOR: _changed_subnet,

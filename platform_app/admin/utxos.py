@@ -8,12 +8,12 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Branch, Elsewhere
+from adminkit.changelist import Branch, ThroughTable
 from adminkit.display import box
-from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from platform_app.admin import display, flows, links
-from platform_app.admin.transactions import read
+from platform_app.admin.transactions import parse_stored
 from platform_app.apps import platform_chain
 from platform_app.models import UTXO, SharedUTXO, SharedUTXOOwner, Tx, UTXOOwner
 from platform_app.store import rows
@@ -32,9 +32,9 @@ class _OutputAdmin(IdentifierAdmin):
     search_help_text = "Address of an owner, UTXO, or transaction"
 
     @override
-    def prepare(self, found: Sequence[Any]) -> None:
-        staking_asset = platform_chain().network().asset_id if found else None
-        for utxo in found:
+    def prepare(self, utxos: Sequence[Any]) -> None:
+        staking_asset = platform_chain().network().asset_id if utxos else None
+        for utxo in utxos:
             utxo.staking_asset = staking_asset
 
     @admin.display(description="UTXO")
@@ -53,32 +53,32 @@ class _OutputAdmin(IdentifierAdmin):
         return display.asset_amount(utxo.amount, utxo.asset_id, utxo.staking_asset)
 
     @admin.display(description="Owners")
-    @asked_once
+    @cached_on_row
     def owner(self, utxo: UTXO) -> SafeString:
         """Return the owners, for the list."""
         return display.owners_of_output(utxo.output, most=1)
 
     @admin.display(description="Owners")
-    @asked_once
+    @cached_on_row
     def full_owners(self, utxo: UTXO) -> SafeString:
         """Return the owners, one per line."""
         return display.full_signers(inner_output(rows.output_of(utxo.output)).owners)
 
     @admin.display(description="Locks")
-    @asked_once
+    @cached_on_row
     def locks(self, utxo: UTXO) -> SafeString:
         """Return the time until which it is locked."""
         return display.locks_of(rows.output_of(utxo.output))
 
-    @admin.display(description="Made by")
+    @admin.display(description="Created by")
     def origin(self, utxo: UTXO) -> SafeString:
         """Return the transaction and the output index, for the list."""
         return display.side_by_side(
             display.short(utxo.tx_id), display.muted(f"output {utxo.output_index}")
         )
 
-    @admin.display(description="Made by")
-    @asked_once
+    @admin.display(description="Created by")
+    @cached_on_row
     def full_origin(self, utxo: UTXO) -> SafeString:
         """Return the transaction; outputs of the genesis and of other chains have no transaction here."""
         known = Tx.objects.filter(tx_id=utxo.tx_id).exists()
@@ -107,7 +107,7 @@ class _OutputAdmin(IdentifierAdmin):
 class UTXOAdmin(_OutputAdmin):
     """Unspent outputs of the P-Chain."""
 
-    absent_because = "It was spent, or never made: only unspent outputs are listed."
+    absent_because = "It was spent or never existed: only unspent outputs are listed."
     list_display = ("short_id", "value", "owner", "short_locks", "origin", "block")
     fieldsets = (
         (None, {"fields": ("full_id", "value", "asset", "full_owners", "locks")}),
@@ -122,7 +122,7 @@ class UTXOAdmin(_OutputAdmin):
             return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]
         if term.address is None:
             return []
-        return [Elsewhere(UTXOOwner.objects.filter(address=term.address), "utxo_id")]
+        return [ThroughTable(UTXOOwner.objects.filter(address=term.address), "utxo_id")]
 
     @admin.display(description="Locks")
     def short_locks(self, utxo: UTXO) -> SafeString:
@@ -139,9 +139,9 @@ class UTXOAdmin(_OutputAdmin):
 class SharedUTXOAdmin(_OutputAdmin):
     """Outputs that one chain has exported and the other has not imported yet."""
 
-    list_display = ("short_id", "way", "value", "owner", "origin")
+    list_display = ("short_id", "direction", "value", "owner", "origin")
     fieldsets = (
-        (None, {"fields": ("full_id", "way", "value", "asset", "full_owners", "locks")}),
+        (None, {"fields": ("full_id", "direction", "value", "asset", "full_owners", "locks")}),
         ("Origin", {"fields": ("full_origin", "exported_at")}),
         ("Bytes", {"fields": ("output_bytes",)}),
     )
@@ -156,19 +156,21 @@ class SharedUTXOAdmin(_OutputAdmin):
         # The index of owners starts with the two chains.
         owners = SharedUTXOOwner.objects.filter(address=term.address)
         return [
-            Elsewhere(owners.filter(destination_chain=destination, source_chain=source), "utxo_id")
-            for source, destination in _ways()
+            ThroughTable(
+                owners.filter(destination_chain=destination, source_chain=source), "utxo_id"
+            )
+            for source, destination in _directions()
         ]
 
     @override
-    def prepare(self, found: Sequence[Any]) -> None:
-        names = _chain_names() if found else {}
-        super().prepare(found)
-        for utxo in found:
+    def prepare(self, utxos: Sequence[Any]) -> None:
+        names = _chain_names() if utxos else {}
+        super().prepare(utxos)
+        for utxo in utxos:
             utxo.names = names
 
-    @admin.display(description="Way")
-    def way(self, utxo: Any) -> SafeString:
+    @admin.display(description="Direction")
+    def direction(self, utxo: Any) -> SafeString:
         """Return the source and the destination chain."""
         source, destination = (
             display.badge(utxo.names[value], "note")
@@ -189,7 +191,7 @@ class SharedUTXOAdmin(_OutputAdmin):
 def _outputs_of(tx_id: ID) -> list[ID]:
     """Return the IDs of all outputs that a transaction created or that rewarded its staker."""
     raw = Tx.objects.filter(tx_id=tx_id).order_by("tx_id").values_list("raw", flat=True).first()
-    signed = None if raw is None else read(bytes(raw))
+    signed = None if raw is None else parse_stored(bytes(raw))
     if signed is None:
         return []
     count = sum(1 for _ in flows.outputs_of(signed))
@@ -205,11 +207,11 @@ def _chain_names() -> dict[ID, str]:
     }
 
 
-def _ways() -> list[tuple[ID, ID]]:
+def _directions() -> list[tuple[ID, ID]]:
     """Return the possible pairs of source and destination chain."""
     network = platform_chain().network()
-    others = (network.x_chain_id, network.c_chain_id)
+    chain_ids = (network.x_chain_id, network.c_chain_id)
     return [
-        *((PRIMARY_NETWORK_ID, other) for other in others),
-        *((other, PRIMARY_NETWORK_ID) for other in others),
+        *((PRIMARY_NETWORK_ID, chain_id) for chain_id in chain_ids),
+        *((chain_id, PRIMARY_NETWORK_ID) for chain_id in chain_ids),
     ]

@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.actions import Cells
-from adminkit.read_only import asked_once
+from adminkit.export import Cells
+from adminkit.read_only import cached_on_row
 from platform_app.admin import display, links
 from platform_app.admin.staker_details import StakerDetails
 from platform_app.admin.stakers import StakerAdmin, owners_in, phases
@@ -45,25 +45,25 @@ class ValidatorAdmin(StakerAdmin):
     @admin.display(description="Delegated")
     def delegated(self, validator: Any) -> SafeString:
         """Return its current total delegation, linked to the delegators."""
-        facts: StakerDetails = validator.facts
-        if facts.delegated is None:
+        details: StakerDetails = validator.details
+        if details.delegated is None:
             return display.NOTHING
-        if not facts.delegated.count:
+        if not details.delegated.count:
             return display.muted("none")
         page = links.search_page("delegator", validator.node_id, show="current")
-        count = facts.delegated.count
+        count = details.delegated.count
         return display.one_per_line(
-            display.amount(facts.delegated.weight),
+            display.amount(details.delegated.weight),
             display.link(f"{count:,} delegator{'' if count == 1 else 's'}", page),
         )
 
     @admin.display(description="Uptime")
     def online(self, validator: Any) -> SafeString:
-        """Return the fraction of its time that it was online, and whether that earns, or earned, the reward."""
-        facts: StakerDetails = validator.facts
-        fraction = facts.uptime
+        """Return the fraction of its time that it was online, coloured by whether that is enough for the reward."""
+        details: StakerDetails = validator.details
+        fraction = details.uptime
         if fraction is None:
-            return display.muted("not observed") if facts.unseen else display.NOTHING
+            return display.muted("not observed") if details.unseen else display.NOTHING
         enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(
             display.format_fraction(fraction), int(fraction * 100), enough=enough
@@ -72,33 +72,33 @@ class ValidatorAdmin(StakerAdmin):
     @admin.display(description="Connection")
     def connection(self, validator: Any) -> SafeString:
         """Return whether its node is connected to this one now."""
-        facts: StakerDetails = validator.facts
-        if facts.delegated is None:
+        details: StakerDetails = validator.details
+        if details.delegated is None:
             return display.NOTHING
-        if not facts.tracked:
-            return display.muted("no peers yet: everybody counts as online")
-        if facts.connected_since is None:
+        if not details.tracked:
+            return display.muted("no peers yet: all validators count as online")
+        if details.connected_since is None:
             return display.badge("offline", "bad")
         return display.side_by_side(
-            display.badge("connected", "good"), "since", display.moment(facts.connected_since)
+            display.badge("connected", "good"), "since", display.moment(details.connected_since)
         )
 
-    @admin.display(description="Fee")
+    @admin.display(description="Delegation fee")
     def fee(self, validator: Validator) -> SafeString | str:
         """Return the share of its delegators' rewards that it keeps."""
         return (
             display.NOTHING if validator.shares is None else display.format_share(validator.shares)
         )
 
-    @admin.display(description="From delegators so far")
+    @admin.display(description="Share of delegators’ rewards so far")
     def from_delegators(self, validator: Validator) -> SafeString:
         """Return its share of its delegators' rewards, paid with its own reward."""
         if validator.shares is None:
             return display.NOTHING
         return display.full_amount(validator.delegatee_reward)
 
-    @admin.display(description="Delegation rewards go to")
-    @asked_once
+    @admin.display(description="Delegation rewards owner")
+    @cached_on_row
     def delegation_owner_text(self, validator: Validator) -> SafeString:
         """Return the owner of its share of the delegators' rewards."""
         return display.full_signers(owners_in(validator.delegation_rewards_owner))
@@ -115,14 +115,14 @@ class ValidatorAdmin(StakerAdmin):
 
     @override
     def export_cells(self, row: Any) -> Cells:
-        facts: StakerDetails = row.facts
-        delegated = facts.delegated
+        details: StakerDetails = row.details
+        delegated = details.delegated
         return (
             *super().export_cells(row),
             None if row.shares is None else display.format_share(row.shares).removesuffix(" %"),
             delegated and delegated.count,
             delegated and display.plain_coins(delegated.weight),
-            None if facts.uptime is None else display.format_fraction(facts.uptime)[:-2],
+            None if details.uptime is None else display.format_fraction(details.uptime)[:-2],
             None if row.phase == Phase.PENDING else row.delegatee_reward,
         )
 

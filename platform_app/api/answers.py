@@ -1,7 +1,9 @@
 """Cached answers of API methods: encoded once, then returned as bytes.
 
 A call on the event loop is answered from memory (`memory.answers`), or has to wait. In a thread it is always
-read from the rows, then cached. While cached answers are in use, a thread checks the rows from time to time.
+read from the rows, then cached. While cached answers are in use, a thread checks the rows from time to time. Events
+of other processes discard the answers from before their blocks. If an event is lost, that is harmless, because cached
+answers are only used shortly after a check.
 """
 
 import asyncio
@@ -16,6 +18,9 @@ from django.db import Error as DatabaseError
 from msgspec import Raw
 
 from chaindb.connections import WouldBlock, in_thread, on_event_loop
+from chaindb.events import Message
+from platform_app import notifications
+from platform_app.chain import PlatformChain
 from platform_app.memory.answers import ALWAYS, AnswerMemory, Key, Lifetime, key_of
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -90,10 +95,38 @@ class CachedAnswers:
     def _look(self) -> None:
         # If the rows cannot be read, cached answers expire, and callers in a thread get the error.
         with suppress(DatabaseError):
-            self._memory.look()
+            self._memory.check_rows()
 
 
 def _rendered(answer: object, usual: Lifetime) -> tuple[bytes, Lifetime]:
     result, lifetime = answer if isinstance(answer, Passing) else (answer, usual)
     text: bytes = _encode(result)
     return text, lifetime
+
+
+class PlatformListener:
+    """Discards cached answers when an event announces a block; it runs on one event loop, as long as the process.
+
+    Args:
+        chain: The chain whose blocks are listened for.
+    """
+
+    def __init__(self, chain: PlatformChain) -> None:
+        self._chain = chain
+        self._unbind: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Begin to listen, on the running event loop; a second call does nothing."""
+        if self._unbind is None:
+            chain, loop = self._chain, asyncio.get_running_loop()
+            self._unbind = chain.events.bind(loop, self._hear, [chain.name])
+
+    def stop(self) -> None:
+        """Stop listening."""
+        if self._unbind is not None:
+            self._unbind()
+            self._unbind = None
+
+    def _hear(self, message: Message) -> None:
+        if message["type"] == notifications.HEAD:
+            self._chain.answers.accepted(message["block_id"])

@@ -112,7 +112,7 @@ def validates(rpc: PlatformRpc, subnet_id: ID) -> Json:
             raise refused(f'"{subnet_id}" is not a subnet')
         raise refused(f'problem retrieving subnet "{subnet_id}": {NOT_FOUND}')
     blockchains = subnets.blockchains(rpc.chain, subnet_id)
-    return {"blockchainIDs": [str(item.blockchain_id) for item in blockchains]}
+    return {"blockchainIDs": [str(blockchain.blockchain_id) for blockchain in blockchains]}
 
 
 def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:
@@ -202,11 +202,11 @@ def get_subnets(rpc: PlatformRpc, ids: Sequence[ID]) -> Json:
             ]
         }
     created = subnets.subnets(
-        rpc.chain, [identifier for identifier in ids if identifier != PRIMARY_NETWORK_ID]
+        rpc.chain, [subnet_id for subnet_id in ids if subnet_id != PRIMARY_NETWORK_ID]
     )
-    known = {item.subnet_id: _subnet_json(rpc, item) for item in created}
+    known = {subnet.subnet_id: _subnet_json(rpc, subnet) for subnet in created}
     known[PRIMARY_NETWORK_ID] = _PRIMARY_NETWORK
-    return {"subnets": [known[fromkey] for fromkey in dict.fromkeys(ids) if fromkey in known]}
+    return {"subnets": [known[subnet_id] for subnet_id in dict.fromkeys(ids) if subnet_id in known]}
 
 
 def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:

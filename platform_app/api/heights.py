@@ -65,7 +65,7 @@ def get_validators_at(rpc: PlatformRpc, height: int | ProposedHeight, subnet_id:
     members = stakers.validators_at(rpc.chain, wanted, subnet_id)
     if members is None:
         raise _not_yet(rpc, wanted, subnet_id)
-    shown = {rpc.node_text(one): _member(of) for one, of in members.items()}
+    shown = {rpc.node_text(node_id): _member(member) for node_id, member in members.items()}
     return shown if rpc.chain.answers_as_reference else {"validators": shown}
 
 
@@ -78,7 +78,11 @@ def get_all_validators_at(rpc: PlatformRpc, height: int | ProposedHeight) -> Jso
     sets = stakers.all_validators_at(rpc.chain, wanted)
     if sets is None:
         raise _not_yet(rpc, wanted, PRIMARY_NETWORK_ID)
-    return {"validatorSets": {str(one): _canonical(rpc, members) for one, members in sets.items()}}
+    return {
+        "validatorSets": {
+            str(subnet_id): _canonical(rpc, members) for subnet_id, members in sets.items()
+        }
+    }
 
 
 def sample_validators(rpc: PlatformRpc, size: int, subnet_id: ID) -> Json:
@@ -87,7 +91,7 @@ def sample_validators(rpc: PlatformRpc, size: int, subnet_id: ID) -> Json:
     Unspecified: units of weight are sampled without replacement, so a node can appear several
     times; delegators count for their validator.
     """
-    return {"validators": [rpc.node_text(item) for item in _sample(rpc, size, subnet_id)]}
+    return {"validators": [rpc.node_text(node_id) for node_id in _sample(rpc, size, subnet_id)]}
 
 
 def _sample(rpc: PlatformRpc, size: int, subnet_id: ID) -> list[NodeID]:
@@ -99,7 +103,9 @@ def _sample(rpc: PlatformRpc, size: int, subnet_id: ID) -> list[NodeID]:
     if size > present.weight:
         raise refused(f"sampling {subnet_id} errored with insufficient weight")
     ordered = sorted(present.validators, key=attrgetter("node_id"))
-    bounds = list(accumulate(item.weight + item.delegator_weight for item in ordered))
+    bounds = list(
+        accumulate(validator.weight + validator.delegator_weight for validator in ordered)
+    )
     return [ordered[bisect_right(bounds, unit)].node_id for unit in _units(size, present.weight)]
 
 
@@ -145,8 +151,8 @@ def _canonical(rpc: PlatformRpc, members: Members) -> Json:
     shown: list[dict[str, Any]] = [
         {
             "publicKey": "0x" + key.hex(),
-            "weight": str(sum(members[item].weight for item in by_key[key])),
-            "nodeIDs": [rpc.node_text(other) for other in sorted(by_key[key])],
+            "weight": str(sum(members[node_id].weight for node_id in by_key[key])),
+            "nodeIDs": [rpc.node_text(node_id) for node_id in sorted(by_key[key])],
         }
         for key in sorted(by_key, key=_uncompressed_order)
     ]

@@ -149,7 +149,7 @@ def start_index(value: Any) -> StartIndex:
     """Read an object of two strings, either of which may be missing."""
     if not isinstance(value, dict):
         raise InvalidParam("not an object")
-    given = {name.lower(): one for name, one in value.items() if one is not None}
+    given = {name.lower(): part for name, part in value.items() if part is not None}
     return StartIndex(text(given.get("address", "")), text(given.get("utxo", "")))
 
 
@@ -159,7 +159,7 @@ def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
     def read_list(value: Any) -> list[T]:
         if not isinstance(value, list):
             raise InvalidParam("not an array")
-        return [missing if item is None else read(item) for item in value]
+        return [missing if element is None else read(element) for element in value]
 
     return read_list
 

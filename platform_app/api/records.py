@@ -127,7 +127,7 @@ class StakerRecords:
             (subnet_id, node_id),
             present,
             lambda _: _encode(
-                [_delegator(self._chain, item, with_reward=True) for item in present]
+                [_delegator(self._chain, delegator, with_reward=True) for delegator in present]
             ),
         )
 

@@ -51,9 +51,9 @@ def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: TextEncoding) -> Json:
 
 def get_tx_status(rpc: PlatformRpc, tx_id: ID) -> Json:
     """platform.getTxStatus: the status of a transaction, and the reason if it was dropped."""
-    found = accepted.status(rpc.chain, tx_id)
-    status = {"status": found.status.label}
-    return status | {"reason": found.reason} if found.reason else status
+    decision = accepted.status(rpc.chain, tx_id)
+    status = {"status": decision.status.label}
+    return status | {"reason": decision.reason} if decision.reason else status
 
 
 def _read_or_error(text: str, encoding: TextEncoding | None) -> Tx | Exception:

@@ -32,29 +32,29 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Pa
     given = [*([one] if one else []), *several]
     if len(given) > MAX_ADDRESSES:
         raise too_many("addresses", len(given), MAX_ADDRESSES)
-    found = outputs.balance(
+    balance = outputs.balance(
         rpc.chain,
         params.read_all(rpc.chain, given),
         now=clock.now(),
         newest_first=rpc.chain.answers_as_reference,
     )
-    coins = found.funds.get(rpc.chain.network().asset_id, Funds())
+    coins = balance.funds.get(rpc.chain.network().asset_id, Funds())
     shown = {
         "balance": str(coins.total),
         "unlocked": str(coins.unlocked),
         "lockedStakeable": str(coins.locked_stakeable),
         "lockedNotStakeable": str(coins.locked_not_stakeable),
-        "balances": _amounts(rpc, found.funds, "total"),
-        "unlockeds": _amounts(rpc, found.funds, "unlocked"),
-        "lockedStakeables": _amounts(rpc, found.funds, "locked_stakeable"),
-        "lockedNotStakeables": _amounts(rpc, found.funds, "locked_not_stakeable"),
+        "balances": _amounts(rpc, balance.funds, "total"),
+        "unlockeds": _amounts(rpc, balance.funds, "unlocked"),
+        "lockedStakeables": _amounts(rpc, balance.funds, "locked_stakeable"),
+        "lockedNotStakeables": _amounts(rpc, balance.funds, "locked_not_stakeable"),
         "utxoIDs": [
-            {"txID": rpc.id_text(tx_id), "outputIndex": index} for tx_id, index in found.utxos
+            {"txID": rpc.id_text(tx_id), "outputIndex": index} for tx_id, index in balance.utxos
         ],
     }
-    if found.since == 0 and found.until is None:
+    if balance.since == 0 and balance.until is None:
         return shown
-    return Passing(shown, Lifetime(found.since, inf if found.until is None else found.until))
+    return Passing(shown, Lifetime(balance.since, inf if balance.until is None else balance.until))
 
 
 def get_utxos(  # noqa: PLR0917  # arguments come by position

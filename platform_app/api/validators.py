@@ -43,8 +43,8 @@ def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
         delegators = rpc.records.delegators_text(subnet_id, node_id, delegating)
     in_percent = rpc.chain.answers_as_reference
     shown = (
-        rpc.records.record(item, presences.of(_node(item)), delegators, in_percent=in_percent)
-        for item in chosen
+        rpc.records.record(staker, presences.of(_node(staker)), delegators, in_percent=in_percent)
+        for staker in chosen
     )
     return Raw(b'{"validators":[%b]}' % b",".join(shown))
 
@@ -59,13 +59,13 @@ def get_pending_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
     validators, delegators = pending.validators, pending.delegators
     if node_ids:
         wanted = set(node_ids)
-        validators = tuple(other for other in validators if other.node_id in wanted)
+        validators = tuple(validator for validator in validators if validator.node_id in wanted)
         listed = {validator.node_id for validator in validators}
         delegators = tuple(delegator for delegator in delegators if delegator.node_id in listed)
     connected = presence.connected_nodes(rpc.chain)
     return {
-        "validators": [_pending(item, connected) for item in validators],
-        "delegators": [rpc.records.pending_delegator(entry) for entry in delegators],
+        "validators": [_pending(validator, connected) for validator in validators],
+        "delegators": [rpc.records.pending_delegator(delegator) for delegator in delegators],
     }
 
 
@@ -129,12 +129,12 @@ def get_stake(
         rpc.chain, params.read_all(rpc.chain, given), validators_only=validators_only
     )
     sums: defaultdict[ID, int] = defaultdict(int)
-    for other in staked:
-        sums[other.asset_id] = min(MAX, sums[other.asset_id] + other.amount)
+    for output in staked:
+        sums[output.asset_id] = min(MAX, sums[output.asset_id] + output.amount)
     return {
         "staked": str(sums.get(rpc.chain.network().asset_id, 0)),
         "stakeds": rpc.amounts(sums),
-        "stakedOutputs": encoded((item.raw for item in staked), encoding),
+        "stakedOutputs": encoded((output.raw for output in staked), encoding),
         "encoding": encoding.value,
     }
 

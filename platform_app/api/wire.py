@@ -47,7 +47,7 @@ def owner(chain: PlatformChain, owners: OutputOwners) -> Json:
     return {
         "locktime": str(owners.locktime),
         "threshold": str(owners.threshold),
-        "addresses": [address(chain, item) for item in owners.addresses],
+        "addresses": [address(chain, short_id) for short_id in owners.addresses],
     }
 
 

@@ -1,4 +1,4 @@
-"""Building of the next block, if one is due (pchain.md 4, block building).
+"""Building of the next block on the processing blocks, if one is due (pchain.md 4, block building).
 
 Deterministic: the same parent, state, transactions and clock give the same block.
 """
@@ -12,7 +12,9 @@ from platform_app.blocks.block import (
     build_proposal,
     build_standard,
 )
+from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.blocks.executor import Parent, ProposalOptions, charge_gas
+from platform_app.blocks.processing import PlatformProcessingBlocks
 from platform_app.config import Env
 from platform_app.executor.clock import advance_time_to, next_block_time
 from platform_app.executor.proposal import execute_reward, staker_to_reward
@@ -24,7 +26,7 @@ from platform_app.txs.staking import RewardValidatorTx
 from utxo.errors import InvalidTx
 
 MAX_REFUSED = 1024
-"""Maximum number of transactions that one block may find invalid; the next block looks at the others."""
+"""Maximum number of invalid transactions that building one block skips; the next block continues with the rest."""
 TXS_SIZE_LIMIT = 128 * 1024
 """Maximum bytes of decision transactions in a block. The mempool accepts no larger transaction."""
 
@@ -41,12 +43,37 @@ class BuiltBlock:
     """Transactions that can no longer be accepted, with the reasons."""
 
 
+def build_on_preferred(
+    blocks: PlatformProcessingBlocks, mempool_txs: Iterable[Tx], env: Env
+) -> BuiltBlock:
+    """Build a block on the preferred block and make it processing, if there is anything to include.
+
+    Transactions in undecided ancestors are left out. A transaction that is rejected here may be valid on
+    another branch; it is invalid for good only if the preferred block is the last accepted one.
+
+    Raises:
+        InvalidBlock: The preferred block is a proposal, which only its options can follow.
+    """
+    preferred = blocks.preference
+    state = blocks.effect(preferred)
+    if isinstance(state, ProposalOptions):
+        raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
+    included = {tx.tx_id for block in blocks.branch(preferred) for tx in block.txs}
+    candidates = (tx for tx in mempool_txs if tx.tx_id not in included) if included else mempool_txs
+    built = build(blocks.preferred_block, state, candidates, env)
+    # Building is deterministic: an undecided block that was built before is built again.
+    if built.block is not None and built.block.block_id not in blocks:
+        assert built.outcome is not None
+        blocks.add(built.block, built.outcome)
+    return built
+
+
 def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env) -> BuiltBlock:
     """Build the block that follows a parent with the given state.
 
-    Transactions are taken in the order given until the next one does not fit. A change of the
-    staker sets that is due produces a block even without transactions; if a staker has to be
-    rewarded, it is a proposal block.
+    Transactions are taken in the order given until the next one does not fit. If a change of the staker
+    sets is due, a block is built even without transactions. If a staker has to be rewarded, the block is
+    a proposal block.
 
     Unspecified: while the clock is so far behind chain time that the block would be rejected, no
     block is built and transactions wait.

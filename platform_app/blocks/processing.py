@@ -5,7 +5,7 @@ snowman.md 14.5). Acceptance returns steps, which the store writes. A proposal i
 with the option that decides it, so an accepted proposal is held here until then.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,12 +13,10 @@ from typing_extensions import override
 
 from chainvm.processing import AcceptDecision, ProcessingTree
 from platform_app.blocks.block import Block, CommitBlock, OptionBlock, ProposalBlock, build_options
-from platform_app.blocks.builder import BuiltBlock, build
-from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason, unexpected_parent
+from platform_app.blocks.errors import unexpected_parent
 from platform_app.blocks.executor import Parent, ProposalOptions, execute_block, verify_child
 from platform_app.config import Env
 from platform_app.state.chain import ChainState, Diff
-from platform_app.txs.base import Tx
 from primitives.ids import ID
 
 
@@ -61,6 +59,11 @@ class PlatformProcessingBlocks(ProcessingTree[Block, Outcome]):
         """The accepted state; without the outcome of an accepted proposal whose option is undecided."""
         self._proposal: Block | None = None
         """The last accepted block, if it is a proposal without an accepted option."""
+
+    @property
+    def preferred_block(self) -> Parent:
+        """The block to build on, or its stored ID and height if it is the last accepted block."""
+        return self.get(self.preference) or self._last
 
     @override
     def get(self, block_id: ID) -> Block | None:
@@ -124,29 +127,6 @@ class PlatformProcessingBlocks(ProcessingTree[Block, Outcome]):
             return self._state
         outcome = self.effect(block_id) if self.is_parent(block_id) else None
         return None if isinstance(outcome, ProposalOptions) else outcome
-
-    def build(self, waiting: Iterable[Tx], env: Env) -> BuiltBlock:
-        """Build a block on the preferred block and make it processing, if there is anything to include.
-
-        Transactions in undecided ancestors are left out. A transaction that is rejected here may be valid on
-        another branch; it is invalid for good only if the preferred block is the last accepted one.
-
-        Raises:
-            InvalidBlock: The preferred block is a proposal, which only its options can follow.
-        """
-        preferred = self.preference
-        parent = self.get(preferred) or self._last
-        state = self.effect(preferred)
-        if isinstance(state, ProposalOptions):
-            raise InvalidPlatformBlock(PlatformBlockReason.NO_PROPOSAL)
-        included = {tx.tx_id for block in self.branch(preferred) for tx in block.txs}
-        offered = (tx for tx in waiting if tx.tx_id not in included) if included else waiting
-        built = build(parent, state, offered, env)
-        # Building is deterministic: an undecided block that was built before is built again.
-        if built.block is not None and built.block.block_id not in self:
-            assert built.outcome is not None
-            self.add(built.block, built.outcome)
-        return built
 
     @override
     def accept(self, block_ids: Sequence[ID]) -> AcceptanceResult:

@@ -122,7 +122,7 @@ class _EndTerms:
     def of(cls, staker: Staker, state: ChainState) -> Self:
         """Read the terms of a staker from the transaction that added it."""
         tx = state.txs.get(staker.tx_id)
-        assert tx is not None, "what added a staker was accepted"
+        assert tx is not None, "the transaction that added a staker is accepted"
         unsigned = tx.unsigned
         if isinstance(unsigned, AddPermissionlessValidatorTx):
             owners = unsigned.validation_rewards_owner, unsigned.delegation_rewards_owner

@@ -73,7 +73,7 @@ def verify_spend(
     env: Env,
     *,
     more_outputs: Sequence[TransferableOutput] = (),
-    witnesses: InputCredentials | None = None,
+    input_credentials: InputCredentials | None = None,
 ) -> None:
     """Check that a transaction's inputs exist, are signed, and cover its outputs and its fee.
 
@@ -82,7 +82,7 @@ def verify_spend(
         state: The state with the outputs that it spends.
         env: The network and the clock.
         more_outputs: Outputs that it produces besides its base outputs: stake or exported outputs.
-        witnesses: The result of `authorize`, if there is an authorization.
+        input_credentials: The result of `authorize`, if there is an authorization.
 
     Raises:
         InvalidTx: The flow check failed; the reason says why; the sum of the amounts of one
@@ -90,7 +90,9 @@ def verify_spend(
     """
     assert isinstance(tx.unsigned, SpendingTx)
     inputs = tx.unsigned.inputs
-    credentials, signers = witnesses or InputCredentials(tx.credentials, SignerRecovery(tx.digest))
+    credentials, signers = input_credentials or InputCredentials(
+        tx.credentials, SignerRecovery(tx.digest)
+    )
     _verify_counts(inputs, credentials)
     spent = map(Spent, inputs, _read(inputs, state), credentials)
     outputs = (*tx.unsigned.outputs, *more_outputs) if more_outputs else tx.unsigned.outputs
@@ -269,12 +271,12 @@ def _verify_input(signers: SignerRecovery, spent: Spent, now: int) -> int:
             TxStateReason.ASSET_MISMATCH, of_input=spent.input.asset_id, of_utxo=spent.utxo.asset_id
         )
     _verify_lock(spent.input, spent.utxo, now)
-    opened, opening = inner_output(spent.utxo.output), inner_input(spent.input.input)
+    output, tx_input = inner_output(spent.utxo.output), inner_input(spent.input.input)
     try:
-        verify_transfer(signers, opening, spent.credential, opened, now)
+        verify_transfer(signers, tx_input, spent.credential, output, now)
     except RefusedCredential as reason:
         raise InvalidTx(TxStateReason.TRANSFER_NOT_VERIFIED, cause=reason) from reason
-    return opened.amount
+    return output.amount
 
 
 def _verify_lock(spent: TransferableInput, utxo: UTXO, now: int) -> None:

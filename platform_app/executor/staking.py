@@ -67,11 +67,11 @@ def _weights(weight: int, joining: list[Staker], leaving: list[Staker]) -> Itera
     """Yield the weights that a validator has, from an initial weight until the last delegator joins."""
     yield weight
     last = max(staker.start for staker in joining)
-    changes = [_Change(item.start, is_removal=False, weight=item.weight) for item in joining]
+    changes = [_Change(staker.start, is_removal=False, weight=staker.weight) for staker in joining]
     changes += [
-        _Change(other.end, is_removal=True, weight=other.weight)
-        for other in leaving
-        if other.end < last
+        _Change(staker.end, is_removal=True, weight=staker.weight)
+        for staker in leaving
+        if staker.end < last
     ]
     for change in sorted(changes):
         weight += -change.weight if change.is_removal else change.weight

@@ -47,10 +47,10 @@ def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) 
     Raises:
         InvalidTx: The subnet's owner has not authorized it; its fee is not covered.
     """
-    witnesses = authorize(
+    input_credentials = authorize(
         tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
-    verify_spend(tx, diff, env, witnesses=witnesses)
+    verify_spend(tx, diff, env, input_credentials=input_credentials)
     transfer(tx, diff)
     diff.subnets.add_blockchain(tx)
 
@@ -76,11 +76,11 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
     if primary is None:
         raise InvalidTx(StakerReason.NOT_PRIMARY_VALIDATOR, node_id=added.node_id)
     verify_period_within(staker, primary)
-    witnesses = authorize(
+    input_credentials = authorize(
         tx, diff, env, subnet_id=added.subnet_id, auth=unsigned.subnet_authorization
     )
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
-        verify_spend(tx, diff, env, witnesses=witnesses)
+        verify_spend(tx, diff, env, input_credentials=input_credentials)
     verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
     begin_or_wait(staker, diff, env.config)
@@ -104,11 +104,11 @@ def execute_remove_validator(
         )
     if not staker.priority.is_permissioned:
         raise InvalidTx(StakerReason.REMOVING_PERMISSIONLESS)
-    witnesses = authorize(
+    input_credentials = authorize(
         tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
-        verify_spend(tx, diff, env, witnesses=witnesses)
+        verify_spend(tx, diff, env, input_credentials=input_credentials)
     transfer(tx, diff)
     diff.stakers.remove(staker)
 
@@ -122,10 +122,10 @@ def execute_transfer_ownership(
         InvalidTx: The subnet's owner has not authorized it; the fee is not covered.
     """
     assert isinstance(unsigned.new_owner, OutputOwners)
-    witnesses = authorize(
+    input_credentials = authorize(
         tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
-        verify_spend(tx, diff, env, witnesses=witnesses)
+        verify_spend(tx, diff, env, input_credentials=input_credentials)
     transfer(tx, diff)
     diff.subnets.set_owner(unsigned.subnet_id, unsigned.new_owner)

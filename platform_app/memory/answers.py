@@ -1,8 +1,8 @@
 """A cache of answers that depend only on the accepted state, valid while that state is unchanged.
 
-A cached answer is returned without reading a row. It is therefore returned only while the chain is known to be
-unchanged: for `OLDEST` seconds after the last check of the rows, because another process may have written, and not at
-all while this process writes. Otherwise the rows are read.
+A cached answer is returned without reading a row, so it is returned only while the chain is known to be unchanged.
+Another process may write at any time, so an answer is returned for at most `MAX_AGE` seconds after the last check of
+the rows. While this process writes, no cached answer is returned. Otherwise the rows are read.
 """
 
 import threading
@@ -16,15 +16,15 @@ from primitives.bounded_cache import BoundedCache, HitCounter
 
 POLL_SECONDS: Final = 0.025
 """Seconds after a check of the rows until the next check is due."""
-OLDEST: Final = 0.25
-"""Seconds after a check during which answers are returned. A change by another process that was not announced is seen
-after this time at the latest; wait this long to be sure that it is seen."""
-BYTES: Final = 32 * 1024 * 1024
+MAX_AGE: Final = 0.25
+"""Seconds after a check during which cached answers are returned. An unannounced change by another process is seen at
+the latest after this time."""
+MAX_TOTAL_BYTES: Final = 32 * 1024 * 1024
 """The total size of all cached answers, keys included."""
-LONGEST: Final = 4 * 1024 * 1024
-"""Bytes of the longest answer that is cached: 3,000 validators."""
-ENTRIES: Final = 16_384
-ARGUMENTS: Final = 4096
+MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
+"""Maximum bytes of a cached answer, enough for 3,000 validators."""
+MAX_ENTRIES: Final = 16_384
+MAX_ARGUMENT_BYTES: Final = 4096
 """Bytes of the strings among the arguments of one answer: about 80 addresses."""
 _ENTRY: Final = 512
 """Bytes that an entry takes besides its strings."""
@@ -58,7 +58,7 @@ class Lifetime(NamedTuple):
 ALWAYS: Final = Lifetime()
 
 
-class _Kept(NamedTuple):
+class _CachedAnswer(NamedTuple):
     text: bytes
     lifetime: Lifetime
     end: float
@@ -67,26 +67,26 @@ class _Kept(NamedTuple):
     """The approximate size of key and text in bytes."""
 
 
-class _Standing:
-    """A place of the chain, the time when the rows last confirmed it, and the answers cached for it."""
+class _PositionAnswers:
+    """A position of the chain, the time of the last check that found it in the rows, and the answers cached for it."""
 
-    __slots__ = ("answers", "place", "seen_at")
+    __slots__ = ("answers", "checked_at", "position")
 
-    def __init__(self, place: ChainPosition, seen_at: float, most_bytes: int) -> None:
-        self.place = place
-        self.seen_at = seen_at
-        self.answers: BoundedCache[Key, _Kept] = BoundedCache(
-            ENTRIES, most_weight=most_bytes, weigh=lambda _, kept: kept.size
+    def __init__(self, position: ChainPosition, checked_at: float, max_bytes: int) -> None:
+        self.position = position
+        self.checked_at = checked_at
+        self.answers: BoundedCache[Key, _CachedAnswer] = BoundedCache(
+            MAX_ENTRIES, most_weight=max_bytes, weigh=lambda _, cached: cached.size
         )
 
 
 class AnswerMemory:
-    """Answers by query, all for one place of the chain, evicted least recently used first. Thread-safe.
+    """Answers by query, all for one position of the chain, the least recently used one evicted first. Thread-safe.
 
     Args:
-        read: Reads the chain's current place from the rows; returns None if there is no chain.
-        most_bytes: Maximum total bytes of all answers.
-        longest: Maximum bytes of one answer.
+        read: Reads the chain's current position from the rows; returns None if there is no chain.
+        max_bytes: Maximum total bytes of all answers.
+        max_answer_bytes: Maximum bytes of one answer.
         elapsed: A monotonic clock in seconds.
         wall: Wall time in Unix seconds.
     """
@@ -95,19 +95,19 @@ class AnswerMemory:
         self,
         read: Callable[[], ChainPosition | None],
         *,
-        most_bytes: int = BYTES,
-        longest: int = LONGEST,
+        max_bytes: int = MAX_TOTAL_BYTES,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
         elapsed: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._read = read
-        self._most_bytes = most_bytes
-        self._longest = longest
+        self._max_bytes = max_bytes
+        self._max_answer_bytes = max_answer_bytes
         self._elapsed = elapsed
         self._wall = wall
         self._lock = threading.Lock()
-        self._standing: _Standing | None = None
-        """Readers use it without the lock, so each place has its own object."""
+        self._current: _PositionAnswers | None = None
+        """Readers use it without the lock, so each position has its own object."""
         self._changes = 0
         """How many times this process started or ended a change of the rows, or heard of one by another process."""
         self._changing = 0
@@ -115,68 +115,68 @@ class AnswerMemory:
         self.asked = HitCounter()
 
     def __len__(self) -> int:
-        standing = self._standing
-        return 0 if standing is None else len(standing.answers)
+        current = self._current
+        return 0 if current is None else len(current.answers)
 
     @property
     def size(self) -> int:
         """Total bytes of all cached answers."""
-        standing = self._standing
-        return 0 if standing is None else standing.answers.weight
+        current = self._current
+        return 0 if current is None else current.answers.weight
 
     def get(self, key: Key) -> bytes | None:
         """Return a cached answer, if it is known to be valid. Does not block."""
-        standing = self._standing
-        kept = None if standing is None else standing.answers.peek(key)
-        if standing is None or kept is None or not self._is_right(standing, kept):
+        current = self._current
+        cached = None if current is None else current.answers.peek(key)
+        if current is None or cached is None or not self._is_valid(current, cached):
             self.asked.miss()
             return None
-        standing.answers.touch(key)
+        current.answers.touch(key)
         self.asked.hit()
-        return kept.text
+        return cached.text
 
     def is_trusted(self) -> bool:
         """Return whether cached answers may be returned at this moment."""
-        standing = self._standing
-        return standing is not None and self._elapsed() - standing.seen_at < OLDEST
+        current = self._current
+        return current is not None and self._elapsed() - current.checked_at < MAX_AGE
 
     def is_due(self) -> bool:
-        """Return whether the rows should be checked, for the benefit of the next callers."""
-        standing = self._standing
-        return standing is not None and self._elapsed() - standing.seen_at >= POLL_SECONDS
+        """Return whether the rows should be checked, so that the next callers find cached answers."""
+        current = self._current
+        return current is not None and self._elapsed() - current.checked_at >= POLL_SECONDS
 
-    def look(self) -> ChainPosition | None:
-        """Read the chain's place from a row, and drop the answers cached for another place.
+    def check_rows(self) -> ChainPosition | None:
+        """Read the chain's position from a row, and drop the answers cached for another position.
 
         Returns:
-            The place; None if there is no chain, or if the chain may have changed during the read.
+            The position; None if there is no chain, or if the chain may have changed during the read.
         """
         changes, moment = self._changes, self._elapsed()
-        place = self._read()
+        position = self._read()
         with self._lock:
             if self._changing or self._changes != changes:
                 return None
-            if place is None:
-                self._standing = None
-            elif self._standing is None or self._standing.place != place:
-                self._standing = _Standing(place, moment, self._most_bytes)
+            if position is None:
+                self._current = None
+            elif self._current is None or self._current.position != position:
+                self._current = _PositionAnswers(position, moment, self._max_bytes)
             else:
-                self._standing.seen_at = max(self._standing.seen_at, moment)
-            return place
+                self._current.checked_at = max(self._current.checked_at, moment)
+            return position
 
     def read(self, key: Key, load: Callable[[], tuple[bytes, Lifetime]]) -> bytes:
         """Return the result of `load`, which reads the rows, and cache it if the chain did not change meanwhile."""
-        before, moment = self._standing, self._elapsed()
+        before, moment = self._current, self._elapsed()
         text, lifetime = load()
-        if self.look() is not None:
+        if self.check_rows() is not None:
             size = len(text) + _size(key)
-            self._keep(key, _Kept(text, lifetime, moment + lifetime.seconds, size), before)
+            self._store(key, _CachedAnswer(text, lifetime, moment + lifetime.seconds, size), before)
         return text
 
     def catch_up(self) -> None:
         """Drop cached answers older than rows just read. Call this before returning data from those rows."""
         if self.is_trusted():
-            self.look()
+            self.check_rows()
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -189,36 +189,36 @@ class AnswerMemory:
 
     def accepted(self, block_id: bytes) -> None:
         """Record that a block was accepted, possibly by another process."""
-        standing = self._standing
-        if standing is None or standing.place.block_id != block_id:
+        current = self._current
+        if current is None or current.position.block_id != block_id:
             self._change(0)
 
     def _change(self, more: int) -> None:
         with self._lock:
             self._changing += more
             self._changes += 1
-            self._standing = None
+            self._current = None
 
-    def _keep(self, key: Key, kept: _Kept, before: _Standing | None) -> None:
-        """Cache an answer, if the chain is at the same place as before the answer was read.
+    def _store(self, key: Key, cached: _CachedAnswer, before: _PositionAnswers | None) -> None:
+        """Cache an answer, if the chain is at the same position as before the answer was read.
 
-        If two checks find the same place, it did not change between them: a rewind changes the generation.
+        If two checks find the same position, it did not change between them: a rewind changes the generation.
         """
-        if kept.size > self._longest:
+        if cached.size > self._max_answer_bytes:
             return
         with self._lock:
-            standing = self._standing
-            if standing is not None and standing is before:
-                standing.answers.put_newest(key, kept)
+            current = self._current
+            if current is not None and current is before:
+                current.answers.put_newest(key, cached)
 
-    def _is_right(self, standing: _Standing, kept: _Kept) -> bool:
+    def _is_valid(self, current: _PositionAnswers, cached: _CachedAnswer) -> bool:
         moment = self._elapsed()
-        if moment - standing.seen_at >= OLDEST or moment >= kept.end:
+        if moment - current.checked_at >= MAX_AGE or moment >= cached.end:
             return False
-        lifetime = kept.lifetime
+        lifetime = cached.lifetime
         if lifetime.since == -inf and lifetime.until == inf:
             return True  # most answers: no need to read the clock
-        return lifetime.since <= int(self._wall()) + standing.place.clock_offset < lifetime.until
+        return lifetime.since <= int(self._wall()) + current.position.clock_offset < lifetime.until
 
 
 def key_of(method: str, arguments: Sequence[object]) -> Key | None:
@@ -227,7 +227,7 @@ def key_of(method: str, arguments: Sequence[object]) -> Key | None:
         method,
         *(tuple(argument) if isinstance(argument, list) else argument for argument in arguments),
     )
-    return key if _size(key) <= ARGUMENTS + _ENTRY else None
+    return key if _size(key) <= MAX_ARGUMENT_BYTES + _ENTRY else None
 
 
 def _size(key: Key) -> int:

@@ -17,8 +17,8 @@ from utxo.components import OutputOwners
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value", bound=Sized)
 
-TRIES = 2
-"""How many times an answer is read if blocks change it during the read."""
+MAX_READS = 2
+"""Maximum number of times that an answer is read because a block arrived during the read."""
 
 
 class StakerVersion(NamedTuple):
@@ -43,7 +43,7 @@ class _VersionedValue(NamedTuple, Generic[Value]):
     value: Value
 
 
-class _Reading(Generic[Value]):
+class _SharedRead(Generic[Value]):
     """A read by one thread that other threads wait for."""
 
     def __init__(self) -> None:
@@ -55,29 +55,29 @@ class _Reading(Generic[Value]):
         self._read = read
         self._done.set()
 
-    def wait(self, asked_at: StakerVersion) -> _VersionedValue[Value] | None:
+    def wait(self, version: StakerVersion) -> _VersionedValue[Value] | None:
         """Return the result, or None if it may be older than the version that the caller has already seen."""
         self._done.wait()
         read = self._read
-        if read is None or read.version.chain != asked_at.chain:
+        if read is None or read.version.chain != version.chain:
             return None
-        return read if read.version.stakers_height >= asked_at.stakers_height else None
+        return read if read.version.stakers_height >= version.stakers_height else None
 
 
 class StakerMemory(Generic[Key, Value]):
-    """Answers by key, all for one version, evicted least recently used first.
+    """Answers by key, all for one version, the least recently used one evicted first.
 
-    Empty answers are not kept: anyone can query subnets that do not exist, and such answers would evict
-    those of subnets that do exist.
+    Empty answers are not cached: anyone can query subnets that do not exist, and such answers would evict
+    those about subnets that do exist.
     """
 
-    def __init__(self, most: int, version: Callable[[], StakerVersion]) -> None:
-        """Cache at most `most` answers; `version` returns the version of the rows at the moment of the call."""
-        self._ask_version = version
+    def __init__(self, max_entries: int, version: Callable[[], StakerVersion]) -> None:
+        """Cache at most `max_entries` answers; `version` reads the current version of the rows."""
+        self._read_version = version
         self._lock = threading.Lock()
         self._version: StakerVersion | None = None
-        self._values: BoundedCache[Key, Value] = BoundedCache(most)
-        self._readings: dict[Key, _Reading[Value]] = {}
+        self._values: BoundedCache[Key, Value] = BoundedCache(max_entries)
+        self._reads: dict[Key, _SharedRead[Value]] = {}
         self.hits = 0
         """The number of answers served from the cache."""
         self.misses = 0
@@ -95,46 +95,48 @@ class StakerMemory(Generic[Key, Value]):
             NoGenesis: There is no chain, so no version.
         """
         while True:
-            asked_at = self._ask_version()
+            version = self._read_version()
             with self._lock:
-                known = self._values.get(key) if self._version == asked_at else None
+                known = self._values.get(key) if self._version == version else None
                 if known is not None:
                     self.hits += 1
                     return known
                 self.misses += 1
-                others, own = self._readings.get(key), _Reading[Value]()
-                if others is None:
-                    self._readings[key] = own
-            if others is None:
-                return self._lead(key, own, load)
-            read = others.wait(asked_at)
+                running, own = self._reads.get(key), _SharedRead[Value]()
+                if running is None:
+                    self._reads[key] = own
+            if running is None:
+                return self._read_for_all(key, own, load)
+            read = running.wait(version)
             if read is not None:
                 return read.value
 
-    def _lead(self, key: Key, reading: _Reading[Value], load: Callable[[], Value]) -> Value:
-        """Read on behalf of all threads that wait for this answer; if that fails, each of them tries."""
+    def _read_for_all(
+        self, key: Key, reading: _SharedRead[Value], load: Callable[[], Value]
+    ) -> Value:
+        """Read for all threads that wait for this answer; if the read fails, each of them reads again."""
         read: _VersionedValue[Value] | None = None
         try:
             read = self._load(key, load)
             return read.value
         finally:
             with self._lock:
-                del self._readings[key]
+                del self._reads[key]
             reading.finish(read)
 
     def _load(self, key: Key, load: Callable[[], Value]) -> _VersionedValue[Value]:
         """Read the value, and read it again if a block arrived meanwhile: part of it may predate the block."""
         tries = 1
         while True:
-            read = _VersionedValue(self._ask_version(), load())
-            if self._ask_version() == read.version:
-                self._keep(key, read)
+            read = _VersionedValue(self._read_version(), load())
+            if self._read_version() == read.version:
+                self._store(key, read)
                 return read
-            if tries == TRIES:
+            if tries == MAX_READS:
                 return read
             tries += 1
 
-    def _keep(self, key: Key, read: _VersionedValue[Value]) -> None:
+    def _store(self, key: Key, read: _VersionedValue[Value]) -> None:
         with self._lock:
             if self._version != read.version:
                 self._values.clear()

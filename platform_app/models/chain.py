@@ -1,4 +1,4 @@
-"""The chain itself, its blocks, the transactions in them, and those that wait for a block or were dropped."""
+"""The chain itself, its blocks and their transactions, and pending and dropped transactions."""
 
 from django.db import models
 from typing_extensions import override
@@ -53,17 +53,17 @@ class Chain(models.Model):
 
     genesis_hash = IDField(primary_key=True, help_text="SHA-256 of the genesis bytes")
     network_id = models.BigIntegerField()
-    unit = models.BigIntegerField(help_text="Smallest units of a coin")
+    unit = models.BigIntegerField(help_text="Number of smallest units in a coin")
     asset_id = IDField(help_text="The asset that fees and the Primary Network's stake are paid in")
     x_chain_id = IDField()
     c_chain_id = IDField()
-    height = models.BigIntegerField(help_text="Of the last accepted block")
-    tip = IDField(help_text="The last accepted block")
-    timestamp = models.BigIntegerField(help_text="Chain time, Unix seconds")
+    height = models.BigIntegerField(help_text="Height of the last accepted block")
+    tip = IDField(help_text="ID of the last accepted block")
+    timestamp = models.BigIntegerField(help_text="Chain time in Unix seconds")
     gas_capacity = UInt64Field()
     gas_excess = UInt64Field()
     stakers_height = models.BigIntegerField(
-        help_text="The last block that changed a staker: what is remembered of stakers is as of it"
+        help_text="Height of the last block that changed a staker; caches of stakers hold the state after it"
     )
 
     @override
@@ -109,10 +109,12 @@ class Block(models.Model):
     height = RowIdField(primary_key=True)
     block_id = IDField(unique=True)
     parent_id = IDField()
-    time = models.BigIntegerField(db_index=True, help_text="Chain time after it, Unix seconds")
+    time = models.BigIntegerField(
+        db_index=True, help_text="Chain time after the block, in Unix seconds"
+    )
     kind = models.SmallIntegerField(choices=BlockKind)
     tx_count = models.IntegerField()
-    raw = BytesField(help_text="The block's bytes: their SHA-256 is its ID")
+    raw = BytesField(help_text="The serialised block; its SHA-256 is the block ID")
 
     class Meta:
         ordering = ["-height"]
@@ -130,12 +132,12 @@ class Tx(models.Model):
 
     id = RowIdField(primary_key=True)
     tx_id = IDField(unique=True)
-    height = models.BigIntegerField(help_text="Of the block that it is in")
-    index = models.IntegerField(help_text="Place in the block; a proposal comes last")
+    height = models.BigIntegerField(help_text="Height of the block that contains it")
+    index = models.IntegerField(help_text="Index in the block; a proposal comes last")
     kind = models.SmallIntegerField(choices=TxKind)
     status = models.SmallIntegerField(choices=[(COMMITTED, "Committed"), (ABORTED, "Aborted")])
-    burned = UInt64Field(help_text="Of the staking asset, for good")
-    raw = BytesField(help_text="The signed transaction: its SHA-256 is the transaction's ID")
+    burned = UInt64Field(help_text="Burned amount of the staking asset, in the smallest units")
+    raw = BytesField(help_text="The signed transaction; its SHA-256 is the transaction ID")
 
     class Meta:
         ordering = ["-id"]
@@ -158,13 +160,13 @@ class MempoolTx(models.Model):
     id = models.BigAutoField(primary_key=True)
     tx_id = IDField(unique=True)
     kind = models.SmallIntegerField(choices=TxKind)
-    size = models.IntegerField(help_text="Bytes of the signed transaction")
-    received_at = models.BigIntegerField(help_text="Unix seconds")
+    size = models.IntegerField(help_text="Size of the signed transaction in bytes")
+    received_at = models.BigIntegerField(help_text="Time of arrival in Unix seconds")
     raw = BytesField(help_text="The signed transaction")
 
     class Meta:
         ordering = ["id"]
-        verbose_name = "waiting transaction"
+        verbose_name = "pending transaction"
         indexes = [models.Index(fields=["size"], name="platform_mempool_size")]
 
     @override
@@ -175,7 +177,7 @@ class MempoolTx(models.Model):
 class MempoolInput(models.Model):
     """An output, of this chain or shared, that a pending transaction spends."""
 
-    utxo_id = IDField(primary_key=True, help_text="At most one waiting transaction spends it")
+    utxo_id = IDField(primary_key=True, help_text="At most one pending transaction spends it")
     waiting = models.ForeignKey(
         MempoolTx, models.CASCADE, to_field="tx_id", related_name="inputs", db_constraint=False
     )
@@ -191,7 +193,7 @@ class DroppedTx(models.Model):
     id = models.BigAutoField(primary_key=True)
     tx_id = IDField(unique=True)
     reason = models.TextField()
-    dropped_at = models.BigIntegerField(help_text="Unix seconds")
+    dropped_at = models.BigIntegerField(help_text="Time of the drop in Unix seconds")
 
     class Meta:
         ordering = ["-id"]

@@ -12,11 +12,11 @@ class KeystoreUser(models.Model):
     id = models.BigAutoField(primary_key=True)
     name = models.TextField(unique=True)
     salt = BytesField()
-    time_cost = models.IntegerField(help_text="argon2id: passes")
-    memory_cost = models.IntegerField(help_text="argon2id: KiB")
-    parallelism = models.IntegerField(help_text="argon2id: lanes")
-    verifier = BytesField(help_text="A hash of the derived key: it tells a wrong password")
-    created_at = models.BigIntegerField(help_text="Unix seconds")
+    time_cost = models.IntegerField(help_text="argon2id: number of passes")
+    memory_cost = models.IntegerField(help_text="argon2id: memory in KiB")
+    parallelism = models.IntegerField(help_text="argon2id: number of lanes")
+    verifier = BytesField(help_text="Hash of the derived key; detects a wrong password")
+    created_at = models.BigIntegerField(help_text="Time of creation in Unix seconds")
 
     class Meta:
         ordering = ["name"]
@@ -31,7 +31,7 @@ class KeystoreKey(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(KeystoreUser, models.CASCADE, related_name="keys", db_index=False)
-    address = ShortIDField(help_text="Of the key; public")
+    address = ShortIDField(help_text="Address of the key")
     sealed = BytesField(help_text="Nonce and encrypted private key")
 
     class Meta:

@@ -1,7 +1,7 @@
 """All stakers ever, with the outputs that they have staked, uptimes (pchain.md 7.5), subnets and blockchains.
 
 A staker's row is written when its transaction is accepted and updated in each of its phases. The
-validator set at a height consists of the stakers that had joined by then and not left.
+validator set at a height consists of the stakers that had joined and had not left at that height.
 """
 
 from django.db import models
@@ -34,31 +34,43 @@ class Staker(models.Model):
     """A validator or a delegator, added by one staking transaction."""
 
     tx_id = IDField(primary_key=True)
-    position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
+    position = models.BigIntegerField(unique=True, help_text="Primary key of the transaction's row")
     phase = models.SmallIntegerField(choices=Phase)
     is_delegator = models.BooleanField()
     subnet_id = IDField()
     node_id = NodeIDField()
-    node = models.CharField(max_length=64, help_text="The node ID as text, for those who query")
-    weight = UInt64Field(help_text="Smallest units staked; on permissioned subnets any number")
+    node = models.CharField(max_length=64, help_text="The node ID as text, for SQL queries")
+    weight = UInt64Field(
+        help_text="Stake in the smallest units; on permissioned subnets a weight without unit"
+    )
     start_time = models.BigIntegerField(help_text="Unix seconds")
     end_time = models.BigIntegerField(help_text="Unix seconds")
     priority = models.SmallIntegerField(help_text="Order of changes in one second (pchain.md 5.4)")
-    potential_reward = UInt64Field(help_text="Fixed when it became current; 0 before")
-    delegatee_reward = UInt64Field(default=0, help_text="A validator's share of its delegators'")
+    potential_reward = UInt64Field(help_text="Set when the staker becomes current; 0 before")
+    delegatee_reward = UInt64Field(
+        default=0, help_text="A validator's share of its delegators' rewards"
+    )
     shares = models.IntegerField(
-        null=True, help_text="Delegation fee in millionths; null where nobody can delegate"
+        null=True, help_text="Delegation fee in millionths; null if delegation is impossible"
     )
-    public_key = BytesField(null=True, help_text="BLS, 48 bytes")
-    proof_of_possession = BytesField(null=True, help_text="BLS, 96 bytes")
-    rewards_owner = BytesField(null=True, help_text="OutputOwners without type ID")
-    delegation_rewards_owner = BytesField(null=True, help_text="OutputOwners without type ID")
-    added_height = models.BigIntegerField(help_text="The block with its transaction")
+    public_key = BytesField(null=True, help_text="BLS public key, 48 bytes")
+    proof_of_possession = BytesField(null=True, help_text="BLS signature, 96 bytes")
+    rewards_owner = BytesField(null=True, help_text="Serialised OutputOwners, without type ID")
+    delegation_rewards_owner = BytesField(
+        null=True, help_text="Serialised OutputOwners, without type ID"
+    )
+    added_height = models.BigIntegerField(
+        help_text="Height of the block that contains its transaction"
+    )
     joined_height = models.BigIntegerField(
-        null=True, help_text="The block with which it became current"
+        null=True, help_text="Height of the block in which it became current"
     )
-    left_height = models.BigIntegerField(null=True, help_text="The block with which it left")
-    left_time = models.BigIntegerField(null=True, help_text="Chain time then, Unix seconds")
+    left_height = models.BigIntegerField(
+        null=True, help_text="Height of the block in which it left"
+    )
+    left_time = models.BigIntegerField(
+        null=True, help_text="Chain time when it left, in Unix seconds"
+    )
     outcome = models.SmallIntegerField(choices=Outcome, null=True)
 
     class Meta:
@@ -132,11 +144,11 @@ class StakeOutput(models.Model):
     staker = models.ForeignKey(
         Staker, models.PROTECT, related_name="stake_outputs", db_constraint=False
     )
-    output_index = models.IntegerField(help_text="Among the stake of its transaction")
+    output_index = models.IntegerField(help_text="Index in the stake outputs of its transaction")
     is_delegator = models.BooleanField()
     asset_id = IDField()
     amount = UInt64Field()
-    output = BytesField(help_text="The output as transactions have it, with its type ID")
+    output = BytesField(help_text="The output as serialised in transactions, with its type ID")
 
     @override
     def __str__(self) -> str:
@@ -171,7 +183,9 @@ class ValidatorUptime(models.Model):
         Staker, models.PROTECT, primary_key=True, related_name="uptime", db_constraint=False
     )
     up_duration = models.BigIntegerField(help_text="Seconds online before `last_updated`")
-    last_updated = models.BigIntegerField(help_text="Unix seconds; at first the staker's start")
+    last_updated = models.BigIntegerField(
+        help_text="Unix seconds; initially the staker's start time"
+    )
 
     class Meta:
         constraints = [
@@ -200,9 +214,11 @@ class UptimeTracking(models.Model):
     """Single row: when tracking of uptimes began. It is missing before the first peer connects."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
-    began_at = models.BigIntegerField(help_text="Unix seconds: the first peer's coming")
+    began_at = models.BigIntegerField(
+        help_text="Time at which the first peer connected, in Unix seconds"
+    )
     settled_at = models.BigIntegerField(
-        null=True, help_text="Unix seconds: when all uptimes were written last"
+        null=True, help_text="Time at which all uptimes were last written, in Unix seconds"
     )
 
     class Meta:
@@ -219,11 +235,11 @@ class UptimeTracking(models.Model):
 class Subnet(models.Model):
     """A subnet; the Primary Network has no row."""
 
-    subnet_id = IDField(primary_key=True, help_text="The ID of the transaction that created it")
-    position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
-    locktime = UInt64Field(help_text="Its owners cannot sign before: Unix seconds, 0 for none")
-    threshold = models.BigIntegerField(help_text="So many control keys must sign")
-    owner = BytesField(help_text="OutputOwners without type ID")
+    subnet_id = IDField(primary_key=True, help_text="ID of the transaction that created it")
+    position = models.BigIntegerField(unique=True, help_text="Primary key of the transaction's row")
+    locktime = UInt64Field(help_text="Unix seconds before which the owners cannot sign; 0: no lock")
+    threshold = models.BigIntegerField(help_text="Number of control keys that must sign")
+    owner = BytesField(help_text="Serialised OutputOwners, without type ID")
 
     class Meta:
         ordering = ["position"]
@@ -250,13 +266,17 @@ class SubnetOwner(models.Model):
 class Blockchain(models.Model):
     """A blockchain; the P-Chain itself has no row."""
 
-    blockchain_id = IDField(primary_key=True, help_text="The ID of its transaction")
-    position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
-    subnet_id = IDField(help_text="The subnet that validates it; zeros: the Primary Network")
+    blockchain_id = IDField(primary_key=True, help_text="ID of the transaction that created it")
+    position = models.BigIntegerField(unique=True, help_text="Primary key of the transaction's row")
+    subnet_id = IDField(
+        help_text="ID of the subnet that validates it; all zeros: the Primary Network"
+    )
     name = models.CharField(max_length=128)
     vm_id = IDField()
-    fx_ids = BytesField(help_text="Feature extensions, 32 bytes each")
-    genesis_size = models.IntegerField(help_text="Bytes; its transaction has them")
+    fx_ids = BytesField(help_text="IDs of the feature extensions, 32 bytes each")
+    genesis_size = models.IntegerField(
+        help_text="Size of the genesis in bytes; the transaction contains the genesis"
+    )
 
     class Meta:
         ordering = ["position"]

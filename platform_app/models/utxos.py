@@ -16,10 +16,10 @@ class _Output(models.Model):
     output_index = models.BigIntegerField()
     asset_id = IDField()
     amount = UInt64Field()
-    locktime = UInt64Field(help_text="Its owners cannot sign before: Unix seconds, 0 for none")
-    threshold = models.BigIntegerField(help_text="So many of its owners must sign")
-    height = models.BigIntegerField(help_text="The block that made it")
-    output = BytesField(help_text="The output as transactions have it, with its type ID")
+    locktime = UInt64Field(help_text="Unix seconds before which the owners cannot sign; 0: no lock")
+    threshold = models.BigIntegerField(help_text="Number of owners that must sign")
+    height = models.BigIntegerField(help_text="Height of the block that created it")
+    output = BytesField(help_text="The output as serialised in transactions, with its type ID")
 
     class Meta:
         abstract = True
@@ -34,7 +34,7 @@ class UTXO(_Output):
 
     utxo_id = IDField(primary_key=True)
     stakeable_locktime = UInt64Field(
-        help_text="Can only be staked before: Unix seconds, 0 for none"
+        help_text="Unix seconds before which it can only be staked; 0: no lock"
     )
 
     class Meta:
@@ -89,11 +89,13 @@ class RewardUTXO(models.Model):
 
     utxo_id = IDField(primary_key=True)
     tx_id = IDField(help_text="The transaction that added the staker")
-    output_index = models.BigIntegerField(help_text="Behind the outputs and the stake of that one")
+    output_index = models.BigIntegerField(
+        help_text="Index after the outputs and the stake outputs of that transaction"
+    )
     asset_id = IDField()
     amount = UInt64Field()
-    height = models.BigIntegerField(help_text="The block that paid it")
-    output = BytesField(help_text="The output as transactions have it, with its type ID")
+    height = models.BigIntegerField(help_text="Height of the block that paid the reward")
+    output = BytesField(help_text="The output as serialised in transactions, with its type ID")
 
     class Meta:
         ordering = ["utxo_id"]

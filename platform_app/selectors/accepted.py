@@ -132,7 +132,7 @@ def _block(chain: PlatformChain, question: str, key: int | ID) -> StoredBlock | 
     return StoredBlock(height, ID(bytes(block_id)), time, bytes(raw))
 
 
-MOST = 4096
+MAX_BLOCKS = 4096
 """The maximum number of blocks in one result."""
 
 _SIZES = """
@@ -170,12 +170,12 @@ def raw_blocks(
 ) -> list[RawPlatformBlock]:
     """Return the blocks between two heights, ascending, or descending if `last` is below `first`.
 
-    The list ends before the total bytes exceed `max_bytes`, after `MOST` blocks, or at the last
+    The list ends before the total bytes exceed `max_bytes`, after `MAX_BLOCKS` blocks, or at the last
     existing block. The first block is always included, however large. Two statements.
     """
     low, high = sorted((max(0, min(first, _GREATEST)), max(0, min(last, _GREATEST))))
     direction = "ASC" if first <= last else "DESC"
-    sizes = chain.db.rows(_SIZES.format(direction=direction), (low, high, MOST))
+    sizes = chain.db.rows(_SIZES.format(direction=direction), (low, high, MAX_BLOCKS))
     heights = list(_fitting(sizes, max_bytes))
     if not heights:
         return []

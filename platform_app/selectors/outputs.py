@@ -169,7 +169,7 @@ def utxos_of(
     raws: dict[ID, bytes] = {}
     last = place
     while len(raws) < limit and (batch := list(islice(walk, limit - len(raws)))):
-        keys = [item.utxo_id for item in batch]
+        keys = [cursor.utxo_id for cursor in batch]
         raws.update(_raws(chain, [key for key in keys if key not in raws], shared))
         last = batch[-1]
     if len(raws) < limit and asked and asked[-1] != last.address:
@@ -201,7 +201,8 @@ def balance(
             of_asset[_lock(int(locktime), int(stakeable), now)] += int(amount)
             locks.update((int(locktime), int(stakeable)))
     funds = {
-        ID(asset): Funds(*(min(MAX, item) for item in amounts)) for asset, amounts in sums.items()
+        ID(asset): Funds(*(min(MAX, amount) for amount in amounts))
+        for asset, amounts in sums.items()
     }
     since = max((lock for lock in locks if lock <= now), default=0)
     until = min((lock for lock in locks if lock > now), default=None)

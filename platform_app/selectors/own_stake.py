@@ -11,7 +11,7 @@ from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorT
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from utxo.components import OutputOwners
 
-PERIODS = 100
+MAX_PERIODS = 100
 """The number of staking periods that are searched for a BLS key."""
 
 _IS_VALIDATOR = """
@@ -23,9 +23,11 @@ SELECT weight, shares, rewards_owner, delegation_rewards_owner, public_key, proo
 FROM platform_app_staker
 WHERE node_id = %s AND subnet_id = %s AND NOT is_delegator ORDER BY position DESC LIMIT %s
 """
-_WAITING = "SELECT raw FROM platform_app_mempooltx WHERE kind IN (%s, %s) AND {holds}"
+_PENDING_VALIDATOR_TXS = (
+    "SELECT raw FROM platform_app_mempooltx WHERE kind IN (%s, %s) AND {contains}"
+)
 # Far faster than parsing all of them, because an attacker could fill the mempool with such transactions.
-_HOLDS = {"sqlite": "instr(raw, %s) > 0", "postgresql": "position(%s IN raw) > 0"}
+_CONTAINS = {"sqlite": "instr(raw, %s) > 0", "postgresql": "position(%s IN raw) > 0"}
 
 
 class Terms(NamedTuple):
@@ -44,11 +46,11 @@ def is_validator(chain: PlatformChain, node_id: NodeID) -> bool:
     return chain.db.row(_IS_VALIDATOR, (PRIMARY_NETWORK_ID, node_id)) is not None
 
 
-def waits_to_be_validator(chain: PlatformChain, node_id: NodeID) -> bool:
+def has_pending_validator_tx(chain: PlatformChain, node_id: NodeID) -> bool:
     """Return whether a pending transaction would make a node a validator of the Primary Network."""
     kinds = (TxKind.ADD_VALIDATOR.value, TxKind.ADD_PERMISSIONLESS_VALIDATOR.value)
-    question = _WAITING.format(holds=_HOLDS[chain.db.connection.vendor])
-    for (raw,) in chain.db.rows(question, (*kinds, node_id)):
+    query = _PENDING_VALIDATOR_TXS.format(contains=_CONTAINS[chain.db.connection.vendor])
+    for (raw,) in chain.db.rows(query, (*kinds, node_id)):
         unsigned = parse(bytes(raw)).unsigned
         assert isinstance(unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
         if unsigned.validator.node_id == node_id:
@@ -61,7 +63,7 @@ def last_terms(chain: PlatformChain, node_id: NodeID) -> Terms | None:
 
     A period that was added without a key gets the key of the last period with one.
     """
-    periods = chain.db.rows(_PERIODS, (node_id, PRIMARY_NETWORK_ID, PERIODS))
+    periods = chain.db.rows(_PERIODS, (node_id, PRIMARY_NETWORK_ID, MAX_PERIODS))
     keys = ((key, proof) for *_, key, proof in periods if key is not None)
     signer = next(keys, None)
     if signer is None:

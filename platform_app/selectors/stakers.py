@@ -129,9 +129,9 @@ def current_delegators(
     Raises:
         NoGenesis: The database holds no chain.
     """
-    seat = (subnet_id, node_id)
+    key = (subnet_id, node_id)
     return chain.stakers.delegators.get(
-        seat, lambda: tuple(map(_delegator, chain.db.rows(_DELEGATORS, seat)))
+        key, lambda: tuple(map(_delegator, chain.db.rows(_DELEGATORS, key)))
     )
 
 
@@ -179,7 +179,7 @@ def uptimes(chain: PlatformChain, node_ids: Iterable[NodeID] | None = None) -> d
 
 
 def tracking(chain: PlatformChain) -> bool:
-    """Return whether uptimes are tracked: before the first peer ever, all validators count as online."""
+    """Return whether uptimes are tracked: until the first peer has ever connected, all validators count as online."""
     return uptime_rows.tracking(chain.db) is not None
 
 
@@ -199,15 +199,15 @@ def _load_current(chain: PlatformChain, subnet_id: ID) -> CurrentSet:
         bytes(node_id): (count, int(weight))
         for node_id, count, weight in chain.db.rows(_DELEGATED, (subnet_id,))
     }
-    nobody = (0, 0)
+    no_delegations = (0, 0)
     validators = tuple(
-        _validator(row, *delegated.get(bytes(row[1]), nobody))
+        _validator(row, *delegated.get(bytes(row[1]), no_delegations))
         for row in chain.db.rows(_CURRENT, (subnet_id,))
     )
     return CurrentSet(
         validators,
         {validator.node_id: validator for validator in validators},
-        sum(item.weight + item.delegator_weight for item in validators),
+        sum(validator.weight + validator.delegator_weight for validator in validators),
     )
 
 
@@ -224,7 +224,7 @@ def _load_at(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
 
 def _load_others_at(chain: PlatformChain, height: int, primary: Members) -> Mapping[ID, Members]:
     by_subnet = of_created_subnets(chain, height)
-    return {subnet_id: _with_keys(of, primary) for subnet_id, of in by_subnet.items()}
+    return {subnet_id: _with_keys(members, primary) for subnet_id, members in by_subnet.items()}
 
 
 def _with_keys(members: Members, primary: Members) -> Members:

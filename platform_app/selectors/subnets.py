@@ -52,7 +52,8 @@ def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> lis
         return [_subnet(row) for row in chain.db.rows(_ALL_SUBNETS)]
     wanted = list(dict.fromkeys(subnet_ids))
     by_id = {
-        item.subnet_id: item for item in map(_subnet, chain.db.rows_by_keys(_SOME_SUBNETS, wanted))
+        record.subnet_id: record
+        for record in map(_subnet, chain.db.rows_by_keys(_SOME_SUBNETS, wanted))
     }
     return [by_id[subnet_id] for subnet_id in wanted if subnet_id in by_id]
 
@@ -78,7 +79,7 @@ def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Block
     blockchains = list(map(_blockchain, rows))
     if not chain.answers_as_reference:
         return blockchains
-    primary = [item for item in blockchains if item.subnet_id == PRIMARY_NETWORK_ID]
+    primary = [record for record in blockchains if record.subnet_id == PRIMARY_NETWORK_ID]
     return [*blockchains[: len(blockchains) - len(primary)], *reversed(primary)]
 
 

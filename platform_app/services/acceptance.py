@@ -163,19 +163,19 @@ class PlatformTree:
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
-        self._found: tuple[DatabaseState, PlatformProcessingBlocks] | None = None
+        self._view: tuple[DatabaseState, PlatformProcessingBlocks] | None = None
         self.origins: dict[ID, ProcessingOrigin] = {}
         """The origins of blocks that are processing, or accepted and not written yet."""
 
     @property
     def state(self) -> DatabaseState:
         """The accepted state. It caches its reads until the rows are checked."""
-        return self._known()[0]
+        return self._loaded()[0]
 
     @property
     def blocks(self) -> PlatformProcessingBlocks:
         """The processing blocks."""
-        return self._known()[1]
+        return self._loaded()[1]
 
     @property
     def stored(self) -> ID:
@@ -186,7 +186,7 @@ class PlatformTree:
         """Return the environment for executing a block."""
         return self._chain.env(self.state.network, context.now, context.p_chain_height)
 
-    def look(self) -> bool:
+    def refresh(self) -> bool:
         """Check the rows; return whether the tip has changed, in which case processing blocks are dropped.
 
         Raises:
@@ -195,36 +195,36 @@ class PlatformTree:
         place = blocks.read(self._chain.db)
         if place is None:
             raise NoPlatformGenesis
-        moved = self._found is not None and self.stored != place[1].block_id
+        moved = self._view is not None and self.stored != place[1].block_id
         if moved:
             self.forget()
-        self._stand_on(place)
+        self._read_from(place)
         return moved
 
     def move(self, steps: Sequence[WriteStep], place: tuple[StoredNetwork, Tip]) -> None:
         """Continue from blocks that were accepted and written; `place` is the new network and tip."""
-        self._stand_on(place)
+        self._read_from(place)
         for step in steps:
             for block in step.blocks:
                 del self.origins[block.block_id]
 
     def forget(self) -> None:
         """Drop the processing blocks. They would be lost in a restart too."""
-        self._found = None
+        self._view = None
         self.origins.clear()
 
-    def _known(self) -> tuple[DatabaseState, PlatformProcessingBlocks]:
-        if self._found is None:
-            self.look()
-        assert self._found is not None
-        return self._found
+    def _loaded(self) -> tuple[DatabaseState, PlatformProcessingBlocks]:
+        if self._view is None:
+            self.refresh()
+        assert self._view is not None
+        return self._view
 
-    def _stand_on(self, place: tuple[StoredNetwork, Tip]) -> None:
+    def _read_from(self, place: tuple[StoredNetwork, Tip]) -> None:
         """Read the accepted state afresh from now on."""
         state = DatabaseState(self._chain.db, place)
-        if self._found is None:
-            self._found = state, PlatformProcessingBlocks(state.tip, state)
+        if self._view is None:
+            self._view = state, PlatformProcessingBlocks(state.tip, state)
         else:
-            blocks = self._found[1]
+            blocks = self._view[1]
             blocks.rebase(state)
-            self._found = state, blocks
+            self._view = state, blocks

@@ -11,7 +11,7 @@ class IssueReason(StrEnum):
     TOO_LARGE = "tx too large: {tx_id} size ({size}) > max size ({largest})"
     MEMPOOL_FULL = "mempool is full: {tx_id} size ({size}) > available space ({room})"
     CONFLICTING_TX = "tx conflicts with other tx: {tx_id}"
-    # The coins of such an export would be lost.
+    # No chain of this node could import the coins, so they would be lost.
     NOTHING_IMPORTS = (
         "transfers between chains do not exist on this node yet, so the coins that {tx_id} "
         "exports could not be imported"
@@ -35,7 +35,7 @@ class ConflictingTx(RefusedIssue):
 
 
 class GenesisMismatchReason(StrEnum):
-    """How the chain differs from the one in the settings."""
+    """How the stored chain differs from the chain in the settings."""
 
     DATABASE_OF_OTHER_NETWORK = (
         "the database holds the P-Chain of network {stored}, or one with other parameters, not "
@@ -52,17 +52,22 @@ class GenesisMismatchReason(StrEnum):
 
 
 class GenesisMismatch(ErrorWithReason):
-    """A chain that differs from the one in the settings."""
+    """The stored chain differs from the chain in the settings."""
 
 
 class TimeTravelReason(StrEnum):
     """Why the clock cannot be moved."""
 
-    PUBLIC_NETWORK = "only a local network's clock can be moved, not network {network_id}'s"
-    MADE_ELSEWHERE = "another node makes this network's blocks: move the clock of that one, and this one's follows"
+    PUBLIC_NETWORK = (
+        "only the clock of a local network can be moved, not that of network {network_id}"
+    )
+    PRODUCED_ELSEWHERE = (
+        "another node produces the blocks of this network: move the clock of that node; the clock of this node "
+        "follows it"
+    )
     DECIDED_BY_VOTES = (
-        "the validators vote on this network's blocks (NODE_CONSENSUS), and none of them follows the clock of "
-        "another: the clock is moved where one node makes all blocks"
+        "the validators vote on the blocks of this network (NODE_CONSENSUS), so their clocks have to agree: the clock "
+        "can be moved only if one node produces all blocks"
     )
 
 

@@ -50,13 +50,16 @@ def load_genesis(
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         stored = blocks.read(chain.db)
-        given = _given(chain)
+        configured = _configured(chain)
         if stored is None:
-            return _write(chain, given or _built(_own(chain, signer, c_chain_genesis, clock.now())))
+            return _write(
+                chain,
+                configured or _encode(_new_network(chain, signer, c_chain_genesis, clock.now())),
+            )
         network = stored[0]
-        _check(chain, network, given)
-        if not blocks.has_bytes(chain.db, network):
-            _recover_bytes(chain, network, given, signer)
+        _check(chain, network, configured)
+        if not blocks.has_genesis_bytes(chain.db, network):
+            _recover_bytes(chain, network, configured, signer)
         return network
 
 
@@ -65,20 +68,20 @@ def fetched_genesis(chain: PlatformChain) -> Path:
     return chain.node.genesis_directory / "platform.bin"
 
 
-def _given(chain: PlatformChain) -> Genesis | None:
-    """Return the genesis that the settings name, else the one received from other nodes."""
+def _configured(chain: PlatformChain) -> Genesis | None:
+    """Return the genesis that the settings name, or else the genesis received from other nodes; None without both."""
     if chain.node.platform_genesis:
-        return _built(_read_file(chain))
+        return _encode(_read_file(chain))
     path = fetched_genesis(chain)
     if not path.exists():
         return None
     return _read_bytes(chain, path)
 
 
-def _own(
+def _new_network(
     chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str, start_time: int
 ) -> GenesisConfig:
-    """Return a new network for a node without a genesis: the reference's local one, or one of its own."""
+    """Return a new network for a node without a genesis: the reference's local network or a private network."""
     node = chain.node
     if node.parameters == "avalanchego" and node.network_id == LOCAL:
         return reference_local_network(start_time)
@@ -93,7 +96,7 @@ def _own(
 def _read_file(chain: PlatformChain) -> GenesisConfig:
     """Read the genesis file that the settings name."""
     node = chain.node
-    config = read_genesis_config(_content(Path(node.platform_genesis)))
+    config = read_genesis_config(_read_bytes_of(Path(node.platform_genesis)))
     if config.network_id != node.network_id:
         raise GenesisMismatch(
             GenesisMismatchReason.FILE_OF_OTHER_NETWORK,
@@ -106,7 +109,7 @@ def _read_file(chain: PlatformChain) -> GenesisConfig:
 def _read_bytes(chain: PlatformChain, path: Path) -> Genesis:
     """Read the genesis bytes received from other nodes."""
     try:
-        genesis = parse_genesis(_content(path))
+        genesis = parse_genesis(_read_bytes_of(path))
     except CodecError as error:
         raise GenesisError(
             PlatformGenesisReason.UNREADABLE_FILE, name=str(path), cause=str(error)
@@ -120,7 +123,7 @@ def _read_bytes(chain: PlatformChain, path: Path) -> Genesis:
     return genesis
 
 
-def _content(path: Path) -> bytes:
+def _read_bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
@@ -131,7 +134,7 @@ def _content(path: Path) -> bytes:
         ) from error
 
 
-def _built(config: GenesisConfig) -> Genesis:
+def _encode(config: GenesisConfig) -> Genesis:
     """Return the genesis of a network, encoded to bytes and parsed."""
     try:
         return parse_genesis(build_genesis(config))
@@ -139,7 +142,7 @@ def _built(config: GenesisConfig) -> Genesis:
         raise GenesisError(PlatformGenesisReason.UNENCODABLE, cause=str(error)) from error
 
 
-def _check(chain: PlatformChain, stored: StoredNetwork, given: Genesis | None) -> None:
+def _check(chain: PlatformChain, stored: StoredNetwork, configured: Genesis | None) -> None:
     """Check that the database holds the network of the settings."""
     config = chain.config
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
@@ -148,27 +151,32 @@ def _check(chain: PlatformChain, stored: StoredNetwork, given: Genesis | None) -
             stored=stored.network_id,
             wanted=config.network_id,
         )
-    if given is not None and stored.genesis_hash != given.genesis_id:
+    if configured is not None and stored.genesis_hash != configured.genesis_id:
         raise GenesisMismatch(
-            GenesisMismatchReason.OTHER_GENESIS, stored=stored.genesis_hash, wanted=given.genesis_id
+            GenesisMismatchReason.OTHER_GENESIS,
+            stored=stored.genesis_hash,
+            wanted=configured.genesis_id,
         )
 
 
 def _recover_bytes(
-    chain: PlatformChain, network: StoredNetwork, given: Genesis | None, signer: ProofOfPossession
+    chain: PlatformChain,
+    network: StoredNetwork,
+    configured: Genesis | None,
+    signer: ProofOfPossession,
 ) -> None:
-    """Rebuild the genesis bytes of a chain that was created before they were stored.
+    """Rebuild the genesis bytes of a chain that was created by a version that did not store them.
 
-    The result is stored if its hash is the chain's. That fails if the node has other keys by now.
+    The result is stored if its hash is that of the chain. It is not if the node's keys have changed since.
     """
     state = DatabaseState(chain.db)
     c_chain = state.txs.get(network.c_chain_id)
     assert c_chain is not None
     assert isinstance(c_chain.unsigned, CreateChainTx)
     text = c_chain.unsigned.genesis_data.decode()
-    genesis = given or _built(_own(chain, signer, text, blocks.time_at(chain.db, 0)))
+    genesis = configured or _encode(_new_network(chain, signer, text, blocks.time_at(chain.db, 0)))
     if genesis.genesis_id == network.genesis_hash:
-        blocks.keep_bytes(chain.db, network, genesis.raw)
+        blocks.store_genesis_bytes(chain.db, network, genesis.raw)
 
 
 def _write(chain: PlatformChain, genesis: Genesis) -> StoredNetwork:

@@ -1,10 +1,8 @@
-"""Admission to the mempool, verified on the preferred state; and pending transactions for the builder of blocks."""
+"""Admission of transactions to the mempool."""
 
-import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Self
 
 from django.db import transaction
@@ -22,7 +20,7 @@ from platform_app.services.errors import (
     RefusedIssue,
     TransactionTooLarge,
 )
-from platform_app.state.chain import ChainState, Diff
+from platform_app.state.chain import Diff
 from platform_app.store import blocks, mempool, rows
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
@@ -115,37 +113,37 @@ def withdraw(chain: PlatformChain, tx_id: ID, reason: str, *, now: int) -> bool:
 def _issue(
     chain: PlatformChain, txs: Sequence[Tx], now: int, *, gossiped: bool
 ) -> dict[ID, Outcome]:
-    ground = _AdmissionContext.read(chain, txs, now)
-    first = _Admission(txs, ground, gossiped=gossiped)
-    first.look()
+    context = _AdmissionContext.read(chain, txs, now)
+    first = _Admission(txs, context, gossiped=gossiped)
+    first.check_all()
     # If a block came between, the queries may have seen two states: then they reject no transaction.
-    settled = blocks.read(chain.db) == ground.place
-    hopeful = list(first.admitted.values()) if settled else txs
+    settled = blocks.read(chain.db) == context.place
+    candidates = list(first.admitted.values()) if settled else txs
     dropped = first.dropped if settled else []
-    if not hopeful and not dropped:
+    if not candidates and not dropped:
         return first.outcomes
-    return first.outcomes | _admit(chain, first, hopeful, dropped, now)
+    return first.outcomes | _admit(chain, first, candidates, dropped, now)
 
 
 def _admit(
     chain: PlatformChain,
     first: "_Admission",
-    hopeful: Sequence[Tx],
+    candidates: Sequence[Tx],
     dropped: Sequence[tuple[ID, str]],
     now: int,
 ) -> dict[ID, Outcome]:
     """Write admitted and dropped transactions under the lock, which excludes other admissions and blocks."""
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN_MEMPOOL)
-        if blocks.read(chain.db) == first.ground.place:
+        if blocks.read(chain.db) == first.context.place:
             second = _Admission(
-                hopeful, first.ground, gossiped=first.gossiped, verified=first.admitted
+                candidates, first.context, gossiped=first.gossiped, verified=first.admitted
             )
         else:
             second = _Admission(
-                hopeful, _AdmissionContext.read(chain, hopeful, now), gossiped=first.gossiped
+                candidates, _AdmissionContext.read(chain, candidates, now), gossiped=first.gossiped
             )
-        second.look()
+        second.check_all()
         mempool.add(chain.db, second.admitted.values(), now)
         mempool.drop(chain.db, [*dropped, *second.dropped], now)
         if second.admitted:
@@ -183,13 +181,13 @@ class _Admission:
     def __init__(
         self,
         txs: Sequence[Tx],
-        ground: _AdmissionContext,
+        context: _AdmissionContext,
         *,
         gossiped: bool,
         verified: Collection[ID] = (),
     ) -> None:
         """Read the mempool; the rules are not executed for transactions in `verified`."""
-        self.ground = ground
+        self.context = context
         self.gossiped = gossiped
         self.outcomes: dict[ID, Outcome] = {}
         self.admitted: dict[ID, Tx] = {}
@@ -197,36 +195,36 @@ class _Admission:
         self._txs = txs
         self._verified = verified
         self._spenders = mempool.spenders(
-            ground.chain.db, [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
+            context.chain.db, [spent.utxo_id for tx in txs for spent in rows.inputs_of(tx)]
         )
         # Without the lock a transaction may arrive between the two queries; it would conflict with itself.
-        self._waiting = mempool.known(ground.chain.db, [tx.tx_id for tx in txs]) | {
+        self._pending = mempool.known(context.chain.db, [tx.tx_id for tx in txs]) | {
             *self._spenders.values()
         }
-        self._room = MAX_BYTES - mempool.size(ground.chain.db)
+        self._room = MAX_BYTES - mempool.size(context.chain.db)
 
-    def look(self) -> None:
+    def check_all(self) -> None:
         """Decide on each transaction. An unexpected exception affects only the sender of that transaction."""
         for tx in self._txs:
             try:
-                self.outcomes[tx.tx_id] = self._look_at(tx)
+                self.outcomes[tx.tx_id] = self._check(tx)
             except Exception as error:  # the API logs it and returns -32603 to this sender alone
                 self.outcomes[tx.tx_id] = error
 
-    def _look_at(self, tx: Tx) -> Outcome:
+    def _check(self, tx: Tx) -> Outcome:
         """Return the transaction's ID, or the reason why it is not admitted."""
-        if tx.tx_id in self._waiting or self.ground.state.txs.get(tx.tx_id) is not None:
+        if tx.tx_id in self._pending or self.context.state.txs.get(tx.tx_id) is not None:
             return tx.tx_id
         refused = self._refuse(tx)
         if refused is not None:
             return refused
         try:
             if tx.tx_id not in self._verified:
-                execute(tx, Diff(self.ground.state), self.ground.env)
+                execute(tx, Diff(self.context.state), self.context.env)
         except InvalidTx as reason:
             self.dropped.append((tx.tx_id, str(reason)))
             return reason
-        self._take(tx)
+        self._add(tx)
         return tx.tx_id
 
     def _refuse(self, tx: Tx) -> RefusedIssue | None:
@@ -241,51 +239,9 @@ class _Admission:
                 return ConflictingTx(IssueReason.CONFLICTING_TX, tx_id=tx.tx_id)
         return None
 
-    def _take(self, tx: Tx) -> None:
+    def _add(self, tx: Tx) -> None:
         self.admitted[tx.tx_id] = tx
-        self._waiting.add(tx.tx_id)
+        self._pending.add(tx.tx_id)
         self._room -= len(tx.raw)
         for spent in rows.inputs_of(tx):
             self._spenders[spent.utxo_id] = tx.tx_id
-
-
-_BATCH = 64
-"""Transactions whose outputs are read together; a block seldom includes more than a few hundred."""
-
-_log = logging.getLogger(__name__)
-
-
-def waiting(chain: PlatformChain, state: DatabaseState) -> Iterator[Tx]:
-    """Yield the pending transactions, reading the outputs they spend in batches.
-
-    Args:
-        chain: The chain with the mempool.
-        state: The accepted state, which caches the outputs.
-    """
-    found = mempool.oldest_first(chain.db)
-    while batch := list(islice(found, _BATCH)):
-        state.prefetch(batch)
-        yield from batch
-
-
-def failing(
-    chain: PlatformChain, state: DatabaseState, parent_state: ChainState, now: int
-) -> Iterator[tuple[ID, str]]:
-    """Yield the pending transactions that crash the rules instead of being rejected, with the reason to report.
-
-    Args:
-        chain: The chain with the mempool.
-        state: The accepted state.
-        parent_state: The state that the block is built on.
-        now: The node's time in Unix seconds.
-    """
-    environment = chain.env(state.network, now)
-    at = at_next_block(parent_state, now, chain.config)
-    for tx in waiting(chain, state):
-        try:
-            execute(tx, Diff(at), environment)
-        except InvalidTx:
-            continue  # the builder rejects and reports it too
-        except Exception:
-            _log.exception("transaction %s fails instead of being refused", tx.tx_id)
-            yield tx.tx_id, "internal error"

@@ -20,15 +20,15 @@ class PlatformRuntime:
         self.chain = chain
         self.vm = PlatformVM(chain, own)
         """The processing blocks; use it only under the chain's `vm_lock`."""
-        self._consensus: Consensus[Block] = SoleConsensus(
-            self.vm, chain.building.count, lock=chain.vm_lock
+        self._consensus: Consensus = SoleConsensus[Block](
+            lambda: self.vm, chain.building.count, lock=chain.vm_lock
         )
 
     @property
-    def consensus(self) -> Consensus[Block]:
+    def consensus(self) -> Consensus:
         """Decides on the chain's blocks."""
         return self._consensus
 
-    def decide_by(self, consensus: Consensus[Block]) -> None:
+    def decide_by(self, consensus: Consensus) -> None:
         """Let another consensus decide on the chain's blocks from now on."""
         self._consensus = consensus

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from chaindb import clock
 from chaindb.locks import Lock
-from platform_app.blocks.block import Block, StandardBlock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
+from platform_app.selectors import accepted
 from platform_app.services.errors import (
     ClockNotMovable,
     TimeTravelReason,
@@ -52,26 +52,27 @@ def time_travel(
     if node.votes:
         raise ClockNotMovable(TimeTravelReason.DECIDED_BY_VOTES)
     if not runtime.consensus.may_produce(chain.tip().height + 1, clock.now()):
-        raise ClockNotMovable(TimeTravelReason.MADE_ELSEWHERE)
+        raise ClockNotMovable(TimeTravelReason.PRODUCED_ELSEWHERE)
     with chain.answers.changing(), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         clock.move(seconds)
     arrival = clock.now()
     built = 0
-    while (block := runtime.consensus.produce(now=arrival)) is not None:
-        assert block.time is not None, "only genesis blocks have no time"
+    while (made := runtime.consensus.produce(now=arrival)) is not None:
+        chain_time = chain.tip().timestamp
         built += 1
-        progress(block.time)
-        if block.time >= arrival and _is_last(chain, block, arrival):
+        progress(chain_time)
+        if chain_time >= arrival and _is_last(chain, made.height, arrival):
             break
         time.sleep(PAUSE)
     return built
 
 
-def _is_last(chain: PlatformChain, block: Block, arrival: int) -> bool:
+def _is_last(chain: PlatformChain, height: int, arrival: int) -> bool:
     """Return whether only transactions issued meanwhile remain after a block at the arrival time.
 
     Not after a reward, because this node's own validator is renewed immediately.
     """
+    (block,) = accepted.raw_blocks(chain, height, height, max_bytes=1)
     change = next_staker_change(DatabaseState(chain.db))
-    return isinstance(block, StandardBlock) and (change is None or change > arrival)
+    return not block.is_option and (change is None or change > arrival)

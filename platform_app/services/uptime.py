@@ -27,7 +27,7 @@ def begin(chain: PlatformChain, now: int) -> None:
     """Record that connections were not tracked until now: for the start of the process that sees them.
 
     The time since uptimes were last written counts as online, for all validators, as in the reference.
-    Before the first peer ever, nothing is recorded.
+    Nothing is recorded until the first peer has ever connected.
     """
     with chain.db.atomic():
         if not tracking(chain):
@@ -41,11 +41,11 @@ def begin(chain: PlatformChain, now: int) -> None:
 def observe(chain: PlatformChain, connected: Collection[NodeID], now: int) -> None:
     """Record the nodes connected now; this node is always included. A repetition costs two queries.
 
-    The first peer ever starts the tracking. Changes since the last call count as of now.
+    The first peer that ever connects starts the tracking. Changes since the last call count from now on.
     """
     present = {chain.node_id, *connected}
-    if _is_news(chain, present, now):
-        _note(chain, present, now)
+    if _has_changes(chain, present, now):
+        _record(chain, present, now)
 
 
 def deserves_reward(chain: PlatformChain, proposal: Block, state: ChainState) -> bool:
@@ -70,23 +70,23 @@ def deserves_reward(chain: PlatformChain, proposal: Block, state: ChainState) ->
     return prefers_commit(fraction, chain.config.uptime_requirement)
 
 
-def _is_news(chain: PlatformChain, present: set[NodeID], now: int) -> bool:
-    known = uptime.tracking(chain.db)
-    if known is None:
+def _has_changes(chain: PlatformChain, present: set[NodeID], now: int) -> bool:
+    tracking_row = uptime.tracking(chain.db)
+    if tracking_row is None:
         return len(present) > 1
-    return _is_due(known, now) or uptime.connected(chain.db).keys() != present
+    return _is_due(tracking_row, now) or uptime.connected(chain.db).keys() != present
 
 
-def _is_due(known: uptime.Tracking, now: int) -> bool:
-    return known.settled_at is None or now >= known.settled_at + CHECKPOINT
+def _is_due(tracking_row: uptime.Tracking, now: int) -> bool:
+    return tracking_row.settled_at is None or now >= tracking_row.settled_at + CHECKPOINT
 
 
-def _note(chain: PlatformChain, present: set[NodeID], now: int) -> None:
+def _record(chain: PlatformChain, present: set[NodeID], now: int) -> None:
     with chain.db.atomic():
-        known = uptime.claim(chain.db, now)
+        tracking_row = uptime.claim(chain.db, now)
         before = uptime.connected(chain.db).keys()
-        if _is_due(known, now):
-            uptime.settle_all(chain.db, now, tracking=known.settled_at is not None)
+        if _is_due(tracking_row, now):
+            uptime.settle_all(chain.db, now, tracking=tracking_row.settled_at is not None)
         else:
             uptime.settle(chain.db, present ^ before, now)
         uptime.disconnect(chain.db, before - present)

@@ -14,12 +14,13 @@ from django.db import DatabaseError
 from chainvm.port import BlockContext, Written
 from platform_app.blocks import block as block_codec
 from platform_app.blocks.block import Block, ProposalBlock
-from platform_app.blocks.builder import BuiltBlock
+from platform_app.blocks.builder import BuiltBlock, build_on_preferred
 from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, clearing, mempool, uptime
 from platform_app.services.acceptance import PlatformTree, ProcessingOrigin
+from platform_app.store import mempool as mempool_rows
 from platform_app.txs.base import Tx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -76,7 +77,7 @@ class PlatformVM:
         Raises:
             NoGenesis: The database holds no chain.
         """
-        self._tree.look()
+        self._tree.refresh()
         return self._tree.blocks.last_accepted
 
     def get_block(self, block_id: ID) -> Block | None:
@@ -124,11 +125,11 @@ class PlatformVM:
         del allow_empty
         build = partial(self._build, context)
         try:
-            return self._again_if_moved(build)
+            return self._retry_if_moved(build)
         except DatabaseError:
             raise
         except Exception:
-            if not self._expel(context.now):
+            if not self._drop_crashing(context.now):
                 raise
             return build()
 
@@ -139,7 +140,7 @@ class PlatformVM:
             InvalidBlock: It breaks a rule; the reason says which. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
-        self._again_if_moved(partial(self._verify, block, context))
+        self._retry_if_moved(partial(self._verify, block, context))
 
     def verify_all(self, line: Sequence[Block], contexts: Sequence[BlockContext]) -> None:
         """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
@@ -149,7 +150,7 @@ class PlatformVM:
         Raises:
             InvalidBlock: A block breaks a rule or does not follow the block before; the reason says which.
         """
-        self._again_if_moved(partial(self._verify_all, line, contexts))
+        self._retry_if_moved(partial(self._verify_all, line, contexts))
 
     def options(self, block: Block) -> tuple[Block, Block] | None:
         """Return the commit and abort blocks of a proposal, the preferred one first; None for any other block.
@@ -195,7 +196,7 @@ class PlatformVM:
             tree.forget()
             self._undo_own()
             raise
-        self._give_back(decision.rejected)
+        self._reissue(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
         """Reject a processing block and its descendants; transactions of other nodes' blocks go to the mempool.
@@ -203,16 +204,16 @@ class PlatformVM:
         Raises:
             NotProcessing: The block is not processing.
         """
-        self._give_back(self._tree.blocks.reject(block_id))
+        self._reissue(self._tree.blocks.reject(block_id))
 
-    def _again_if_moved(self, work: Callable[[], T]) -> T:
+    def _retry_if_moved(self, work: Callable[[], T]) -> T:
         """Call a function; if it fails and the rows have changed meanwhile, call it once more."""
         try:
             return work()
         except DatabaseError:
             raise
         except Exception:
-            if not self._tree.look():
+            if not self._tree.refresh():
                 raise
             return work()
 
@@ -224,8 +225,8 @@ class PlatformVM:
         on_accepted = preferred == tree.stored
         built = self._build_own(context) if on_accepted else None
         if built is None:
-            waiting = mempool.waiting(self._chain, tree.state)
-            built = tree.blocks.build(waiting, tree.env(context))
+            pending = mempool_rows.prefetched(self._chain.db, tree.state)
+            built = build_on_preferred(tree.blocks, pending, tree.env(context))
         refused = _reasons(built) if on_accepted else ()
         if built.block is None:
             clearing.drop_unless_moved(self._chain, refused, tree.state.place, now)
@@ -245,7 +246,7 @@ class PlatformVM:
         tx = None if self.own is None else self.own.propose(now=moment)
         if tx is None:
             return None
-        built = tree.blocks.build([tx], tree.env(context._replace(now=moment)))
+        built = build_on_preferred(tree.blocks, [tx], tree.env(context._replace(now=moment)))
         if built.block is None:
             clearing.drop_unless_moved(self._chain, _reasons(built), tree.state.place, context.now)
             return None
@@ -255,14 +256,14 @@ class PlatformVM:
         if self.own is not None:
             self.own.undo()
 
-    def _expel(self, now: int) -> bool:
+    def _drop_crashing(self, now: int) -> bool:
         """Drop transactions that crash the rules; return whether there were any."""
         tree = self._tree
         state = tree.blocks.state_after(tree.blocks.preference)
         assert state is not None, "nothing is built on a proposal"
-        failing = list(mempool.failing(self._chain, tree.state, state, now))
-        clearing.drop_unless_moved(self._chain, failing, tree.state.place, now)
-        return bool(failing)
+        crashing = list(clearing.crashing(self._chain, tree.state, state, now))
+        clearing.drop_unless_moved(self._chain, crashing, tree.state.place, now)
+        return bool(crashing)
 
     def _verify(self, block: Block, context: BlockContext) -> None:
         tree = self._tree
@@ -279,7 +280,7 @@ class PlatformVM:
         for block, context in zip(line, contexts, strict=True):
             tree.origins.setdefault(block.block_id, ProcessingOrigin(context.now))
 
-    def _give_back(self, rejected: Iterable[Block]) -> None:
+    def _reissue(self, rejected: Iterable[Block]) -> None:
         """Submit the transactions of rejected blocks to the mempool; those of own blocks are still in it.
 
         The decision remains even if that fails: clients reissue transactions that were not committed.

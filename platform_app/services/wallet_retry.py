@@ -18,7 +18,7 @@ from platform_app.executor.errors import MissingUtxo
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
 from platform_app.services.errors import ConflictingTx, IssueReason
-from platform_app.store import mempool as waiting
+from platform_app.store import mempool as mempool_rows
 from platform_app.store import rows
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.wallet.errors import KeystoreReason, NotBuilt, TxNotCreated
@@ -28,7 +28,7 @@ from primitives.ids import ID
 from utxo.errors import InvalidTx
 
 ATTEMPTS: Final = 5
-_CLAIMED: Final = 60
+_CLAIM_SECONDS: Final = 60
 """Seconds after which the claim of a killed process expires."""
 
 Build = Callable[[PlatformWallet], Tx]
@@ -49,20 +49,20 @@ def build_and_issue(chain: PlatformChain, wallet: PlatformWallet, build: Build, 
         RefusedIssue: The mempool rejects it for now.
         InvalidTx: The rules reject it.
     """
-    tx = _built(wallet, build)
+    tx = _build_tx(wallet, build)
     for _ in range(ATTEMPTS - 1):
         try:
             return _issue(chain, tx, now)
         except ConflictingTx as conflict:
-            wallet = _read_anew(chain, wallet, _taken(chain, tx, conflict))
-            tx = _built(wallet, build, conflict)
+            wallet = _reread(chain, wallet, _spent_by_others(chain, tx, conflict))
+            tx = _build_tx(wallet, build, conflict)
         except MissingUtxo:  # a block came after the coins were read
-            wallet = _read_anew(chain, wallet, set())
-            tx = _built(wallet, build)
+            wallet = _reread(chain, wallet, set())
+            tx = _build_tx(wallet, build)
     return _issue(chain, tx, now)
 
 
-def _built(wallet: PlatformWallet, build: Build, conflict: ConflictingTx | None = None) -> Tx:
+def _build_tx(wallet: PlatformWallet, build: Build, conflict: ConflictingTx | None = None) -> Tx:
     """Build the transaction. If that fails after a conflict, raise the conflict, else TxNotCreated."""
     try:
         return build(wallet)
@@ -89,7 +89,7 @@ def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
 def _claim(chain: PlatformChain, tx_id: ID) -> Iterator[None]:
     """Claim the exclusive right to issue a transaction."""
     key = chain.cache_key(f"wallet-{tx_id}")
-    if not cache.add(key, True, _CLAIMED):
+    if not cache.add(key, True, _CLAIM_SECONDS):
         raise _Duplicate(IssueReason.CONFLICTING_TX, tx_id=tx_id)
     try:
         yield
@@ -97,18 +97,20 @@ def _claim(chain: PlatformChain, tx_id: ID) -> Iterator[None]:
         cache.delete(key)
 
 
-def _taken(chain: PlatformChain, tx: Tx, conflict: ConflictingTx) -> set[ID]:
+def _spent_by_others(chain: PlatformChain, tx: Tx, conflict: ConflictingTx) -> set[ID]:
     """Return those of a transaction's coins that another transaction spends."""
     spent = [tx_input.utxo_id for tx_input in rows.inputs_of(tx)]
     return (
-        set(spent) if isinstance(conflict, _Duplicate) else set(waiting.spenders(chain.db, spent))
+        set(spent)
+        if isinstance(conflict, _Duplicate)
+        else set(mempool_rows.spenders(chain.db, spent))
     )
 
 
-def _read_anew(chain: PlatformChain, wallet: PlatformWallet, taken: set[ID]) -> PlatformWallet:
+def _reread(chain: PlatformChain, wallet: PlatformWallet, spent: set[ID]) -> PlatformWallet:
     """Return the wallet with the chain's current coins, without those that other transactions spend."""
     return replace(
         wallet,
         utxos=coins.coins_of(chain, wallet.keychain.addresses),
-        avoided=wallet.avoided | taken,
+        avoided=wallet.avoided | spent,
     )

@@ -104,7 +104,7 @@ class Staker:
         return replace(self, priority=self.priority.as_current, potential_reward=potential_reward)
 
 
-_Seat = tuple[ID, NodeID]
+_ValidatorKey = tuple[ID, NodeID]
 _ORDER = attrgetter("order")
 
 
@@ -157,8 +157,8 @@ class StakerDiff(FacetDiff[Stakers]):
         super().__init__(parent)
         self._last: dict[ID, Staker] = {}
         self._left: set[ID] = set()
-        self._validators: dict[_Seat, Staker | None] = {}
-        self._delegators: dict[_Seat, dict[ID, Staker]] = {}
+        self._validators: dict[_ValidatorKey, Staker | None] = {}
+        self._delegators: dict[_ValidatorKey, dict[ID, Staker]] = {}
         self._ordered: dict[bool, list[Staker]] = {}
         self._delegatee_rewards: dict[ID, int] = {}
 
@@ -170,9 +170,9 @@ class StakerDiff(FacetDiff[Stakers]):
 
     def validator(self, subnet_id: ID, node_id: NodeID) -> Staker | None:
         """Return a node's validator record on a subnet, current or pending."""
-        seat = (subnet_id, node_id)
-        if seat in self._validators:
-            return self._validators[seat]
+        key = (subnet_id, node_id)
+        if key in self._validators:
+            return self._validators[key]
         return self._parent.validator(subnet_id, node_id)
 
     def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
@@ -199,24 +199,24 @@ class StakerDiff(FacetDiff[Stakers]):
         A pending staker that is put as current leaves the pending set. A staker that has left
         cannot come back, because no transaction is accepted twice.
         """
-        seat = (staker.subnet_id, staker.node_id)
+        key = (staker.subnet_id, staker.node_id)
         self._last[staker.tx_id] = staker
         self._left.discard(staker.tx_id)
         if staker.priority.is_delegator:
-            self._delegators.setdefault(seat, {})[staker.tx_id] = staker
+            self._delegators.setdefault(key, {})[staker.tx_id] = staker
         else:
-            self._validators[seat] = staker
+            self._validators[key] = staker
         self._ordered.clear()
 
     def remove(self, staker: Staker) -> None:
         """Remove a staker from its set."""
-        seat = (staker.subnet_id, staker.node_id)
+        key = (staker.subnet_id, staker.node_id)
         self._last[staker.tx_id] = staker
         self._left.add(staker.tx_id)
         if staker.priority.is_delegator:
-            self._delegators.get(seat, {}).pop(staker.tx_id, None)
+            self._delegators.get(key, {}).pop(staker.tx_id, None)
         else:
-            self._validators[seat] = None
+            self._validators[key] = None
         self._ordered.clear()
 
     def set_delegatee_reward(self, validator_tx_id: ID, amount: int) -> None:

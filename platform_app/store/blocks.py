@@ -38,7 +38,7 @@ _STAKERS = """
 SELECT genesis_hash, stakers_height, COALESCE((SELECT number FROM chaindb_generation), 0)
 FROM platform_app_chain
 """
-_PLACE = """
+_POSITION = """
 SELECT genesis_hash, tip, COALESCE((SELECT number FROM chaindb_generation), 0),
        COALESCE((SELECT "offset" FROM chaindb_clock), 0)
 FROM platform_app_chain
@@ -96,12 +96,12 @@ def stakers_version(db: Database) -> tuple[bytes, int, int] | None:
     return None if row is None else (bytes(row[0]), int(row[1]), int(row[2]))
 
 
-def place(db: Database) -> tuple[bytes, bytes, int, int] | None:
+def position(db: Database) -> tuple[bytes, bytes, int, int] | None:
     """Return the genesis hash, the last block's ID, the number of rewinds, and the clock's offset in seconds.
 
     None before the genesis. A single statement, so all values are from the same moment.
     """
-    row = db.row(_PLACE)
+    row = db.row(_POSITION)
     return None if row is None else (bytes(row[0]), bytes(row[1]), int(row[2]), int(row[3]))
 
 
@@ -202,15 +202,15 @@ def begin(db: Database, network: StoredNetwork, genesis: Block, diff: Diff, raw:
         gas_excess=fees.excess,
         stakers_height=genesis.height,
     )
-    keep_bytes(db, network, raw)
+    store_genesis_bytes(db, network, raw)
     commit(db, [genesis], diff)
 
 
-def keep_bytes(db: Database, network: StoredNetwork, raw: bytes) -> None:
+def store_genesis_bytes(db: Database, network: StoredNetwork, raw: bytes) -> None:
     """Store the genesis bytes of a network."""
     db.upsert(models.Genesis, ("genesis_hash", "raw"), [(network.genesis_hash, raw)])
 
 
-def has_bytes(db: Database, network: StoredNetwork) -> bool:
+def has_genesis_bytes(db: Database, network: StoredNetwork) -> bool:
     """Return whether the genesis bytes of a network are stored."""
     return db.objects(models.Genesis).filter(genesis_hash=network.genesis_hash).exists()

@@ -4,10 +4,12 @@ For an addition that depends on an earlier read, the caller holds `Lock.PCHAIN_M
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from chaindb.database import Database
 from platform_app import models
 from platform_app.store import rows
+from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import parse
 from primitives.ids import ID
@@ -18,6 +20,8 @@ DROPPED = 64
 _TX = ("tx_id", "kind", "size", "received_at", "raw")
 _DROPPED = ("tx_id", "reason", "dropped_at")
 _BATCH = 256
+_PREFETCHED = 64
+"""Transactions whose outputs are read together; a block seldom includes more than a few hundred."""
 _ROWS_OF_TX = (
     ("platform_app_mempoolinput", "waiting_id"),
     ("platform_app_mempooltx", "tx_id"),
@@ -75,6 +79,19 @@ def oldest_first(db: Database) -> Iterator[Tx]:
         for _, raw in batch:
             yield parse(bytes(raw))
         place = batch[-1][0]
+
+
+def prefetched(db: Database, state: DatabaseState) -> Iterator[Tx]:
+    """Yield the pending transactions in order of arrival, reading the outputs they spend in batches.
+
+    Args:
+        db: The chain's database.
+        state: The accepted state, which caches the outputs.
+    """
+    pending = oldest_first(db)
+    while batch := list(islice(pending, _PREFETCHED)):
+        state.prefetch(batch)
+        yield from batch
 
 
 def waiting(db: Database, tx_ids: Sequence[ID]) -> list[Tx]:

@@ -96,9 +96,11 @@ def staker_of(row: tuple[Any, ...]) -> Staker:
     )
 
 
-def delegators_of(seat: tuple[ID, NodeID], columns: Iterable[tuple[Any, ...]]) -> list[Staker]:
+def delegators_of(
+    validator_key: tuple[ID, NodeID], columns: Iterable[tuple[Any, ...]]
+) -> list[Staker]:
     """Return the delegators of a validator from rows of `DELEGATORS`; optimised for thousands of rows."""
-    subnet_id, node_id = seat
+    subnet_id, node_id = validator_key
     return [
         Staker(
             ID(tx_id), node_id, subnet_id, int(weight), start, end, int(reward),
@@ -141,5 +143,7 @@ def burned(tx: Tx, asset_id: ID) -> int:
         for tx_input in inputs_of(tx)
         if tx_input.asset_id == asset_id
     )
-    kept = sum(inner_output(item.output).amount for item in outputs if item.asset_id == asset_id)
+    kept = sum(
+        inner_output(output.output).amount for output in outputs if output.asset_id == asset_id
+    )
     return max(0, spent - kept)  # genesis stake has no inputs

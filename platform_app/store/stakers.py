@@ -29,7 +29,7 @@ _PENDING = (
     + "ORDER BY start_time, priority, tx_id LIMIT %s"
 )
 
-_Seat = tuple[ID, NodeID]
+_ValidatorKey = tuple[ID, NodeID]
 
 _FIRST = 3
 _MOST = 2048
@@ -43,8 +43,8 @@ class StakerRows(FacetRows):
 
     def __init__(self, db: Database) -> None:
         super().__init__(db)
-        self._validators: dict[_Seat, Staker | None] = {}
-        self._delegators: dict[_Seat, tuple[Staker, ...]] = {}
+        self._validators: dict[_ValidatorKey, Staker | None] = {}
+        self._delegators: dict[_ValidatorKey, tuple[Staker, ...]] = {}
         self._stakers: dict[ID, Staker | None] = {}
         self._rewards: dict[ID, int] = {}
         self._current = StakerWalk(db, pending=False)
@@ -53,16 +53,18 @@ class StakerRows(FacetRows):
     @override
     def prefetch(self, txs: Sequence[Tx]) -> None:
         """Read the validators that transactions name."""
-        seats: defaultdict[ID, set[NodeID]] = defaultdict(set)
+        node_ids_of: defaultdict[ID, set[NodeID]] = defaultdict(set)
         for tx in txs:
-            for subnet_id, node_id in _seats_of(tx):
-                seats[subnet_id].add(node_id)
-        for subnet_id, node_ids in seats.items():
+            for subnet_id, node_id in _named_validators(tx):
+                node_ids_of[subnet_id].add(node_id)
+        for subnet_id, node_ids in node_ids_of.items():
             self.load_validators(subnet_id, node_ids)
 
     def load_validators(self, subnet_id: ID, node_ids: Iterable[NodeID]) -> None:
         """Read validators of a subnet, hundreds per statement."""
-        wanted = [item for item in set(node_ids) if (subnet_id, item) not in self._validators]
+        wanted = [
+            node_id for node_id in set(node_ids) if (subnet_id, node_id) not in self._validators
+        ]
         self._validators.update(dict.fromkeys((subnet_id, node_id) for node_id in wanted))
         for row in self._db.rows_by_keys(_VALIDATORS, wanted, (subnet_id,)):
             staker = rows.staker_of(row)
@@ -83,11 +85,11 @@ class StakerRows(FacetRows):
 
     def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
         """Return the delegators of a validator, current and pending."""
-        seat = (subnet_id, node_id)
-        if seat not in self._delegators:
-            delegators = self._db.rows(rows.DELEGATORS, seat)
-            self._delegators[seat] = tuple(rows.delegators_of(seat, delegators))
-        return self._delegators[seat]
+        key = (subnet_id, node_id)
+        if key not in self._delegators:
+            delegators = self._db.rows(rows.DELEGATORS, key)
+            self._delegators[key] = tuple(rows.delegators_of(key, delegators))
+        return self._delegators[key]
 
     def current(self) -> Iterator[Staker]:
         """Iterate over the current set in staker order."""
@@ -144,7 +146,7 @@ class StakerWalk:
         return bool(batch)
 
 
-def _seats_of(tx: Tx) -> Iterator[_Seat]:
+def _named_validators(tx: Tx) -> Iterator[_ValidatorKey]:
     """Yield the (subnet, node) pairs of the validators that the rules read for a staking transaction."""
     unsigned = tx.unsigned
     period = getattr(unsigned, "validator", None)

@@ -55,12 +55,14 @@ def write_stakers(commit: Commit) -> None:
     db, moment, changes = commit.db, commit.moment, commit.diff.stakers.changes()
     added = {tx.tx_id: tx for tx, _ in commit.diff.txs.changes()}
     outcomes = _Outcomes(commit.diff.txs.changes())
-    uptime.settle_leaving(db, [element.node_id for element in changes.left if _is_watched(element)])
+    uptime.settle_leaving(db, [staker.node_id for staker in changes.left if _is_watched(staker)])
     # Leaving stakers come first: a node has one validator record on a subnet at a time.
-    _write_left(db, moment, [entry for entry in changes.left if entry.tx_id not in added], outcomes)
+    _write_left(
+        db, moment, [staker for staker in changes.left if staker.tx_id not in added], outcomes
+    )
     _write_joined(db, moment, [staker for staker in changes.present if staker.tx_id not in added])
-    new = [other for other in changes.present if other.tx_id in added]
-    gone = [item for item in changes.left if item.tx_id in added]
+    new = [staker for staker in changes.present if staker.tx_id in added]
+    gone = [staker for staker in changes.left if staker.tx_id in added]
     for stakers, ends in ((gone, outcomes), (new, None)):
         staker_rows = _staker_rows(commit, stakers, added, ends)
         db.insert(models.Staker, _STAKER, staker_rows)
@@ -106,9 +108,9 @@ def spread(db: Database, moments: Mapping[ID, Moment], diff: Diff) -> None:
     outputs = diff.utxos.changes()
     left = ((moment.height, moment.time, tx_id) for tx_id, moment in moments.items())
     db.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
-    made = ((moments[item.tx_id].height, item.utxo_id) for item in outputs.produced)
-    db.update(models.UTXO, ("utxo_id",), ("height",), made)
-    paid = ((moments[tx_id].height, one.utxo_id) for tx_id, one in outputs.rewards)
+    produced = ((moments[utxo.tx_id].height, utxo.utxo_id) for utxo in outputs.produced)
+    db.update(models.UTXO, ("utxo_id",), ("height",), produced)
+    paid = ((moments[tx_id].height, utxo.utxo_id) for tx_id, utxo in outputs.rewards)
     db.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
 
 
@@ -137,10 +139,10 @@ def _write_joined(db: Database, moment: Moment, joined: list[Staker]) -> None:
         _JOINED,
         (
             (
-                _phase(item).value, item.start, item.end, item.priority.value, item.potential_reward,
-                _joined_height(item, moment), item.tx_id,
+                _phase(staker).value, staker.start, staker.end, staker.priority.value, staker.potential_reward,
+                _joined_height(staker, moment), staker.tx_id,
             )
-            for item in joined
+            for staker in joined
         ),
     )  # fmt: skip
 

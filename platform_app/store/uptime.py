@@ -165,7 +165,7 @@ def disconnect(db: Database, node_ids: Iterable[NodeID]) -> None:
 
 
 def _write(db: Database, uptimes: Iterable[Uptime], now: int, *, tracking: bool) -> None:
-    settled = ((item, item.settled(now, tracking=tracking)) for item in uptimes)
+    settled = ((uptime, uptime.settled(now, tracking=tracking)) for uptime in uptimes)
     db.update(
         models.ValidatorUptime,
         ("staker",),

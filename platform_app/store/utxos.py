@@ -59,7 +59,7 @@ class UTXORows(FacetRows):
         spent: set[ID] = set()
         imported: defaultdict[ID, set[ID]] = defaultdict(set)
         for tx in txs:
-            spent.update(item.utxo_id for item in getattr(tx.unsigned, "inputs", ()))
+            spent.update(tx_input.utxo_id for tx_input in getattr(tx.unsigned, "inputs", ()))
             if isinstance(tx.unsigned, ImportTx):
                 imported[tx.unsigned.source_chain].update(
                     imported_tx_input.utxo_id for imported_tx_input in tx.unsigned.imported_inputs
@@ -77,7 +77,7 @@ class UTXORows(FacetRows):
 
     def load_shared(self, peer_chain: ID, utxo_ids: Iterable[ID]) -> None:
         """Read outputs that a chain has exported to this one, hundreds per statement."""
-        wanted = [item for item in set(utxo_ids) if (peer_chain, item) not in self._shared]
+        wanted = [utxo_id for utxo_id in set(utxo_ids) if (peer_chain, utxo_id) not in self._shared]
         self._shared.update(dict.fromkeys((peer_chain, utxo_id) for utxo_id in wanted))
         before = (P_CHAIN_ID, peer_chain)
         for utxo_id, *columns in self._db.rows_by_keys(_SHARED_UTXOS, wanted, before):

@@ -46,7 +46,7 @@ def render(value: object, addresses: Addresses) -> Any:
     if isinstance(value, bytes):
         return "0x" + value.hex()
     if isinstance(value, tuple):
-        return [render(item, addresses) for item in value]
+        return [render(element, addresses) for element in value]
     shape = _SHAPES.get(type(value), _by_fields)
     return shape(value, addresses)
 

@@ -101,7 +101,7 @@ def _open(wallet: PlatformWallet, shared: Iterable[UTXO]) -> _Found:
 def _openable(wallet: PlatformWallet, shared: Iterable[UTXO]) -> Iterator[tuple[UTXO, OwnInput]]:
     """Yield the outputs that these keys can import. Chains do not share outputs with stakeable locks."""
     for utxo in shared:
-        own = None if isinstance(utxo.output, LockOut) else wallet.open(utxo)
+        own = None if isinstance(utxo.output, LockOut) else wallet.input_for(utxo)
         if own:
             yield utxo, own
 

@@ -44,7 +44,7 @@ def float32(number: float) -> float:
     return float(rounded)
 
 
-JUDGED = 50
+MAX_SCORED = 50
 """Maximum number of characters that are scored, from the start."""
 MIN_SCORE = 2
 """On zxcvbn's scale of 0 to 4: more than a million guesses are needed."""
@@ -67,17 +67,17 @@ def verify_password(password: str) -> None:
         raise WalletError(WalletReason.EMPTY_PASSWORD)
     if len(encoded(password)) > MAX_PASSWORD_SIZE:
         raise WalletError(WalletReason.PASSWORD_TOO_LONG)
-    if _score(_judged(password)) < MIN_SCORE:
+    if _score(_scorable_prefix(password)) < MIN_SCORE:
         raise WalletError(WalletReason.PASSWORD_TOO_WEAK)
 
 
-def _judged(password: str) -> str:
+def _scorable_prefix(password: str) -> str:
     """Return the longest prefix that can be scored quickly.
 
     Some passwords have many symbols that can be read as letters, hundreds of readings in all, which would take
     seconds. Therefore only a prefix with few readings is scored. The remainder does not make a password weaker.
     """
-    beginning = password[:JUDGED]
+    beginning = password[:MAX_SCORED]
     while _readings(beginning) > MAX_READINGS:
         beginning = beginning[:-1]
     return beginning
@@ -87,8 +87,8 @@ def _readings(text: str) -> int:
     """Return the approximate number of ways to read the symbols of a text as letters."""
     from zxcvbn.matching import L33T_TABLE  # type: ignore[import-untyped]  # as in `_score`
 
-    found = (sum(symbol in text for symbol in symbols) for symbols in L33T_TABLE.values())
-    return prod(count or 1 for count in found)
+    counts = (sum(symbol in text for symbol in symbols) for symbols in L33T_TABLE.values())
+    return prod(count or 1 for count in counts)
 
 
 def _score(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The inputs for building a transaction, and selection of coins: locked ones first for the stake (pchain.md 8.3)."""
+"""The inputs for building a transaction, and selection of coins: locked coins are staked first (pchain.md 8.3)."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -35,12 +35,15 @@ class PlatformWallet(Wallet):
         """
         return None if self.is_locked(utxo) else inner_output(utxo.output)
 
-    def open_locked(self, utxo: UTXO) -> OwnInput | None:
-        """Return the input that stakes a locked UTXO. None if it is not locked, or as for `open`."""
+    def stake_input_for(self, utxo: UTXO) -> OwnInput | None:
+        """Return the input that stakes a locked UTXO.
+
+        None if it is not locked, the keys cannot spend it now, or it is in `avoided`.
+        """
         output = utxo.output
         if not isinstance(output, LockOut) or not self.is_locked(utxo):
             return None
-        own = self.open_output(utxo, inner_output(output))
+        own = self.input_for_output(utxo, inner_output(output))
         if own is None:
             return None
         spent = replace(own.input, input=LockIn(output.locktime, own.input.input))
@@ -48,7 +51,7 @@ class PlatformWallet(Wallet):
 
 
 class Spend(NamedTuple):
-    """Spent inputs, and the outputs they become besides the fee; each list in serialisation order."""
+    """Spent inputs, and the outputs that they pay for besides the fee; each list in serialisation order."""
 
     inputs: tuple[OwnInput, ...]
     change: tuple[TransferableOutput, ...]
@@ -65,13 +68,13 @@ def choose(wallet: PlatformWallet, *, fee: int, stake: int = 0) -> Spend:
     Raises:
         NotBuilt: The coins that these keys can spend are not enough.
     """
-    selection = _Selected(wallet, fee, stake)
+    selection = _CoinSelection(wallet, fee, stake)
     selection.take_locked()
     selection.take_unlocked()
     return selection.spend()
 
 
-class _Selected:
+class _CoinSelection:
     """The coins selected so far."""
 
     def __init__(self, wallet: PlatformWallet, fee: int, stake: int) -> None:
@@ -88,7 +91,7 @@ class _Selected:
         for utxo in wallet.utxos:
             if not self._to_stake:
                 return
-            if utxo.asset_id == wallet.asset_id and (own := wallet.open_locked(utxo)):
+            if utxo.asset_id == wallet.asset_id and (own := wallet.stake_input_for(utxo)):
                 self._inputs.append(own)
                 self._divide_locked(utxo)
 
@@ -101,9 +104,9 @@ class _Selected:
             burned = min(self._to_burn, coin.amount)
             self._to_burn -= burned
             if staked := self._take_stake(coin.amount - burned):
-                self._staked.append(wallet.to_change(asset_id, staked))
+                self._staked.append(wallet.change_output(asset_id, staked))
         if rest := selection.change.get(asset_id):
-            self._change.append(wallet.to_change(asset_id, rest))
+            self._change.append(wallet.change_output(asset_id, rest))
 
     def spend(self) -> Spend:
         """Return the selected coins.

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.evm_block import evm_block
+from cchain_app.blocks.candidate import CandidateBlock, evm_block
 from cchain_app.services.runtime import EvmRuntime
 from chainvm.port import Block, BlockContext
 from platform_app.blocks.block import Block as PlatformBlock

@@ -13,5 +13,5 @@ def deciding(runtime: Any, *, here: bool) -> SoleConsensus[Any]:
         here: Whether this node produces its blocks.
     """
     return SoleConsensus(
-        runtime.vm, runtime.chain.building.count, lambda: here, runtime.chain.vm_lock
+        lambda: runtime.vm, runtime.chain.building.count, lambda: here, runtime.chain.vm_lock
     )

@@ -5,8 +5,8 @@ from django.core.exceptions import SynchronousOnlyOperation
 from cchain_app.api import registry
 from cchain_app.api.loop_gas import one_request
 from chaindb.connections import WouldBlock
-from jsonrpc.dispatch.calls import CallObserver
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits, Shortcut
+from jsonrpc.dispatch.calls import CallObserver, DispatchLimits, Shortcut
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.limits.interpreter import LoopTurn
 from nodeproject.apps import this_node
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from jsonrpc.dispatch.caller import Caller
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.envelope import Raw
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry

@@ -2,8 +2,12 @@
 
 import http.client
 import json
+import re
+import socket
+import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +18,9 @@ from web3 import AsyncWeb3, Web3, WebSocketProvider
 from primitives.product import NAME, VERSION
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import MakeNode
-from tests.servers.node import ROOT
+from tests.servers.node import ROOT, RunningNode
 from tests.servers.ports import free_port, has_ipv6
+from tests.servers.process import ServerProcess
 
 RICH = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 """The key of the first account of the well-known development mnemonic."""
@@ -118,6 +123,135 @@ def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> N
     )
 
 
+def over_ipc(path: Path, *calls: tuple[str, list[Any]]) -> list[Any]:
+    """Send calls at once over a Unix socket, and return their results."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(60)
+        client.connect(str(path))
+        client.sendall(
+            b"".join(
+                json.dumps(
+                    {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+                ).encode()
+                for id_, (method, params) in enumerate(calls)
+            )
+        )
+        lines = client.makefile()
+        answers = [json.loads(lines.readline()) for _ in calls]
+    by_id = {answer["id"]: answer for answer in answers}
+    return [by_id[id_]["result"] for id_ in range(len(calls))]
+
+
+def test_anvils_flags_have_their_effects(make_node: MakeNode, tmp_path: Path) -> None:
+    ipc, dumps = tmp_path / "node.ipc", tmp_path / "dumps"
+    dumps.mkdir()
+    node = started_by(
+        make_node, "--timestamp", "1600000000", "--no-create2", "--mixed-mining", "-b", "1",
+        "--auto-impersonate", "--mnemonic-random", "--no-priority-fee", "--ipc", str(ipc),
+        "--dump-state", str(dumps), "--state-interval", "1", "--json", "--disable-console-log",
+        "--order", "fifo", "--max-transactions", "1", "-n", "ethereum", "--steps-tracing",
+    )  # fmt: skip
+    stranger, target = "0x" + "0" * 40, "0x" + "12" * 20
+
+    first, code, tip, interval, automine, accounts = over_ipc(
+        ipc,
+        ("eth_getBlockByNumber", ["0x0", False]),
+        ("eth_getCode", ["0x4e59b44847b379578588920cA78FbF26c0B4956C", "latest"]),
+        ("eth_maxPriorityFeePerGas", []),
+        ("anvil_getIntervalMining", []),
+        ("anvil_getAutomine", []),
+        ("eth_accounts", []),
+    )
+    assert (int(first["timestamp"], 16), code, tip) == (1_600_000_000, "0x", "0x0")
+    assert (interval, automine) == (1, True)
+    assert accounts[0] != Account.from_key(RICH).address.lower()
+    assert node.rpc("eth_getBalance", accounts[0], "latest") == hex(10_000 * 10**18)
+    sent = node.rpc("eth_sendTransaction", {"from": stranger, "to": target, "value": "0x5"})
+    block = node.rpc("eth_getTransactionReceipt", sent)["blockNumber"]
+    assert len(node.rpc("eth_getBlockByNumber", block, False)["transactions"]) == 1
+    assert (
+        0
+        < int(node.rpc("eth_getBlockByNumber", block, False)["timestamp"], 16) - 1_600_000_000
+        < 3600
+    )
+
+    def dumped_balance() -> bool:
+        file = dumps / "state.json"
+        return (
+            file.exists()
+            and json.loads(file.read_text())["accounts"].get(target, {}).get("balance") == "0x5"
+        )
+
+    deadline = time.monotonic() + 60
+    while not dumped_balance():
+        assert time.monotonic() < deadline, "the state is not written"
+        time.sleep(0.1)
+    assert stat.S_IMODE(ipc.stat().st_mode) == 0o600
+    words = (node.directory / "data" / "mnemonic").read_text().strip()
+    assert words not in node.log()
+    assert any('"event": "' in line for line in node.log().splitlines())
+    node.stop()
+    assert not ipc.exists()
+
+    command = [sys.executable, "manage.py", "run", "--load-state", str(dumps / "state.json")]
+    with RunningNode(tmp_path / "other", command=command) as other:
+        other.start()
+        assert other.rpc("eth_getBalance", target, "latest") == "0x5"
+
+
+def test_a_state_that_is_not_there_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "none.json"
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "run", "--data-dir", str(tmp_path / "data"), "--port", "0", "--load-state", str(missing)],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+    assert ended.returncode == 1
+    assert f"the state cannot be loaded: {missing}: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_banner_has_the_port_that_the_system_chose(tmp_path: Path) -> None:
+    log = tmp_path / "node.log"
+    command = [
+        sys.executable,
+        "-m",
+        "nodeproject",
+        "--port",
+        "0",
+        "--data-dir",
+        str(tmp_path / "data"),
+    ]
+    process = ServerProcess(command, log, cwd=ROOT)
+    try:
+        process.wait_until(lambda: "Listening on 127.0.0.1:" in log.read_text(), 240.0)
+    finally:
+        process.kill()
+
+    said = log.read_text()
+    (port,) = re.findall(r"^Listening on 127\.0\.0\.1:([0-9]+)$", said, re.MULTILINE)
+    assert f"  RPC            http://127.0.0.1:{port} (also " in said
+    assert "follow" not in said
+    assert "network_app" not in said
+
+
+def test_commands_find_the_node_by_its_data_directory(make_node: MakeNode) -> None:
+    node = started_by(make_node)
+    data = node.directory / "data"
+
+    def status() -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "nodeproject", "status", "--data-dir", str(data)],
+            cwd=ROOT, capture_output=True, text=True, check=True, timeout=300,
+        )  # fmt: skip
+        return done.stdout
+
+    assert f" ms on http://127.0.0.1:{node.port}\n" in status()
+    node.stop()
+    assert "does not answer" in status()
+    assert not (data / "http_address.json").exists()
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -126,7 +260,7 @@ def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> N
             "'atlantis' was given; it must be one of frontier, homestead,",
         ),
         (["--port", "eighty"], "'eighty' was given; it must be a whole number from 0 to 65535"),
-        (["--prot", "8545"], "unrecognized arguments: --prot 8545"),
+        (["--prot", "8545"], "unrecognized arguments: --prot 8545; did you mean --port?"),
     ],
 )
 def test_wrong_flags_end_with_words_and_two(flags: list[str], words: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 import requests
 from eth_account import Account
 
+from primitives.product import VERSION
 from tests.e2e.conftest import ALONE, CHAIN_ID, RICH_KEY, Postgresql
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.node import RunningNode
@@ -52,6 +53,8 @@ def test_a_node_of_the_version_before_goes_on(
         restore(profile, node)
         node.start()
         goes_on(node, profile)
+        with node.database() as query:
+            assert query("SELECT version FROM chaindb_programversion") == [(VERSION,)]
 
 
 def goes_on(node: RunningNode, profile: str) -> None:

@@ -1,6 +1,7 @@
 """The wheel in an empty environment outside this repository: one command runs a node, and pytest has its fixtures."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"][
     "python-packages"
 ]
+EMPTY_DATABASE = r"nodeproject/startup/empty-[0-9a-f]{16}\.sqlite3"
 BESIDE_PYTHON = Path(sys.executable).parent
 
 SAMPLE = '''
@@ -138,6 +140,7 @@ def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
     tracked = {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
     packed = set(zipfile.ZipFile(wheel).namelist())
 
+    assert len([name for name in packed if re.fullmatch(EMPTY_DATABASE, name)]) == 1
     assert len(tracked) > 500
     assert tracked <= packed
     assert {name.partition("/")[0] for name in packed} == {
@@ -198,7 +201,7 @@ def test_one_command_in_an_empty_directory_is_a_node(
     assert client.call("eth_getBalance", "0x" + "12" * 20, "latest") == "0x5"
     assert client.call("web3_clientVersion").startswith(f"{NAME}/v{VERSION}/")
     assert f"{NAME} {VERSION}" in said
-    assert "Engine             revm" in said
+    assert "Engine     revm" in said
     data = Path(environment["HOME"]) / ".local/share/nunatak/network-12345"
     assert str(data / "admin_password") in said
     assert (data / "node.sqlite3").exists()

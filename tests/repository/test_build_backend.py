@@ -1,6 +1,8 @@
 """A source build without a Rust toolchain fails with a clear message and downloads nothing."""
 
 import stat
+import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,8 +65,48 @@ def test_a_cargo_that_the_crate_cannot_use_is_named(programs: Path, said: str, w
 
 
 @pytest.mark.parametrize("said", ["cargo 1.95.0 (abc 2026-04-01)", "cargo 1.103.1", "cargo 2.0.0"])
-def test_a_newer_cargo_is_all_that_a_build_needs(programs: Path, said: str) -> None:
+def test_a_newer_cargo_is_all_that_a_build_needs_besides_the_package(
+    programs: Path, said: str
+) -> None:
     put_cargo(programs, said)
 
-    assert build_backend.get_requires_for_build_wheel() == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert build_backend.get_requires_for_build_wheel() == project["dependencies"]
     assert build_backend.get_requires_for_build_sdist() == []
+
+
+def test_the_package_has_the_commit_in_it_while_it_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "primitives").mkdir()
+    file = tmp_path / build_backend.COMMIT_FILE
+    with build_backend.commit_in_package():
+        assert not file.exists()  # there is no git
+
+    for command in (
+        ("init", "--quiet"),
+        (
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@b.c",
+            "commit",
+            "--quiet",
+            "--allow-empty",
+            "-m",
+            "x",
+        ),
+    ):
+        subprocess.run(["git", *command], check=True)
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout
+    with build_backend.commit_in_package():
+        assert file.read_text() == head
+    assert not file.exists()
+
+    file.write_text("of the source package\n")
+    with build_backend.commit_in_package():
+        assert file.read_text() == "of the source package\n"
+    assert file.exists()

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from eth_account import Account
 from websockets.sync.client import connect
@@ -85,6 +86,32 @@ def traced(node: RunningNode) -> Trail:
     return trail
 
 
+class OnePieceConnection(http.client.HTTPConnection):
+    """A connection that sends a request in one piece, as most clients do.
+
+    `HTTPConnection` sends the head before the body, and the fast path answers only requests that arrive complete.
+    """
+
+    _pieces: list[bytes] | None = None
+
+    def send(self, data: Any) -> None:
+        """Send bytes, or keep those of a request until it is complete."""
+        if self._pieces is None:
+            super().send(data)
+        else:
+            self._pieces.append(bytes(data))
+
+    def request(self, *arguments: Any, **options: Any) -> None:
+        """Send a request."""
+        self._pieces = []
+        try:
+            super().request(*arguments, **options)
+            request = b"".join(self._pieces)
+        finally:
+            self._pieces = None
+        self.send(request)
+
+
 def alone(directory: Path, found: dict[Walk, Counted]) -> None:
     """Make the walks of a single node: a transaction on each chain, and a search for logs."""
     with RunningNode(directory) as node:
@@ -94,6 +121,7 @@ def alone(directory: Path, found: dict[Walk, Counted]) -> None:
         node.start()
         sender = Sender(Account.from_key(next(iter(DEV_KEYS.values()))), CHAIN_ID)
         with node.client() as client, connect(node.ws_url) as socket:
+            client._connection = OnePieceConnection("127.0.0.1", node.port, timeout=60)
             logging = sender.sign({"data": LOGGING_CODE, "gas": 90_000})
             wait_for_receipts(client, [client.call("eth_sendRawTransaction", logging)])
             socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
@@ -106,6 +134,7 @@ def alone(directory: Path, found: dict[Walk, Counted]) -> None:
                 assert len(logs) == 1, logs
         wallet = Wallet(EWOQ_KEY)
         with PlatformClient(node.port) as client:
+            client._connection = OnePieceConnection("127.0.0.1", node.port, timeout=60)
             wallet.look(client)
             admin = Admin(node)
             with trail.walk(ISSUE_TX, found) as done:

@@ -25,8 +25,10 @@ PRODUCT: Final = frozenset(
 )
 LOOPS: Final = (
     "uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py", "nodeproject/processes/embedded.py",
+    "nodeproject/processes/broker.py",
 )  # fmt: skip
-"""Functions that run an event loop; their callers are not part of a walk."""
+"""Files whose functions run a loop: uvicorn's, asyncio's, and that of Celery's worker. They and their callers are
+not part of a walk, which goes on in the callback or in the task."""
 
 
 class Tracer:

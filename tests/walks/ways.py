@@ -28,7 +28,7 @@ class Walk(NamedTuple):
 
 _DOOR = (
     Step("bytes come from the socket", "jsonrpc/http/fast_path.py", "DirectProtocol.data_received"),
-    Step("a whole request is there", "jsonrpc/http/answering.py", "Answering.answer"),
+    Step("a whole request is there", "jsonrpc/http/answering.py", "Answering.answer_http"),
     Step("the call leaves the event loop", "jsonrpc/dispatch/workers.py", "Workers.run"),
 )
 
@@ -38,13 +38,13 @@ RAW_TRANSACTION = Walk(
         *_DOOR,
         Step("its bytes are read", "cchain_app/txs/codec.py", "decode_unsigned"),
         Step("it may go straight into a block", "cchain_app/services/transactions.py", "admit"),
-        Step("it is judged beside the pool", "cchain_app/pool/admission.py", "check_against"),
-        Step("transactions are chosen", "cchain_app/pool/ordering.py", "select"),
+        Step("it is judged beside the pool", "cchain_app/pool/queues.py", "check_against"),
+        Step("transactions are chosen", "cchain_app/pool/queues.py", "select"),
         Step("the block is executed", "cchain_app/evm/native.py", "NativeEngine.execute_block"),
         Step("the block is put together", "cchain_app/blocks/assembly.py", "assemble"),
         Step("the block becomes rows", "cchain_app/store/chain.py", "commit"),
-        Step("the node is told", "chaindb/events.py", "ChainEvents.send", "head_accepted"),
-        Step("the head goes to a socket", "jsonrpc/websocket/connection.py", "SocketWriter.push"),
+        Step("the node is told", "chaindb/events.py", "ChainEvents.send", "tell"),
+        Step("the head goes to a socket", "jsonrpc/websocket/outbound.py", "SocketWriter.push"),
     ),
 )
 
@@ -52,14 +52,16 @@ ISSUE_TX = Walk(
     "`platform.issueTx` to the admin",
     (
         *_DOOR,
-        Step("its bytes are read", "platform_app/txs/codec.py", "parse"),
-        Step("its syntax is verified", "platform_app/txs/syntax.py", "verify_syntax"),
-        Step("it is tried on the state", "platform_app/executor/standard.py", "execute"),
+        Step("its bytes are read", "platform_app/txs/codec.py", "parse", "issue_txs"),
+        Step("its syntax is verified", "platform_app/txs/syntax.py", "verify_syntax", "issue"),
+        Step("it is tried on the state", "platform_app/executor/standard.py", "execute", "issue"),
         Step("it becomes a row", "platform_app/store/mempool.py", "add"),
         Step("a block is asked for", "chaindb/wakeup.py", "Wakeup.request", "issue"),
         Step("the block is built", "platform_app/blocks/builder.py", "build"),
+        Step("its row is read", "platform_app/store/mempool.py", "oldest_first", "build"),
+        Step("it is executed in the block", "platform_app/executor/standard.py", "execute", "build"),
         Step("the block becomes rows", "platform_app/store/blocks.py", "commit"),
-        Step("the admin asks for the row", "platform_app/admin/transactions.py", "TxAdmin.get_queryset"),
+        Step("the admin finds the row", "adminkit/changelist.py", "KeysetChangeList.get_results"),
         Step("the admin shows it", "platform_app/admin/transactions.py", "TxAdmin.effect"),
     ),
 )  # fmt: skip

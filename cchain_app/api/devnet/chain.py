@@ -14,7 +14,7 @@ from cchain_app.development.dump import packed
 from cchain_app.development.errors import AlreadyMined, DevelopmentReason, InvalidDevelopmentRequest
 from cchain_app.forking.origin import ForkPoint, read_wanted
 from cchain_app.selectors import blocks, pool
-from cchain_app.services import forking, manual_mining, snapshots, transactions
+from cchain_app.services import forking, manual_mining, removal, snapshots, transactions
 from cchain_app.store import development as rows
 from chaindb.locks import BUSY_SECONDS
 from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
@@ -147,9 +147,7 @@ def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
     """anvil_dropTransaction: remove a transaction from the pool; null if it is not pending."""
     try:
         return (
-            encode_data(transaction)
-            if transactions.drop_transaction(rpc.chain, transaction)
-            else None
+            encode_data(transaction) if removal.drop_transaction(rpc.chain, transaction) else None
         )
     except AlreadyMined:
         return None
@@ -161,17 +159,17 @@ def hardhat_drop_transaction(rpc: EvmRpc, transaction: Hash) -> bool:
     Raises:
         AlreadyMined: It is in a block.
     """
-    return transactions.drop_transaction(rpc.chain, transaction)
+    return removal.drop_transaction(rpc.chain, transaction)
 
 
 def drop_all_transactions(rpc: EvmRpc) -> None:
     """anvil_dropAllTransactions: remove all transactions from the pool."""
-    transactions.drop_all(rpc.chain)
+    removal.drop_all(rpc.chain)
 
 
 def remove_pool_transactions(rpc: EvmRpc, sender: Address) -> None:
     """anvil_removePoolTransactions: remove all transactions of a sender from the pool."""
-    transactions.drop_all(rpc.chain, sender)
+    removal.drop_all(rpc.chain, sender)
 
 
 def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
@@ -227,7 +225,7 @@ def node_info(rpc: EvmRpc) -> dict[str, Any]:
             "forkBlockNumber": None if fork is None else fork.number,
             "forkRetryBackoff": None
             if fork is None
-            else round(chain.settings.fork.retry_backoff * 1000),
+            else round(chain.settings.fork.retry_delay * 1000),
         },
     }
 

@@ -79,7 +79,7 @@ def set_automine(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes 
 
 def get_automine(rpc: EvmRpc) -> bool:
     """anvil_getAutomine: whether a block is made whenever a transaction arrives."""
-    return development.mining(rpc.chain) == "auto"
+    return development.mines_on_arrival(rpc.chain)
 
 
 def set_interval_mining(rpc: EvmRpc, seconds: float) -> None:
@@ -93,7 +93,7 @@ def set_interval_mining(rpc: EvmRpc, seconds: float) -> None:
 
 def get_interval_mining(rpc: EvmRpc) -> int | float | None:
     """anvil_getIntervalMining: the seconds between blocks of interval mining; null in another mining mode."""
-    if development.mining(rpc.chain) != "interval":
+    if not development.mines_by_clock(rpc.chain):
         return None
     seconds = development.block_interval(rpc.chain)
     return int(seconds) if seconds == int(seconds) else seconds

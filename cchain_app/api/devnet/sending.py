@@ -15,8 +15,8 @@ from cchain_app.api.eth import transactions as eth_transactions
 from cchain_app.api.eth.transactions import receipt_in_turn, wait_for_receipt
 from cchain_app.api.params.accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.pool.admission import Outcome
 from cchain_app.pool.errors import is_nonce_taken
+from cchain_app.pool.queues import Outcome
 from cchain_app.selectors import blocks, development, pool, signers
 from cchain_app.services import transactions
 from cchain_app.txs.request import CallRequest, to_be_signed
@@ -93,7 +93,7 @@ def _mined(rpc: EvmRpc, sent: Hash) -> str:
     """
     chain = rpc.chain
     if (
-        development.mining(chain) == "auto"
+        development.mines_on_arrival(chain)
         and blocks.find_transaction(chain, sent) is None
         and sent in pool.pending_hashes(chain)
     ):

@@ -175,7 +175,7 @@ class CallContext(NamedTuple):
 
     def _log_call(self, method: str, message: CallMessage, watched: WatchedState) -> None:
         trace = None
-        if watched.console_was_called:
+        if watched.console_was_called and self.rpc.chain.settings.console_log:
             if in_batch():
                 raise WouldBlock
             trace = self.again(message)

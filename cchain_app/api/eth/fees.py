@@ -130,8 +130,15 @@ def next_base_fee(rpc: EvmRpc) -> int:
 
 
 def suggested_tip(rpc: EvmRpc) -> int:
-    """Return the suggested tip in wei."""
-    head = blocks.head(rpc.chain)
+    """Return the suggested tip in wei: by recent blocks, unless a setting names it.
+
+    Unspecified: before London NODE_GAS_PRICE is the whole price, as in Anvil.
+    """
+    head, settings = blocks.head(rpc.chain), rpc.chain.settings
+    if settings.gas_price >= 0 and base_fee_after(rpc.chain, head) is None:
+        return settings.gas_price
+    if not settings.suggest_tip:
+        return 0
     return rpc.tips.of(head.hash, lambda: _tip_after(rpc, head))
 
 

@@ -18,7 +18,7 @@ use revm::primitives::{Address, B256, U256};
 
 use crate::{
     convert::{self, Addr, Uint, Word},
-    hot::bounded_map::Kept,
+    hot::bounded_map::BoundedMap,
 };
 
 /// Nonce, balance and code hash; None if the account does not exist.
@@ -42,11 +42,11 @@ impl Hash for SlotKey {
 struct Values {
     number: Option<u64>,
     version: u64,
-    accounts: Kept<Address, Account>,
-    slots: Kept<SlotKey, B256>,
+    accounts: BoundedMap<Address, Account>,
+    slots: BoundedMap<SlotKey, B256>,
     /// Hashes of blocks that calls have asked for, by height. They stay valid while the chain is
     /// extended.
-    hashes: Kept<u64, B256>,
+    hashes: BoundedMap<u64, B256>,
 }
 
 /// Number of block hashes in memory; the EVM cannot read earlier ones (BLOCKHASH).
@@ -153,9 +153,9 @@ impl StateMemory {
             values: RwLock::new(Values {
                 number: None,
                 version: 0,
-                accounts: Kept::new(accounts),
-                slots: Kept::new(slots),
-                hashes: Kept::new(HASHES),
+                accounts: BoundedMap::new(accounts),
+                slots: BoundedMap::new(slots),
+                hashes: BoundedMap::new(HASHES),
             }),
             accounts: HitCounts::default(),
             slots: HitCounts::default(),

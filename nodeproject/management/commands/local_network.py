@@ -17,6 +17,7 @@ from rich.markup import escape
 from typing_extensions import override
 
 from network_app.snowman.parameters import InvalidParameters, default_alpha, parameters_of
+from nodeproject.management.terminal import console_for_tables
 from nodeproject.processes.local_network import status
 from nodeproject.processes.local_network.control import Control, ask
 from nodeproject.processes.local_network.directories import (
@@ -49,8 +50,6 @@ from nodeproject.processes.local_network.status import NodeStatus, Quorum
 from nodeproject.startup.process import CannotStart, check_port, claim_directory
 from primitives.product import as_process, as_typed, data_home
 
-WIDTH = 200
-"""Columns of the tables: URLs and node IDs must stay on one line to be copied."""
 CONSENSUS = ("snowman", "sole")
 """Either the validators vote, which is the default here, or the first node produces all blocks."""
 
@@ -152,10 +151,9 @@ class Command(BaseCommand):
         try:
             with Control(directory) as control:
                 running = LocalNetworkRun(nodes, processes, quorum, self._say)
-                console = Console()
-                with console.status("Starting the nodes"):
+                with Console().status("Starting the nodes"):
                     running.start(control)
-                _show(nodes, max(console.width, WIDTH))
+                _show(nodes)
                 running.watch(control)
         except KeyboardInterrupt:
             self.stderr.write("")
@@ -176,8 +174,7 @@ class Command(BaseCommand):
             answers = list(pool.map(_answers, nodes))
         stakes = next((dict(answer.stakes) for answer in answers if answer), None)
         known = stakes or {node["node_id"]: 1 for node in nodes}
-        console = Console()
-        wide = Console(width=max(console.width, WIDTH))
+        wide = console_for_tables()
         wide.print(status_table(nodes, answers, known))
         ready = {
             node["node_id"] for node, one in zip(nodes, answers, strict=True) if one and one.ready
@@ -222,9 +219,9 @@ def _is_done(action: str, node: Mapping[str, str]) -> bool:
     return node["state"] == {"stop": State.STOPPED, "pause": State.PAUSED}[action]
 
 
-def _show(nodes: Sequence[LocalNode], width: int) -> None:
+def _show(nodes: Sequence[LocalNode]) -> None:
     """Show the addresses of the nodes."""
-    wide = Console(width=width)
+    wide = console_for_tables()
     wide.print(address_table(nodes))
     wide.print(escape(_login()))
     wide.print(

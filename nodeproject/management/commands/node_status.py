@@ -16,14 +16,14 @@ from typing_extensions import override
 from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
-from chaindb import clock
+from chaindb import clock, versions
 from chaindb.chains import C_CHAIN, absence, is_left_out, title
 from explorer_app.selectors import tokens
 from network_app import selectors
 from nodeproject.apps import this_node
 from nodeproject.management.terminal import print_values
 from nodeproject.startup.profile import CHECKS
-from nodeproject.web.paths import base_url
+from nodeproject.web.paths import running_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import mempool, stakers
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             "Peers": _peers(),
             "Bootstrap": _bootstrap(),
             "Engine": evm_chain().engine.name,
-            "Database": f"{connection.vendor}, {settings.NODE.common.profile} profile",
+            "Database": f"{connection.vendor}, {settings.NODE.common.profile} profile, of {_versions()}",
             "RPC": _rpc_state(head.number),
         }
         print_values("Node", facts)
@@ -85,12 +85,20 @@ def _further_chains() -> dict[str, str]:
     return facts
 
 
+def _versions() -> str:
+    """Describe which versions of the program have run on the database."""
+    known = versions.recorded(this_node().database)
+    return (
+        f"version{'s' if len(known) > 1 else ''} {', '.join(known)}" if known else "version 0.1.0"
+    )
+
+
 def _peers() -> str:
     """Describe the number of peers and the connected stake."""
     reported = selectors.status()
     if reported is None:
         return "none: the peer network has not run yet"
-    stake = selectors.connected_stake()
+    stake = selectors.connected_stake(platform_chain())
     if not selectors.is_fresh(reported):
         return (
             f"[red]unknown[/red]: the peer network is silent since {reported.heartbeat_at:%H:%M:%S}"
@@ -118,7 +126,7 @@ def _rpc_state(head: int) -> str:
         return absence(C_CHAIN)
     node = settings.NODE
     request = urllib.request.Request(  # noqa: S310  # the node's own address
-        f"{base_url(node)}/ext/bc/C/rpc",
+        f"{running_url(node)}/ext/bc/C/rpc",
         data=b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}',
         headers={"Content-Type": "application/json"},
     )
@@ -130,4 +138,4 @@ def _rpc_state(head: int) -> str:
         return f"[red]does not answer[/red] ({escape(str(error))})"
     milliseconds = (time.perf_counter() - started) * 1000
     state = "[green]answers[/green]" if number >= head else f"[yellow]at block {number}[/yellow]"
-    return f"{state} in {milliseconds:.0f} ms on {base_url(node)}"
+    return f"{state} in {milliseconds:.0f} ms on {running_url(node)}"

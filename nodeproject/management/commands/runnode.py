@@ -1,10 +1,11 @@
 """`runnode`: initialises missing data, starts workers and server, and prints all addresses."""
 
+import json
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,16 +17,21 @@ from typing_extensions import override
 from cchain_app.evm.select import is_native
 from cchain_app.selectors import blocks
 from cchain_app.services import genesis
+from cchain_app.services.accounts import impersonate
 from chaindb.checkpoints import Checkpointer
 from nodeproject.apps import this_node
 from nodeproject.cli import StartCommand
+from nodeproject.management.banner import banner_of
 from nodeproject.management.initialise import initialise_or_explain
-from nodeproject.management.local_files import load_state_file, save_state_file, write_config
-from nodeproject.management.terminal import print_banner, print_listening
+from nodeproject.management.local_files import StateFiles, write_config
+from nodeproject.management.terminal import print_listening
 from nodeproject.node import Node
 from nodeproject.processes.embedded import EmbeddedNetwork, EmbeddedWorkers
+from nodeproject.processes.ipc import IpcServer
 from nodeproject.processes.server import serve
 from nodeproject.startup.process import CannotStart, Termination, check_port, claim_directory
+from nodeproject.web.paths import address_file, base_url, reachable
+from primitives.whole_files import write_whole
 
 SLOW_ENGINE = (
     "The reference engine runs: a thousand times slower than the native one (about 0.7 Mgas a "
@@ -65,44 +71,97 @@ class Command(StartCommand):
                     )
                 if embedded:
                     node.processes.register("node")
+                ipc = _ipc(node)
                 initialise_or_explain(node)
-                self._run(node, _companions(node) if embedded else [])
+                self._run(node, _companions(node) if embedded else [], ipc)
         except CannotStart as error:
             raise CommandError(str(error)) from error
 
-    def _run(self, node: Node, companions: Sequence[Companion]) -> None:
+    def _run(self, node: Node, companions: Sequence[Companion], ipc: IpcServer | None) -> None:
         if node.evm_chain.engine.name != "revm":
             self.stderr.write(SLOW_ENGINE)
         for remark in genesis.remarks(node.evm_chain):
             self.stderr.write(remark)
-        state = Path(node.settings.state) if node.settings.state else None
-        if state is not None and (unloaded := load_state_file(node.evm_chain, state)):
+        state = StateFiles(node.evm_chain, node.settings)
+        if unloaded := state.load():
             self.stderr.write(unloaded)
+        if node.settings.cchain.auto_impersonate and node.evm_chain.has_development_methods:
+            impersonate(node.evm_chain, None)
         if node.settings.config_out:
             write_config(node, Path(node.settings.config_out))
-        if not node.settings.quiet:
-            print_banner(node)
+        banner = None if node.settings.quiet else banner_of(node)
+        if banner is not None and node.settings.http_port:
+            banner(base_url(node.settings))
+            banner = None
         # The server raises the signal again after it has ended; then the companions are stopped.
         termination = Termination()
         if node.settings.common.profile == "embedded":
             _prepare(node)
         connections.close_all()
-        for companion in companions:
-            companion.start()
         try:
-            serve(partial(_listen, termination, quiet=node.settings.quiet))
+            with ExitStack() as running:
+                running.callback(_unlist, node, ipc)
+                state.start()
+                running.callback(state.stop)
+                listen = partial(
+                    _listen,
+                    node,
+                    termination,
+                    companions=companions,
+                    running=running,
+                    banner=banner,
+                    ipc=ipc,
+                )
+                serve(listen)
         finally:
-            for item in reversed(companions):
-                item.stop()
-            if state is not None and (unwritten := save_state_file(node.evm_chain, state)):
+            if unwritten := state.dump():
                 self.stderr.write(unwritten)
 
 
-def _listen(termination: Termination, host: str, port: int, *, quiet: bool) -> None:
-    """Print where the node listens, unless it is quiet or about to end."""
+def _listen(
+    node: Node,
+    termination: Termination,
+    host: str,
+    port: int,
+    *,
+    companions: Sequence[Companion],
+    running: ExitStack,
+    banner: Callable[[str], None] | None,
+    ipc: IpcServer | None,
+) -> None:
+    """Write the node's address for its commands and print it, unless it is quiet or about to end; start its companions.
+
+    The banner of a node whose port the system chooses is printed now that the port is known. Companions start beside the
+    first answers, which need none of them.
+    """
     termination.once_more()
-    if not quiet:
+    if banner is not None:
+        banner(f"http://{reachable(host)}:{port}")
+    with suppress(OSError):  # a node that cannot write a file still answers
+        write_whole(address_file(node.settings), json.dumps([host, port]).encode())
+    if ipc is not None:
+        ipc.start(f"ws://{reachable(host)}:{port}/ext/bc/C/ws")
+    if not node.settings.quiet:
         print_listening(host, port)
+    for companion in companions:
+        companion.start()
+        running.callback(companion.stop)
+
+
+def _unlist(node: Node, ipc: IpcServer | None) -> None:
+    """Remove the files by which others find the running node."""
+    if ipc is not None:
+        ipc.stop()
+    address_file(node.settings).unlink(missing_ok=True)
+
+
+def _ipc(node: Node) -> IpcServer | None:
+    """Return the server of the socket that NODE_IPC names, if any. Raises CannotStart."""
+    if not node.settings.ipc:
+        return None
+    server = IpcServer(Path(node.settings.ipc), node.settings.cchain.ws.message_limit)
+    server.verify()
+    return server
 
 
 def _prepare(node: Node) -> None:

@@ -7,7 +7,7 @@ from django.core.management.commands import shell
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.web.paths import base_url
+from nodeproject.web.paths import running_url
 
 
 class Command(shell.Command):
@@ -31,7 +31,7 @@ class Command(shell.Command):
         from web3 import HTTPProvider, Web3  # slow to import, and only needed here
 
         node = this_node()
-        url = f"{base_url(settings.NODE)}/ext/bc/C/rpc"
+        url = f"{running_url(settings.NODE)}/ext/bc/C/rpc"
         return {
             **found,
             "node": node,

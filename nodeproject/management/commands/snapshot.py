@@ -10,7 +10,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 from django.template.defaultfilters import filesizeformat
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from typing_extensions import override
 
@@ -19,11 +18,9 @@ from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshot_manifest import Head
 from nodeproject.copies.snapshots import DamagedSnapshot, NamedSnapshot
+from nodeproject.management.terminal import console_for_tables
 from nodeproject.startup.database import explained
 from nodeproject.startup.profile import CHECKS
-
-WIDTH = 120
-"""Minimum columns of the table: a pipe has no width of its own."""
 
 
 class Command(BaseCommand):
@@ -77,8 +74,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps([_json(item) for item in found], indent=2))
         elif found:
-            width = max(Console().width, WIDTH)
-            Console(width=width, highlight=False).print(_table(found))
+            console_for_tables().print(_table(found))
         else:
             self.stdout.write("There are no snapshots yet: `snapshot save NAME` creates the first.")
 

@@ -27,6 +27,7 @@ EACH_ITS_OWN: Final = frozenset(
         "NODE_SIGNER_KEY_FILE", "NODE_SECRET_KEY_FILE", "NODE_HTTP_HOST", "NODE_HTTP_PORT",
         "NODE_STAKING_HOST", "NODE_STAKING_PORT", "NODE_PUBLIC_IP", "NODE_BOOTSTRAP",
         "NODE_PRODUCER", "NODE_CONSENSUS", "NODE_NETWORK", "NODE_DATABASE_URL", "NODE_REDIS_URL",
+        "NODE_IPC", "NODE_MNEMONIC_RANDOM",
     }
 )  # fmt: skip
 """Variables that define the network, or that several nodes cannot share. All others are passed to the nodes."""

@@ -25,7 +25,7 @@ def address_table(nodes: Sequence[LocalNode]) -> Table:
     """Return the table of the nodes' addresses; each node has the paths that the README lists."""
     table = Table(title="Local network", box=box.SIMPLE)
     for column in ("Node", "C-Chain RPC", "P-Chain RPC", "Admin", "Peers", "Node ID"):
-        table.add_column(column, no_wrap=True)
+        table.add_column(column, overflow="fold")
     for place, node in enumerate(nodes, 1):
         table.add_row(
             str(place),
@@ -54,7 +54,7 @@ def status_table(
     for column in (
         "Node", "State", "Node ID", "Stake", "P-Chain", "C-Chain", "Peers", "Connected stake",
     ):  # fmt: skip
-        table.add_column(column, no_wrap=True)
+        table.add_column(column, overflow="fold")
     total = sum(stakes.values()) or 1
     for place, (node, one) in enumerate(zip(nodes, answers, strict=True), 1):
         table.add_row(

@@ -15,7 +15,7 @@ from typing_extensions import override
 from chaindb import clock
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import NoPlatformGenesis
-from platform_app.memory.answers import OLDEST
+from platform_app.memory.answers import MAX_AGE
 from platform_app.services.errors import ClockNotMovable
 from platform_app.services.time_travel import time_travel
 
@@ -26,12 +26,12 @@ _LONGEST = 100 * _SECONDS["y"]
 
 def duration(text: str) -> int:
     """Parse a duration such as `30d` to seconds; a plain number is in seconds."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a duration; write 90s, 15m, 12h, 30d, 2w or 1y"
         )
-    seconds = int(found[1]) * _SECONDS[found[2] or "s"]
+    seconds = int(match[1]) * _SECONDS[match[2] or "s"]
     if not 0 < seconds <= _LONGEST:
         raise argparse.ArgumentTypeError("the clock moves forward, and at most by 100y at once")
     return seconds
@@ -66,7 +66,7 @@ class Command(BaseCommand):
         except (ClockNotMovable, clock.ClockTooLate) as error:
             raise CommandError(str(error)) from error
         # After this time every process of the node returns the new state.
-        time.sleep(OLDEST)
+        time.sleep(MAX_AGE)
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started
         built = platform_chain().tip().height - before.height

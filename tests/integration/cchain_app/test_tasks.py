@@ -36,7 +36,7 @@ class Sent:
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
-    monkeypatch.setattr(wakeup, "current_app", made)
+    monkeypatch.setattr(wakeup, "task_app", lambda: made)
     # The real limits, two seconds in the cache and one in a worker, could expire during a test.
     monkeypatch.setattr(wakeup, "_LIFETIME", 3600)
     monkeypatch.setattr(tasks, "TURN", 3600.0)
@@ -129,7 +129,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
         def signature(self, name: str, kwargs: dict[str, str]) -> Any:
             raise ConnectionRefusedError("no connection")
 
-    monkeypatch.setattr(wakeup, "current_app", Away())
+    monkeypatch.setattr(wakeup, "task_app", Away)
 
     chain.send(signed(nonce=0))
 
@@ -162,6 +162,22 @@ def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, s
     tasks.tick()
 
     assert [len(blocks.by_number(evm_chain(), n).transactions) for n in (1, 2)] == [1, 0]
+
+
+@pytest.mark.node_settings(mining="mixed")
+def test_mixed_both_an_arrival_and_each_tick_make_a_block(chain: Chain, sent: Sent) -> None:
+    chain.send(signed(nonce=0))
+    assert sent.names or blocks.head(evm_chain()).number == 1
+    tasks.produce_blocks()
+    assert blocks.head(evm_chain()).number == 1
+
+    assert tasks.tick() == {"blocks": 1}
+    chain.send(signed(nonce=1))
+    tasks.produce_blocks()
+
+    sizes = [len(blocks.by_number(evm_chain(), n).transactions) for n in (1, 2, 3)]
+    assert sizes == [1, 0, 1]
+    assert tasks.produce_blocks() == {"blocks": 0}
 
 
 @pytest.mark.node_settings(mining="interval")

@@ -19,8 +19,8 @@ from cchain_app import models, notifications
 from cchain_app.admin.dashboard import overview
 from cchain_app.admin.pages import find_page
 from cchain_app.api import EvmRpc, registry
+from cchain_app.api.eth import head_listener
 from cchain_app.api.eth import logs as eth_logs
-from cchain_app.api.eth import subscriptions
 from cchain_app.apps import evm_runtime, use
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain, NoBlockchainID
@@ -312,7 +312,7 @@ class Socket:
 
 async def tell(node: Node, block: AcceptedBlock) -> None:
     """Announce a block to the subscribers, as the chain's follower does."""
-    await subscriptions.head_accepted(node.rpc, block.number, block.hash)
+    await head_listener.head_accepted(node.rpc, block.number)
 
 
 def test_subscribers_hear_of_their_chain_alone(two: tuple[Node, Node]) -> None:

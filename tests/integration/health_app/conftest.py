@@ -13,6 +13,7 @@ from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
@@ -67,7 +68,7 @@ async def through_the_doors(
     """Send a request to the plain endpoint with the raw endpoint behind it."""
     workers = Workers(threads=1)
     try:
-        raw = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, workers)
+        raw = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, Answering(workers))
         door = get_pages.GetPagesMiddleware(this_node().plain.front, raw, workers)
         return await ask(door, method, path, parts=(body,), query=query)
     finally:

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from cchain_app.apps import evm_runtime
+from cchain_app.apps import evm_chain, evm_chains, evm_runtime
 from chaindb.chains import C_CHAIN, MISSING_VOTES, absence
 from health_app import rules
 from health_app.metrics import chains, network
 from network_app import selectors
 from network_app.apps import node_network
-from platform_app.apps import platform_runtime
+from platform_app.apps import platform_chain, platform_runtime
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
 from tests.builders.node_settings import updated
@@ -58,8 +58,12 @@ def test_a_node_that_does_not_validate_is_not(settings: Any) -> None:
 @pytest.mark.usefixtures("pchain")
 def test_nothing_is_measured_of_it() -> None:
     network_rows.sync("P")
-    assert list(chains.of_cchain()) == []
-    samples = [sample for metric in network.of_bootstrap() for sample in metric.samples]
+    assert list(chains.of_evm(evm_chain())) == []
+    samples = [
+        sample
+        for metric in network.of_bootstrap([platform_chain(), *evm_chains()])
+        for sample in metric.samples
+    ]
     assert samples
     assert [
         metric_sample for metric_sample in samples if "C" in metric_sample.labels.values()

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
@@ -28,7 +29,7 @@ def through_django(content: bytes, method: str = "POST") -> Any:
 async def through_the_raw_door(content: bytes, method: str = "POST") -> Answer:
     workers = Workers(threads=1)
     try:
-        door = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, workers)
+        door = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, Answering(workers))
         return await ask(door, method, "/ext/info", parts=(content,))
     finally:
         workers.close()

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.gate import GateConfig
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.websocket.consumer import JsonRpcConsumer
 from jsonrpc.websocket.hub import Hub, HubLimits
@@ -48,7 +49,7 @@ def application(registry, hub, workers):
         dispatcher = Dispatcher(registry, limits=budget or DispatchLimits())
         endpoint = Endpoint(("/ws",), dispatcher, config or GateConfig(), throttle)
         return JsonRpcConsumer.as_asgi(
-            endpoint=endpoint, hub=hub, workers=workers, gatherers=Gatherers(workers), limits=limits
+            endpoint=endpoint, hub=hub, answering=Answering(workers), limits=limits
         )
 
     return make

@@ -15,7 +15,6 @@ from websockets.sync.client import ClientConnection, connect
 from jsonrpc.dispatch.dialects import GETH
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.gate import Gate, GateConfig
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http.answering import Answering, Current
@@ -30,6 +29,7 @@ from jsonrpc.limits.interpreter import WORK_SECONDS, Interpreter
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from jsonrpc.websocket.consumer import JsonRpcConsumer
 from jsonrpc.websocket.hub import Hub, SocketExchange
+from jsonrpc.websocket.outbound import notify
 from jsonrpc.websocket.session import SocketLimits
 from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from tests.integration.jsonrpc.serving import JSON, serving
@@ -99,7 +99,7 @@ class Served:
     def publish(self, *results: bytes) -> None:
         """Send results to all subscribers of `news`, and return once they are being sent."""
         assert self.loop is not None
-        sending = self.hub.send(self.hub.subscriptions("news"), results)
+        sending = notify(self.hub.subscriptions("news"), results)
         asyncio.run_coroutine_threadsafe(sending, self.loop).result(SECONDS)
 
 
@@ -155,10 +155,10 @@ def serve() -> Iterator[Serve]:
             endpoint = Endpoint(
                 ["/rpc"], dispatcher, gate or GateConfig(), gzip_from=0, frames=frames
             )
-            workers, gatherers = made.workers, Gatherers(made.workers)
+            workers, answering_ = made.workers, Answering(made.workers)
             stay.callback(workers.close)
             socket_door = JsonRpcConsumer.as_asgi(
-                endpoint=endpoint, hub=made.hub, workers=workers, gatherers=gatherers,
+                endpoint=endpoint, hub=made.hub, answering=answering_,
                 memory=made.memory, limits=SocketLimits(stall=stall),
             )  # fmt: skip
 
@@ -175,7 +175,7 @@ def serve() -> Iterator[Serve]:
                 await send({"type": "http.response.body", "body": b"behind"})
 
             door = AsgiRpc(
-                by_path([endpoint]), behind, workers, gatherers=gatherers, gate=Gate(GateConfig(), GETH),
+                by_path([endpoint]), behind, answering_, gate=Gate(GateConfig(), GETH),
                 body_seconds=body_seconds, memory=made.memory, other_body=1000,
                 takes_body=lambda path: path == "/form", stall_seconds=stall,
             )  # fmt: skip
@@ -184,13 +184,13 @@ def serve() -> Iterator[Serve]:
                 heads = RequestHeads(by_path([endpoint]))
                 whole = requests
                 pooled = PooledRequests(requests) if requests else None
-                answering = Answering(workers, gatherers)
+                answering = answering_
                 stall_seconds = stall
                 held = made.connections
                 memory = made.memory
                 interpreter = made.interpreter
                 current = current_
-                untold_paths = frozenset({b"/elsewhere"})
+                independent_paths = frozenset({b"/elsewhere"})
                 websocket_paths = frozenset({"/ws"})
 
                 def on_headers_complete(self) -> None:

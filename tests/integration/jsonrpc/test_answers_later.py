@@ -100,7 +100,7 @@ def test_a_connection_whose_answer_fails_altogether_is_ended(
     async def fail(*_: object, missed: bool) -> Any:
         raise error
 
-    monkeypatch.setattr(Answering, "answer", fail)
+    monkeypatch.setattr(Answering, "answer_http", fail)
     connection = raw(serve().port)
     connection.say(SLOW_REQUEST)
     assert connection.until_closed() == b""

@@ -11,10 +11,9 @@ from jsonrpc.dispatch import envelope
 from jsonrpc.dispatch.dialects import Geth
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.dispatch.gate import HttpReply
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http import replies
+from jsonrpc.http import fast_path, replies
 from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads, read_headers
@@ -22,6 +21,7 @@ from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.limits.throttle import LocalThrottle, Rate
 from tests.builders.interface import Clock, refuse_pages
+from tests.integration.jsonrpc.guarded import until
 from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
 from tests.integration.jsonrpc.two_doors import request as posted
 from tests.integration.patience import SECONDS
@@ -52,8 +52,8 @@ def served() -> Iterator[Served]:
     registry.add("guarded", lambda: "0x1", guard=refuse_pages)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
-    answering = Answering(workers, Gatherers(workers))
-    door = AsgiRpc(by_path([endpoint]), elsewhere, workers)
+    answering = Answering(workers)
+    door = AsgiRpc(by_path([endpoint]), elsewhere, answering)
     heads = RequestHeads(by_path([endpoint]))
     with two_doors(door, endpoint.replies, heads, OnePage(), answering) as made:
         yield made
@@ -199,6 +199,71 @@ def test_what_is_plain_and_has_to_wait_becomes_asgi_only_where_nobody_answers_la
     assert served.asgi["at once"] > before["at once"]
 
 
+@pytest.mark.parametrize("body", [CALL, THREAD, TOGETHER])
+def test_a_body_that_follows_its_head_never_becomes_asgi(
+    served: Served, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
+    before = served.asgi["direct"]
+    pieces = [request(body)[: -len(body)], body] * 2
+
+    assert exchange(served, "direct", *pieces) == exchange(served, "plain", *pieces)
+    assert served.asgi["direct"] == before
+
+
+@pytest.mark.parametrize("rest", [(b"",), (CALL[:10], CALL[10:])], ids=["late", "in pieces"])
+def test_a_body_that_does_not_follow_in_time_and_whole_is_left_to_uvicorn(
+    served: Served, monkeypatch: pytest.MonkeyPatch, rest: tuple[bytes, ...]
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS if rest[0] else 0.0)
+    before = served.asgi["direct"]
+    with socket.create_connection(("127.0.0.1", served.ports["direct"]), SECONDS) as connection:
+        connection.sendall(request()[: -len(CALL)])
+        if rest[0]:
+            connection.sendall(rest[0])
+        until(lambda: served.asgi["direct"] == before + 1)
+        connection.sendall(rest[-1] or CALL)
+        received = b""
+        while not received.endswith(b"}"):
+            received += connection.recv(65_536)
+    assert b'"result":"0x10"' in received
+
+
+def test_a_client_that_leaves_after_a_head_leaves_nothing(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
+    before, met = served.asgi["direct"], served.protocols["direct"].met
+    known = len(met)
+    with socket.create_connection(("127.0.0.1", served.ports["direct"]), SECONDS) as connection:
+        connection.sendall(request()[: -len(CALL)])
+        until(lambda: len(met) > known and met[known].taken > 0)
+        protocol: Any = met[known]
+        assert not protocol.is_idle()
+    until(protocol.transport.is_closing)
+    assert (protocol._head_alone, protocol._body_timer) == (b"", None)
+    assert served.asgi["direct"] == before
+
+
+def test_a_server_that_ends_waits_for_the_body_after_a_head(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
+    met = served.protocols["direct"].met
+    known = len(met)
+    with socket.create_connection(("127.0.0.1", served.ports["direct"]), SECONDS) as connection:
+        connection.sendall(request()[: -len(CALL)])
+        until(lambda: len(met) > known and met[known].taken > 0)
+        protocol: Any = met[known]
+        protocol.loop.call_soon_threadsafe(protocol.shutdown)
+        until(lambda: not protocol._head_alone)
+        connection.sendall(CALL)
+        received = b""
+        while part := connection.recv(65_536):
+            received += part
+    assert received.endswith(b'"result":"0x10"}')
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_what_takes_long_to_compress_is_compressed_in_a_thread(
     served: Served, monkeypatch: pytest.MonkeyPatch, name: str
@@ -327,7 +392,7 @@ def test_while_connections_come_batches_are_for_threads() -> None:
     turn = LoopTurn(60.0, clock=clock)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry, clock=clock, turn=turn))
     workers = Workers(1)
-    door = AsgiRpc(by_path([endpoint]), elsewhere, workers)
+    door = AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers))
     batch = request(b"[%b]" % b",".join([CALL] * 3))
     with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
         exchange(made, "direct", batch)

@@ -59,7 +59,7 @@ def test_what_waits_for_a_thread_is_not_begun(
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
 def test_a_batch_is_not_gone_on_with(serve, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
-    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(workers, "CHECK_SECONDS", 0.0)
     served = serve()
     batch = b"[" + CALL % b"slow" + b"," + CALL % b"note" + b"]"
     with ask(served, batch, door=door):

@@ -9,6 +9,7 @@ import pytest
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.fast_path import DirectProtocol
 from jsonrpc.http.plain_heads import RequestHeads
@@ -63,7 +64,7 @@ def served() -> Iterator[Served]:
         await send({"type": "http.response.start", "status": 404, "headers": [length]})
         await send({"type": "http.response.body", "body": b"elsewhere"})
 
-    door = AsgiRpc(by_path([endpoint]), behind, workers)
+    door = AsgiRpc(by_path([endpoint]), behind, Answering(workers))
 
     class Protocol(DirectProtocol):
         heads = RequestHeads(by_path([endpoint]))

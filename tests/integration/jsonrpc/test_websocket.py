@@ -9,17 +9,18 @@ import msgspec
 import pytest
 from channels.testing import HttpCommunicator
 
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.gate import GateConfig
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.params import Param
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.throttle import LocalThrottle, Rate
-from jsonrpc.websocket.connection import OutboundLimits
 from jsonrpc.websocket.consumer import JsonRpcConsumer
 from jsonrpc.websocket.hub import Hub, HubLimits
+from jsonrpc.websocket.outbound import OutboundLimits, notify
 from jsonrpc.websocket.session import SocketLimits
 from tests.integration.jsonrpc.messages import NUMBER, NUMBER_ANSWER, PARSE_ERROR, request, until
 from tests.integration.patience import SECONDS, PatientCommunicator
@@ -104,14 +105,14 @@ async def test_a_subscription_hears_its_topic_until_it_ends(application, hub) ->
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "subscribe", "newHeads"))
         identifier = msgspec.json.decode(await ws.receive_from())["result"]
-        assert await hub.publish("newHeads", b'{"number":"0x1"}') == 1
+        assert await notify(hub.subscriptions("newHeads"), [b'{"number":"0x1"}']) == 1
         params = msgspec.json.decode(await ws.receive_from())["params"]
         assert params == {"subscription": identifier, "result": {"number": "0x1"}}
         await ws.send_to(text_data=request(2, "unsubscribe", identifier))
         assert msgspec.json.decode(await ws.receive_from())["result"] is True
         await ws.send_to(text_data=request(3, "unsubscribe", identifier))
         assert msgspec.json.decode(await ws.receive_from())["result"] is False
-        assert await hub.publish("newHeads", b"1") == 0
+        assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 0
 
 
 @pytest.mark.parametrize("hot", [True, False])
@@ -122,14 +123,14 @@ async def test_the_confirmation_comes_before_the_first_notification(
 
     def subscribe_and_publish(connection) -> str:
         identifier = connection.subscribe("busy")
-        asyncio.run_coroutine_threadsafe(hub.publish("busy", b'"during"'), loop)
+        asyncio.run_coroutine_threadsafe(notify(hub.subscriptions("busy"), [b'"during"']), loop)
         return identifier
 
     registry.add("busy", subscribe_and_publish, connection=True, hot=hot)
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "busy"))
         assert "result" in msgspec.json.decode(await ws.receive_from())
-        await hub.publish("busy", b'"after"')
+        await notify(hub.subscriptions("busy"), [b'"after"'])
         texts = [await ws.receive_from()]
         if "during" in texts[0]:
             texts.append(await ws.receive_from())
@@ -267,11 +268,9 @@ async def test_what_several_sockets_send_meanwhile_is_the_next_piece(application
 
 async def test_a_socket_and_http_share_a_piece(registry, hub, workers, store) -> None:
     endpoint = Endpoint(("/rpc",), Dispatcher(registry))
-    gatherers = Gatherers(workers)
-    sockets = JsonRpcConsumer.as_asgi(
-        endpoint=endpoint, hub=hub, workers=workers, gatherers=gatherers
-    )
-    door = AsgiRpc(by_path([endpoint]), sockets, workers, gatherers=gatherers)
+    answering = Answering(workers)
+    sockets = JsonRpcConsumer.as_asgi(endpoint=endpoint, hub=hub, answering=answering)
+    door = AsgiRpc(by_path([endpoint]), sockets, answering)
     posts = [
         HttpCommunicator(door, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
     ]
@@ -314,7 +313,7 @@ async def test_a_socket_that_closes_leaves_the_others_their_answers(application,
 async def test_too_many_that_wait_to_be_gathered_get_an_error(
     application, store, monkeypatch
 ) -> None:
-    monkeypatch.setattr("jsonrpc.dispatch.gathering.MAX_WAITING", 1)
+    monkeypatch.setattr("jsonrpc.http.answering.MAX_WAITING", 1)
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "put", 1))
         await until(lambda: store.pieces == [[1]])
@@ -330,7 +329,7 @@ async def test_too_many_that_wait_to_be_gathered_get_an_error(
 async def test_gathered_work_that_does_not_come_back_timed_out(
     application, store, monkeypatch
 ) -> None:
-    monkeypatch.setattr("jsonrpc.dispatch.gathering.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     async with opened(application(budget=DispatchLimits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "put", 7))
         answer = msgspec.json.decode(await ws.receive_from())
@@ -412,8 +411,7 @@ async def test_a_client_with_its_part_of_the_sockets_leaves_the_others_theirs(
     app = JsonRpcConsumer.as_asgi(
         endpoint=Endpoint(("/ws",), Dispatcher(registry), config),
         hub=Hub(HubLimits(of_client=1)),
-        workers=workers,
-        gatherers=Gatherers(workers),
+        answering=Answering(workers),
     )
     first, second = ({"x-forwarded-for": address} for address in ("203.0.113.9", "203.0.113.10"))
     async with opened(app, **first):

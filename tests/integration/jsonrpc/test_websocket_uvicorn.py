@@ -12,7 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from jsonrpc.dispatch.gate import GateConfig
-from jsonrpc.websocket.connection import OutboundLimits
+from jsonrpc.websocket.outbound import OutboundLimits, notify
 from jsonrpc.websocket.session import SocketLimits
 from tests.integration.jsonrpc.messages import NUMBER, NUMBER_ANSWER, request, until
 from tests.integration.patience import SECONDS
@@ -98,7 +98,7 @@ async def test_under_uvicorn_a_reader_that_stops_is_cut_off_and_delays_nobody(
     slow.transport.pause_reading()
     result = b'"%b"' % (b"x" * 200_000)
     for _ in range(120):
-        asyncio.run_coroutine_threadsafe(hub.publish("newHeads", result), loops[0])
+        asyncio.run_coroutine_threadsafe(notify(hub.subscriptions("newHeads"), [result]), loops[0])
         assert len(await quick.recv()) > len(result)
     await until(lambda: hub.connections == 1)
     await quick.send(NUMBER)
@@ -126,7 +126,7 @@ async def test_under_uvicorn_a_reader_that_wakes_up_in_time_is_told_why(
     (subscription,) = hub.subscriptions("newHeads")
     result = b'"%b"' % (b"x" * 900_000)
     for _ in range(20):
-        asyncio.run_coroutine_threadsafe(hub.publish("newHeads", result), loops[0])
+        asyncio.run_coroutine_threadsafe(notify(hub.subscriptions("newHeads"), [result]), loops[0])
     await until(lambda: subscription.sink.closed)
     ws.transport.resume_reading()
     received = [message async for message in until_closed(ws)]

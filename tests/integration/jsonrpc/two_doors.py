@@ -81,8 +81,8 @@ def two_doors(
             return not self._is_awaited
 
         @override
-        def _no_longer_waiting(self) -> bytes:
-            waiting = super()._no_longer_waiting()
+        def _take_waiting(self) -> bytes:
+            waiting = super()._take_waiting()
             self.taken -= len(waiting)  # these bytes are received a second time
             return waiting
 

@@ -8,6 +8,7 @@ import pytest
 from network_app import joining
 from network_app.joining import JoinReason
 from network_app.wire.node_pb2 import GenesisAnswer
+from nodeproject.apps import this_node
 from nodeproject.startup import identity
 from primitives.networks import LOCAL
 from tests.builders.node_settings import updated
@@ -37,7 +38,7 @@ def test_a_genesis_that_comes_with_the_node_is_not_asked_for(
     settings.NODE = updated(
         settings.NODE, parameters="avalanchego", data_dir=str(tmp_path), **FOLLOWING
     )
-    joining.fetch_genesis()
+    joining.fetch_genesis(this_node().network)
     assert asked == []
 
 
@@ -47,7 +48,7 @@ def test_any_other_is(
 ) -> None:
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), **(FOLLOWING | other))
     with raises(JoinReason.NOBODY_ANSWERS, kind=joining.CannotJoin):
-        joining.fetch_genesis()
+        joining.fetch_genesis(this_node().network)
     assert asked == ["asked"]
 
 
@@ -63,7 +64,7 @@ def test_the_reason_why_nobody_answers_is_given(
     monkeypatch.setattr(joining, "PATIENCE", 0.5)
 
     with raises(JoinReason.NOBODY_ANSWERS, kind=joining.CannotJoin) as refused:
-        joining.fetch_genesis()
+        joining.fetch_genesis(this_node().network)
 
     assert f"\n  bootstrapper 127.0.0.1:{port}: not reached: " in str(refused.value)
 
@@ -102,5 +103,5 @@ def test_a_node_with_another_way_of_deciding_is_refused(
     monkeypatch.setattr(asyncio, "run", answer)
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), consensus=consensus, **FOLLOWING)
     with raises(reason, kind=joining.CannotJoin, match=words):
-        joining.fetch_genesis()
+        joining.fetch_genesis(this_node().network)
     assert not settings.NODE.common.genesis_directory.exists()

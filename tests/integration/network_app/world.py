@@ -112,7 +112,9 @@ class World:
         """Make blocks without outer blocks from now on, as before these existed."""
         runtimes: tuple[Any, ...] = (platform_runtime(), evm_runtime())
         for runtime in runtimes:
-            bare: SoleConsensus[Any] = SoleConsensus(runtime.vm, lambda _: nullcontext())
+            bare: SoleConsensus[Any] = SoleConsensus(
+                lambda vm=runtime.vm: vm, lambda _: nullcontext()
+            )
             runtime.decide_by(bare)
 
     def node(
@@ -191,7 +193,7 @@ class World:
 
 def tip(chain: NetworkChain[Any]) -> Any:
     """Return the chain's last accepted inner block."""
-    vm = chain.consensus.vm
+    vm = chain.vm.inner
     return vm.get_block(vm.last_accepted())
 
 

@@ -52,7 +52,7 @@ def test_a_file_of_a_list_is_refused_the_same(admin_client: Client, asked: dict[
         ("/admin/cchain_app/block/", "99999", "or the chain was rewound below it"),
         ("/admin/cchain_app/transaction/", "99999", "it may be pending in the mempool"),
         ("/admin/cchain_app/pooltransaction/", "99999", "mined, replaced, dropped or expired"),
-        ("/admin/platform_app/mempooltx/", "99999", "it was mined or dropped"),
+        ("/admin/platform_app/mempooltx/", "99999", "it was accepted or dropped"),
         ("/admin/health_app/healthchange/", "99999", "NODE_HISTORY_HEALTH"),
         ("/admin/network_app/networkstatus/", "9", "does not exist"),
         ("/admin/cchain_app/block/", "x" * 500, "does not exist"),

@@ -19,6 +19,7 @@ from nodeproject.startup.checks import (
     check_engine,
     check_genesis,
     check_identity,
+    check_mixed_mining,
     check_ports,
 )
 from nodeproject.startup.identity import make_identity
@@ -92,7 +93,7 @@ def test_settings_are_printed_as_a_table() -> None:
     assert (
         "| `NODE_HTTP_PORT` | `9650` | Port of HTTP and WebSocket; 0: one that is free. |" in shown
     )
-    assert "| `--host`, `--http-host` | `NODE_HTTP_HOST` |  |" in shown
+    assert "| `--host`, `--hostname`, `--http-host` | `NODE_HTTP_HOST` |  |" in shown
 
 
 @pytest.mark.node_settings(genesis="/nowhere/genesis.json")
@@ -133,6 +134,28 @@ def test_a_database_that_is_away_is_the_starts_business(
     monkeypatch.setattr("cchain_app.store.chain.first_block", away)
 
     assert check_genesis() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "allowed"),
+    [
+        ({"profile": "embedded"}, True),
+        ({"profile": "production"}, False),
+        ({"profile": "embedded", "consensus": "snowman"}, False),
+    ],
+)
+def test_blocks_on_arrival_and_by_the_clock_need_one_process_that_decides_alone(
+    node_settings: Any, settings: Any, changes: dict[str, Any], *, allowed: bool
+) -> None:
+    settings.NODE = updated(settings.NODE, mining="mixed", **changes)
+
+    assert [error.id for error in check_mixed_mining()] == ([] if allowed else ["node.E018"])
+
+
+@pytest.mark.node_settings(http_port=0, staking_port=0)
+@pytest.mark.usefixtures("node_settings")
+def test_free_ports_for_http_and_peers_are_two() -> None:
+    assert check_ports() == []
 
 
 @pytest.mark.node_settings(http_port=9651)

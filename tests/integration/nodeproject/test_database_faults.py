@@ -18,6 +18,7 @@ from django.db.utils import load_backend
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database import explained
+from primitives.product import VERSION
 from tests.builders.node_settings import updated
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port
@@ -200,9 +201,25 @@ def test_a_database_of_a_later_version_is_left_alone(said: Said, data: Path) -> 
             )
 
     assert said("runnode") == (
-        "CommandError: the database was made by a later version of this program (migration "
-        "cchain_app.0998_future and 1 more): run that version, or another NODE_DATA_DIR or "
-        "NODE_DATABASE_URL\n"
+        f"CommandError: the database was written by a later version, and this is version {VERSION} "
+        "(without migration cchain_app.0998_future and 1 more): run a later version, or name another "
+        "NODE_DATA_DIR or NODE_DATABASE_URL\n"
+    )
+
+
+def test_a_database_of_a_later_version_is_refused_with_both_versions(
+    said: Said, data: Path
+) -> None:
+    path = database_file(data)
+    with closing(sqlite3.connect(path)) as rows, rows:
+        rows.execute(
+            "INSERT INTO chaindb_programversion (version, first_run_at) VALUES (?, ?), (?, ?)",
+            ("99.10.1", "2030-01-01", "99.9.0", "2029-01-01"),
+        )
+
+    assert said("init_node") == (
+        f"CommandError: the database was written by version 99.10.1, and this is version {VERSION}: "
+        "run version 99.10.1, or name another NODE_DATA_DIR or NODE_DATABASE_URL\n"
     )
 
 

@@ -18,14 +18,15 @@ from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
 from jsonrpc.dispatch.inflight import Replies
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
-from nodeproject.heads.listeners import PlatformListener
 from nodeproject.web.get_pages import GetPagesMiddleware
 from platform_app import notifications
 from platform_app.api import presence
+from platform_app.api.answers import PlatformListener
 from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from tests.builders import health_checks as checks
@@ -71,7 +72,7 @@ UNUSUAL = {
 @pytest.fixture
 def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The served node, with each health check run once; no response expires."""
-    monkeypatch.setattr(answers, "OLDEST", inf)
+    monkeypatch.setattr(answers, "MAX_AGE", inf)
     monkeypatch.setattr(answers, "POLL_SECONDS", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
     restart_node()
@@ -86,7 +87,7 @@ def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     endpoints = by_path(node.endpoints.all())
     door = GetPagesMiddleware(
         node.plain.front,
-        AsgiRpc(endpoints, elsewhere, node.endpoints.workers),
+        AsgiRpc(endpoints, elsewhere, Answering(node.endpoints.workers)),
         node.plain.workers,
     )
     with two_doors(door, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
@@ -197,7 +198,7 @@ async def test_an_announced_block_invalidates_earlier_answers() -> None:
     listener.start()
     listener.start()
     try:
-        chain.answers.look()
+        chain.answers.check_rows()
         for block_id, is_known in ((b"block 1", True), (b"block 2", False)):
             message = {"type": notifications.HEAD, "height": 1, "block_id": block_id}
             chain.events.send(chain.aliases[0], message)
@@ -205,7 +206,7 @@ async def test_an_announced_block_invalidates_earlier_answers() -> None:
             assert chain.answers.is_trusted() is is_known
     finally:
         listener.stop()
-    chain.answers.look()
+    chain.answers.check_rows()
     chain.events.send(chain.aliases[0], message)
     await _turn()
     assert chain.answers.is_trusted()

@@ -12,12 +12,13 @@ from django.contrib.auth import authenticate, get_user_model
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
+from cchain_app.accounts.keyring import EWOQ
 from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
+from nodeproject.management.banner import banner_of
 from nodeproject.management.initialise import initialise
-from nodeproject.management.terminal import print_banner
 from nodeproject.startup.process import CannotStart, StartReason
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.services import genesis
@@ -64,13 +65,25 @@ def test_accounts_with_coins_are_shown_with_their_keys(
     initialise(this_node())
     capsys.readouterr()
 
-    print_banner(this_node())
+    banner_of(this_node())("http://127.0.0.1:9650")
 
     shown = capsys.readouterr().out
     funded = {one: key for one, key in DEV_KEYS.items() if one in evm_chain().genesis.alloc}
     assert funded
-    assert all(f"{checksum_address(one)}  {key}" in shown for one, key in funded.items())
+    for address, key in funded.items():
+        balance = 50_000_000 if address == EWOQ else 10_000
+        assert f"{checksum_address(address)}  {balance} AVAX\n" in shown
+        assert f"  {key}\n" in shown
     assert bool(evm_chain().keyring) == (consensus == "sole")
+    assert ("  Mnemonic         test test" in shown) == (consensus == "sole")
+    for line in (
+        "  Chain ID   43112\n", "  Hard fork  prague\n", "  Base fee   1000000000 wei\n",
+        "  Gas limit  30000000\n", "  Explorer       http://127.0.0.1:9650/\n",
+        "  API reference  http://127.0.0.1:9650/ext/docs\n",
+        "  Keystore       http://127.0.0.1:9650/ext/keystore\n",
+        "  Metrics        http://127.0.0.1:9650/ext/metrics\n",
+    ):  # fmt: skip
+        assert line in shown
 
 
 # Only the embedded profile signs with the keys of the mnemonic.
@@ -107,12 +120,15 @@ def test_the_start_says_which_keys_web_pages_may_not_use(
     initialise(this_node())
     capsys.readouterr()
 
-    print_banner(this_node())
+    banner_of(this_node())("http://127.0.0.1:9650")
 
     shown = capsys.readouterr().out
     assert ("Web pages" in shown) is bool(said)
     assert said in shown
     assert OTHER not in shown
+    for address in evm_chain().keyring.addresses:
+        key = evm_chain().keyring.key_of(address).hex()
+        assert (key in shown) is (address == EWOQ or "mnemonic" not in changes)
     assert OTHER not in repr(settings.NODE)
 
 

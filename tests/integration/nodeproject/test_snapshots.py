@@ -62,10 +62,10 @@ def test_this_process_answers_as_of_the_snapshot_at_once(
     assert pool.next_nonce(evm, SENDER) == 0
     members = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     answered = platform_chain().answers
-    answered.look()
+    answered.check_rows()
     answered.read(("asked",), lambda: (b"answered", ALWAYS))
-    monkeypatch.setattr(answers, "OLDEST", inf)
-    monkeypatch.setattr(copied, "OLDEST", 0.0)
+    monkeypatch.setattr(answers, "MAX_AGE", inf)
+    monkeypatch.setattr(copied, "MAX_AGE", 0.0)
     assert answered.get(("asked",)) == b"answered"
     scene.send()
     scene.mine()
@@ -203,9 +203,9 @@ def test_a_block_that_is_under_way_is_not_accepted_after_it(scene: Scene) -> Non
     scene.mine()
     scene.snapshots.save("a")
     scene.send()
-    consensus = this_node().network.chains["C"].consensus
-    with consensus.lock:
-        outer = consensus.outer
+    deferred = this_node().network.chains["C"].vm
+    with deferred.lock:
+        outer = deferred.get()
         outer.set_preference(outer.last_accepted())
         built = outer.build(BlockContext(scene.chain.now + 1))
         assert built is not None

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.sqlite_only
 LOADED = """
 import asyncio, sys
 import nodeproject.asgi as asgi
+import nodeproject.management.commands.runnode
+import nodeproject.processes.uvicorn_protocols
 from nodeproject.processes.embedded import EmbeddedWorkers
 EmbeddedWorkers()
 first = set(sys.modules)
@@ -42,7 +44,33 @@ load_admins()
 print("whole" if admin.site.is_registered(Peer) else "partial")
 """
 
-UNUSED = "nodeproject.web.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn"
+UNUSED = (
+    "nodeproject.web.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn "
+    "celery django_celery_beat rich explorer_app.site network_app.runtime network_app.peers.network OpenSSL "
+    "google.protobuf cryptography.x509 django.core.handlers.asgi nodeproject.startup.migrating"
+)
+
+WORKING = """
+import sys, time
+from nodeproject.startup.profile import choose_settings
+choose_settings()
+import django
+django.setup()
+from nodeproject.processes.embedded import EmbeddedWorkers
+early = EmbeddedWorkers()
+early.start()
+early.stop()
+print("celery" in sys.modules, early._thread.is_alive())
+from chaindb import wakeup
+wakeup.task_app().signature("health_app.prune_history").apply_async()
+workers = EmbeddedWorkers()
+workers.start()
+from celery.worker import state
+while not state.total_count["health_app.prune_history"] or state.active_requests:
+    time.sleep(0.01)
+workers.stop()
+print(workers._thread.is_alive(), state.total_count["health_app.prune_history"])
+"""
 
 
 def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) -> None:
@@ -53,6 +81,7 @@ def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) ->
             "NODE_DATA_DIR": str(tmp_path),
             "NODE_DATABASE_URL": "",
             "NODE_LOG_FORMAT": "text",
+            "DJANGO_SETTINGS_MODULE": "nodeproject.settings.embedded",
         },
         capture_output=True,
         text=True,
@@ -62,6 +91,19 @@ def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) ->
     early, missing = (found.split() for found in made.stdout.split("|"))
     assert not early, "loaded at the start"
     assert not missing, "not loaded with the pages"
+
+
+def test_the_worker_runs_what_was_sent_before_it_was_loaded_and_ends(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", WORKING],
+        env={**os.environ, "NODE_DATA_DIR": str(tmp_path), "NODE_DATABASE_URL": ""}
+        | {"DJANGO_SETTINGS_MODULE": "nodeproject.settings.embedded"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert made.stdout.split() == ["False", "False", "False", "1"], made.stderr
 
 
 async def test_pages_that_could_not_be_loaded_are_loaded_later_and_whole(

@@ -15,6 +15,7 @@ from cchain_app.apps import evm_chain, find_evm_chain
 from cchain_app.services.genesis import load_genesis
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
+from chaindb import wakeup
 from chaindb.chains import ChainRegistry, DuplicateChain, title
 from chaindb.connections import in_thread
 from chaindb.database import Database
@@ -234,7 +235,7 @@ def test_the_task_that_makes_its_blocks_is_sent_with_its_name(
         def apply_async(self, **_: object) -> None:
             """Send nothing."""
 
-    monkeypatch.setattr("chaindb.wakeup.current_app.signature", Signature)
+    monkeypatch.setattr(wakeup.task_app(), "signature", Signature)
     for chain in node.evm_chains.values():
         chain.producer.request()
     assert sent == [

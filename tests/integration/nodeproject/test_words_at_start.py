@@ -42,6 +42,69 @@ def run(tmp_path: Path) -> Run:
     return started
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("node_status", "--jsno"), "manage.py status: error: unrecognized arguments: --jsno\n"),
+        (("snapshot", "list", "--jsno"), "unrecognized arguments: --jsno; did you mean --json?\n"),
+        (("snapshot", "lst"), "did you mean list?\n"),
+        (("produce_block", "--cuont", "3"), "--cuont 3; did you mean --count?\n"),
+        (("snapshot",), "the following arguments are required: verb\n"),
+    ],
+)
+def test_wrong_arguments_of_a_command_end_with_the_nearest(
+    run: Run, command: tuple[str, ...], words: str
+) -> None:
+    done = run(*command)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith(words)
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_of_a_command_has_no_flag_of_django(run: Run) -> None:
+    done = run("status", "--help")
+
+    assert done.returncode == 0
+    assert done.stdout.split() == [
+        "usage:",
+        "manage.py",
+        "status",
+        "[-h]",
+        "[--data-dir",
+        "DIRECTORY]",
+        "Show",
+        "heads,",
+        "pool",
+        "and",
+        "health",
+        "of",
+        "the",
+        "node.",
+        "options:",
+        "-h,",
+        "--help",
+        "show",
+        "this",
+        "help",
+        "message",
+        "and",
+        "exit",
+        "--data-dir",
+        "DIRECTORY",
+        "the",
+        "data",
+        "directory",
+        "of",
+        "the",
+        "node",
+        "that",
+        "is",
+        "meant",
+        "(NODE_DATA_DIR)",
+    ]
+
+
 def test_a_command_names_a_misspelled_variable_and_continues(run: Run) -> None:
     done = run("node_settings", NODE_MINNG="manual", NODE_ENV="production", NODE_FOO="1")
 
@@ -105,7 +168,7 @@ def test_what_other_programs_read_fails_no_strict_check(run: Run) -> None:
 
 def test_a_wrong_value_is_one_line_with_what_is_allowed(run: Run) -> None:
     for name, value, allowed in (
-        ("NODE_MINING", "atuo", "one of auto, interval, manual"),
+        ("NODE_MINING", "atuo", "one of auto, interval, manual, mixed"),
         ("NODE_HTTP_PORT", "http", "a whole number from 0 to 65535"),
         ("NODE_PROFILE", "prod", "one of embedded, production"),
     ):

@@ -23,6 +23,7 @@ from platform_app.config import DAY
 from platform_app.selectors import accepted, outputs
 from platform_app.services import mempool
 from platform_app.services.genesis import load_genesis
+from platform_app.services.vm import parse_block
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx, inner_output
 from platform_app.txs.codec import CODEC
 from primitives.ids import ID, NodeID, ShortID
@@ -115,8 +116,10 @@ class PChain:
     def build(self) -> list[Block]:
         """Build blocks until nothing is left to include."""
         built = []
-        while (block := platform_runtime().consensus.produce(now=self.now)) is not None:
-            built.append(block)
+        while (made := platform_runtime().consensus.produce(now=self.now)) is not None:
+            stored = accepted.block_at(platform_chain(), made.height)
+            assert stored is not None
+            built.append(parse_block(stored.raw))
         return built
 
     def do(self, tx: Tx) -> Tx:

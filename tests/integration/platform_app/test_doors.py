@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
@@ -37,7 +38,7 @@ def knock(request: pytest.FixtureRequest, pchain: PChain) -> Knock:
 
     async def raw(path: str, body: bytes, method: str = "POST") -> Answer:
         workers = Workers(threads=1)
-        app = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, workers)
+        app = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, Answering(workers))
         try:
             return await ask(app, method, path, parts=(body,))
         finally:

@@ -37,7 +37,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     """The tasks sent to the broker; none is requested yet."""
     cache.clear()
     made = Sent()
-    monkeypatch.setattr(wakeup, "current_app", made)
+    monkeypatch.setattr(wakeup, "task_app", lambda: made)
     return made
 
 

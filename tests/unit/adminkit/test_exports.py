@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.actions import csv_response, safe_cell
+from adminkit.export import csv_response, safe_cell
 
 
 async def _parts(answer: Any) -> list[bytes]:

@@ -45,6 +45,22 @@ def hash_of(text: bytes | str) -> Hash:
     return first_block(PythonStateTrie(), genesis, ETHEREUM_FORMAT)[0].hash
 
 
+def test_a_timestamp_is_that_of_the_first_block() -> None:
+    assert (
+        load_genesis(local_text(LocalChoices(timestamp=1_600_000_000))).timestamp == 1_600_000_000
+    )
+    assert load_genesis(local_text()).timestamp == 0
+
+
+def test_a_chain_may_begin_without_the_create2_deployer() -> None:
+    addresses = {
+        address.hex()
+        for address in load_genesis(local_text(LocalChoices(create2_deployer=False))).alloc
+    }
+
+    assert set(CODE_HASHES) - addresses == {"4e59b44847b379578588920ca78fbf26c0b4956c"}
+
+
 def test_predeployed_contracts_have_the_code_of_public_chains() -> None:
     alloc = load_genesis(local_text()).alloc
     for address, code_hash in CODE_HASHES.items():

@@ -7,10 +7,10 @@ from django.conf import settings
 from cchain_app.chain import EvmChain
 from cchain_app.services.runtime import EvmRuntime
 from chaindb.database import Database
-from chainvm.consensus import SoleConsensus
 from nodeproject.apps import this_node
 from platform_app.chain import PlatformChain
 from platform_app.services.runtime import PlatformRuntime
+from tests.builders.deciding import deciding
 
 
 def runtimes() -> tuple[Any, ...]:
@@ -30,7 +30,7 @@ def test_at_first_this_node_decides_alone_under_the_lock_of_the_chains_vm() -> N
 
 def test_then_another_consensus_decides() -> None:
     for runtime in runtimes():
-        other: SoleConsensus[Any] = SoleConsensus(runtime.vm, runtime.chain.building.count)
+        other = deciding(runtime, here=False)
         runtime.decide_by(other)
         assert runtime.consensus is other
 

@@ -39,7 +39,7 @@ def building(counted: Counted):
 
 def test_a_block_is_built_and_accepted_at_once(vm, building, counted):
     vm.waiting = ["one", "two"]
-    consensus = SoleConsensus(vm, building)
+    consensus = SoleConsensus(lambda: vm, building)
     made = [consensus.produce(now=1), consensus.produce(now=2), consensus.produce(now=3)]
     first = text_block(GENESIS, "one")
     assert made == [first, text_block(first, "two"), None]
@@ -49,7 +49,7 @@ def test_a_block_is_built_and_accepted_at_once(vm, building, counted):
 
 def test_a_proposal_is_accepted_with_the_option_that_is_preferred(vm, building):
     vm.waiting = ["proposal of something", "more"]
-    made = SoleConsensus(vm, building).produce(now=1)
+    made = SoleConsensus(lambda: vm, building).produce(now=1)
     assert made is not None
     assert (made.height, made.kind) == (2, COMMIT)
     assert [block.height for block in vm.accepted] == [0, 1, 2]
@@ -60,13 +60,13 @@ def test_it_builds_on_what_is_accepted_whatever_was_preferred(vm, building):
     vm.verify(side, BlockContext(0))
     vm.set_preference(side.block_id)
     vm.waiting = ["one"]
-    assert SoleConsensus(vm, building).produce(now=1) == text_block(GENESIS, "one")
+    assert SoleConsensus(lambda: vm, building).produce(now=1) == text_block(GENESIS, "one")
     assert len(vm.tree) == 0
 
 
 def test_nothing_is_built_where_another_node_makes_the_blocks(vm, building, counted):
     vm.waiting = ["one"]
-    consensus = SoleConsensus(vm, building, lambda: False)
+    consensus = SoleConsensus(lambda: vm, building, lambda: False)
     assert consensus.produce(now=7) is None
     assert not consensus.may_produce(1, 7)
     assert (vm.accepted, counted) == ([GENESIS], [])
@@ -85,13 +85,13 @@ def test_where_somebody_was_faster_the_block_is_built_anew(vm, building, counted
 
     monkeypatch.setattr(vm, "accept", overtaken)
     vm.waiting = ["one"]
-    assert SoleConsensus(vm, building).produce(now=1) == text_block(other, "one")
+    assert SoleConsensus(lambda: vm, building).produce(now=1) == text_block(other, "one")
     assert [height for height, begun in counted if begun] == [1, 2]
 
 
 def test_what_fails_is_told_and_the_lock_is_free(vm, building):
     vm.waiting, vm.fails = ["one"], True
-    consensus = SoleConsensus(vm, building)
+    consensus = SoleConsensus(lambda: vm, building)
     with pytest.raises(OSError, match="the disk is full"):
         consensus.produce(now=1)
     vm.fails = False

@@ -2,7 +2,8 @@
 
 import pytest
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.errors import JsonRpcError
 from tests.unit.jsonrpc.test_hot import body
 

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 
 
 def call(identifier: object, method: str, *params: object) -> dict[str, object]:

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
+from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.gate import Gate, GateConfig, RequestHead
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path, respond
 from jsonrpc.limits.client_address import TrustedProxies
@@ -107,7 +109,7 @@ def door(registry, workers) -> Callable[..., AsgiRpc]:
         config = options.pop("config", GateConfig(max_body=1000))
         dispatcher = Dispatcher(registry, limits=limits or DispatchLimits())
         endpoint = Endpoint(("/rpc",), dispatcher, config, **options)
-        return AsgiRpc(by_path([endpoint]), elsewhere, workers, body_seconds=seconds)
+        return AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers), body_seconds=seconds)
 
     return make
 
@@ -132,7 +134,7 @@ async def test_other_scopes_are_handed_on(door) -> None:
     async def fallback(scope, receive, send) -> None:
         seen.append(scope["type"])
 
-    app = AsgiRpc({}, fallback, Workers())
+    app = AsgiRpc({}, fallback, Answering(Workers()))
     await app({"type": "lifespan"}, None, None)
     await app({"type": "websocket", "path": "/rpc"}, None, None)
     assert seen == ["lifespan", "websocket"]
@@ -294,7 +296,7 @@ async def test_a_long_answer_is_compressed_for_those_who_accept_it(door) -> None
 
 
 async def test_every_path_answers_a_preflight_but_not_every_options(door) -> None:
-    app = AsgiRpc({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
+    app = AsgiRpc({}, elsewhere, Answering(Workers()), gate=Gate(GateConfig(), GETH))
     asked = {"origin": "https://a.example", "access-control-request-method": "POST"}
     answer = await ask(app, "OPTIONS", "/anywhere", asked)
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (204, "*")
@@ -305,7 +307,7 @@ async def test_every_path_answers_a_preflight_but_not_every_options(door) -> Non
 
 async def test_no_path_answers_under_a_name_that_is_not_the_nodes() -> None:
     config = GateConfig(host_hint="HOSTS lists them")
-    app = AsgiRpc({}, elsewhere, Workers(), gate=Gate(config, GETH))
+    app = AsgiRpc({}, elsewhere, Answering(Workers()), gate=Gate(config, GETH))
     for host in ("localhost:9650", "192.168.7.7:9650", "[fd00::7]:9650"):
         assert (await ask(app, "GET", "/anywhere", {"host": host})).body == b"elsewhere"
     for method in ("GET", "POST", "OPTIONS"):
@@ -314,7 +316,7 @@ async def test_no_path_answers_under_a_name_that_is_not_the_nodes() -> None:
 
 
 async def test_two_hosts_are_no_host() -> None:
-    app = AsgiRpc({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
+    app = AsgiRpc({}, elsewhere, Answering(Workers()), gate=Gate(GateConfig(), GETH))
     for hosts in ([b"evil.example", b"localhost"], [b"localhost", b"evil.example"]):
         answer = await ask(app, "GET", "/anywhere", lines=[(b"host", host) for host in hosts])
         assert answer.status == 403
@@ -389,7 +391,7 @@ async def test_both_doors_answer_the_same(registry, workers, clock, name, limite
         endpoint.throttle.take_now("127.0.0.1", 1)
     headers = {**JSON, **extra}
     raw = await ask(
-        AsgiRpc(by_path([endpoint]), elsewhere, workers),
+        AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers)),
         method,
         "/rpc",
         headers,

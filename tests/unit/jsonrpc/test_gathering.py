@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.dispatch import gathering
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
-from jsonrpc.dispatch.envelope import Body
-from jsonrpc.dispatch.gathering import Gatherer, Gatherers
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import Body, Dispatcher
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import InvalidParam, Overloaded
+from jsonrpc.http import answering
+from jsonrpc.http.answering import Answering, Gatherer
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path
 from tests.unit.jsonrpc.test_doors import ask
@@ -64,9 +64,22 @@ def workers() -> Iterator[Workers]:
     made.close()
 
 
+class Client:
+    """Sends bodies to the gatherer of an interface, after the interface has read them."""
+
+    def __init__(self, dispatcher: Dispatcher, workers: Workers, seconds: float) -> None:
+        self._dispatcher = dispatcher
+        self._gatherer = Gatherer(dispatcher, workers, seconds)
+
+    async def answer(self, text: bytes) -> bytes | None:
+        body = Body(text)
+        assert self._dispatcher.gathered_as(body) == "put"
+        return await self._gatherer.answer(body)
+
+
 @pytest.fixture
-def gatherer(dispatcher: Dispatcher, workers: Workers) -> Gatherer:
-    return Gatherer(dispatcher, workers, 60)
+def gatherer(dispatcher: Dispatcher, workers: Workers) -> Client:
+    return Client(dispatcher, workers, 60)
 
 
 def put(value: object, identifier: object = 1) -> bytes:
@@ -79,7 +92,7 @@ async def started(store: Store) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_what_arrives_meanwhile_is_the_next_piece(store: Store, gatherer: Gatherer) -> None:
+async def test_what_arrives_meanwhile_is_the_next_piece(store: Store, gatherer: Client) -> None:
     first = asyncio.create_task(gatherer.answer(put(1, "a")))
     await started(store)
     others = [asyncio.create_task(gatherer.answer(put(n, n))) for n in range(2, 7)]
@@ -93,7 +106,7 @@ async def test_what_arrives_meanwhile_is_the_next_piece(store: Store, gatherer: 
 
 
 async def test_batches_are_executed_together_with_single_calls(
-    store: Store, gatherer: Gatherer
+    store: Store, gatherer: Client
 ) -> None:
     first = asyncio.create_task(gatherer.answer(put(0)))
     await started(store)
@@ -119,9 +132,9 @@ async def test_batches_are_executed_together_with_single_calls(
 
 
 async def test_a_group_is_bounded_by_its_bytes(
-    store: Store, gatherer: Gatherer, monkeypatch: pytest.MonkeyPatch
+    store: Store, gatherer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "MAX_TOGETHER_BYTES", 2 * len(put(1)))
+    monkeypatch.setattr(answering, "MAX_TOGETHER_BYTES", 2 * len(put(1)))
     first = asyncio.create_task(gatherer.answer(put(0)))
     await started(store)
     others = [asyncio.create_task(gatherer.answer(put(number))) for number in range(1, 6)]
@@ -133,9 +146,9 @@ async def test_a_group_is_bounded_by_its_bytes(
 
 
 async def test_who_was_answered_together_is_waited_for(
-    store: Store, gatherer: Gatherer, monkeypatch: pytest.MonkeyPatch
+    store: Store, gatherer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "LINGER_SECONDS", 60.0)
+    monkeypatch.setattr(answering, "LINGER_SECONDS", 60.0)
     store.go.set()
     await asyncio.gather(*(gatherer.answer(put(n)) for n in range(3)))
 
@@ -148,7 +161,7 @@ async def test_who_was_answered_together_is_waited_for(
     assert store.pieces == [[0, 1, 2], [3, 4, 5]]
 
 
-async def test_who_does_not_come_is_not_waited_for_long(store: Store, gatherer: Gatherer) -> None:
+async def test_who_does_not_come_is_not_waited_for_long(store: Store, gatherer: Client) -> None:
     store.go.set()
     await asyncio.gather(*(gatherer.answer(put(n)) for n in range(3)))
 
@@ -159,7 +172,7 @@ async def test_who_does_not_come_is_not_waited_for_long(store: Store, gatherer: 
 
 
 async def test_a_bad_call_spoils_only_itself(
-    store: Store, gatherer: Gatherer, caplog: pytest.LogCaptureFixture
+    store: Store, gatherer: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.go.set()
     bodies = [put(1), put("x"), put(-1), put(4, {}), put(5)]
@@ -172,16 +185,14 @@ async def test_a_bad_call_spoils_only_itself(
     assert "method put crashed" in caplog.text
 
 
-async def test_a_notification_is_executed_and_not_answered(
-    store: Store, gatherer: Gatherer
-) -> None:
+async def test_a_notification_is_executed_and_not_answered(store: Store, gatherer: Client) -> None:
     store.go.set()
 
     assert await gatherer.answer(b'{"jsonrpc":"2.0","method":"put","params":[3]}') is None
     assert store.pieces == [[3]]
 
 
-async def test_a_client_that_goes_away_disturbs_nobody(store: Store, gatherer: Gatherer) -> None:
+async def test_a_client_that_goes_away_disturbs_nobody(store: Store, gatherer: Client) -> None:
     first = asyncio.create_task(gatherer.answer(put(1)))
     await started(store)
     gone = asyncio.create_task(gatherer.answer(put(2)))
@@ -195,9 +206,9 @@ async def test_a_client_that_goes_away_disturbs_nobody(store: Store, gatherer: G
 
 
 async def test_too_many_that_wait_are_refused(
-    store: Store, gatherer: Gatherer, monkeypatch: pytest.MonkeyPatch
+    store: Store, gatherer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "MAX_WAITING", 1)
+    monkeypatch.setattr(answering, "MAX_WAITING", 1)
     first = asyncio.create_task(gatherer.answer(put(1)))
     await started(store)
     waits = asyncio.create_task(gatherer.answer(put(2)))
@@ -214,7 +225,7 @@ async def test_too_many_that_wait_are_refused(
 async def test_work_that_takes_too_long_is_told_to_all(
     store: Store, dispatcher: Dispatcher, workers: Workers
 ) -> None:
-    hurried = Gatherer(dispatcher, workers, 0.01)
+    hurried = Client(dispatcher, workers, 0.01)
     waiting = [asyncio.create_task(hurried.answer(put(n))) for n in range(2)]
 
     for task in waiting:
@@ -227,12 +238,13 @@ async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, worker
     async def nowhere(*_: object) -> None:
         raise LookupError
 
-    gatherers = Gatherers(workers)
-    door = AsgiRpc(by_path([Endpoint(["/rpc"], dispatcher)]), nowhere, workers, gatherers=gatherers)
-    gatherer, arrived = gatherers.of(dispatcher, "put"), asyncio.Semaphore(0)
+    shared = Answering(workers)
+    door = AsgiRpc(by_path([Endpoint(["/rpc"], dispatcher)]), nowhere, shared)
+    gatherer, arrived = shared.gatherer(dispatcher, Body(put(1))), asyncio.Semaphore(0)
+    assert gatherer is not None
     answer = gatherer.answer
 
-    async def noted(body: bytes | Body) -> bytes | None:
+    async def noted(body: Body) -> bytes | None:
         arrived.release()  # the waiting test resumes when this coroutine awaits its answer
         return await answer(body)
 
@@ -251,12 +263,15 @@ async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, worker
 def test_all_doors_of_an_interface_have_one_gatherer_for_a_method(
     dispatcher: Dispatcher, workers: Workers
 ) -> None:
-    gatherers = Gatherers(workers)
+    shared, other = Answering(workers), Dispatcher(dispatcher.registry)
+    some = b'{"jsonrpc":"2.0","id":1,"method":"some","params":["pending"]}'
 
-    put = gatherers.of(dispatcher, "put")
-    assert gatherers.of(dispatcher, "put") is put
-    assert gatherers.of(dispatcher, "some") is not put
-    assert gatherers.of(Dispatcher(MethodRegistry()), "put") is not put
+    first = shared.gatherer(dispatcher, Body(put(1)))
+    assert first is not None
+    assert shared.gatherer(dispatcher, Body(put(2))) is first
+    assert shared.gatherer(dispatcher, Body(some)) not in {first, None}
+    assert shared.gatherer(other, Body(put(1))) not in {first, None}
+    assert shared.gatherer(dispatcher, Body(b'{"jsonrpc":"2.0","id":1,"method":"hot"}')) is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import InvalidParam, JsonRpcError
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path, respond
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
@@ -74,7 +75,7 @@ def door(request: pytest.FixtureRequest, endpoint: Endpoint) -> Ask:
         async def once() -> Answer:
             workers = Workers(threads=1)
             try:
-                app = AsgiRpc(by_path([endpoint]), elsewhere, workers)
+                app = AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers))
                 return await ask(app, method, "/ext/P", headers, parts=(body,))
             finally:
                 workers.close()

@@ -9,14 +9,15 @@ import msgspec
 import pytest
 
 from jsonrpc.dispatch import envelope
+from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import Geth
-from jsonrpc.dispatch.dispatcher import MISS, SMALL_BODY, Dispatcher, DispatchLimits, HotAnswer
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import MISS, SMALL_BODY, Body, Dispatcher, HotAnswer
 from jsonrpc.dispatch.gate import RequestHead
 from jsonrpc.dispatch.inflight import Inflight
+from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import server_busy
-from jsonrpc.http.answering import charge, give_up
+from jsonrpc.http.answering import Answering, give_up
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.interpreter import ARRIVAL_SECONDS, LoopTurn
 from jsonrpc.limits.throttle import LocalThrottle, Rate
@@ -39,6 +40,88 @@ def test_a_hot_method_that_would_block_is_a_miss(dispatcher: Dispatcher, calls) 
     assert dispatcher.answer(body("balance", "0x1")) == dispatcher.answer_hot(
         body("balance", "0x1")
     )
+
+
+@pytest.fixture
+def parsed(registry, calls, would_block) -> list[object]:
+    """The values that the argument of `tried` was parsed from; it would block while `calls.in_memory` is not set."""
+    values: list[object] = []
+
+    def parse(value: object) -> object:
+        values.append(value)
+        return value
+
+    def answer(value: object) -> object:
+        if not calls.in_memory:
+            raise would_block[0]
+        return value
+
+    registry.add("tried", answer, params=[Param("value", parse)], hot=True)
+    registry.add("cold", lambda value: value, params=[Param("value", parse)])
+    return values
+
+
+@pytest.mark.parametrize("length", [1, SMALL_BODY])
+def test_a_thread_continues_with_what_the_loop_has_read(
+    dispatcher: Dispatcher, calls, parsed: list[object], length: int
+) -> None:
+    value = "a" * length
+    asked = Body(body("tried", value))
+    calls.in_memory = False
+    assert dispatcher.answer_hot(asked) is MISS
+    calls.in_memory = True
+
+    assert dispatcher.work(asked)() == dispatcher.answer_hot(asked.text)
+    # A long argument is not kept while its call waits for a thread.
+    assert parsed == [value] * (3 if length > 1 else 2)
+
+
+def test_a_thread_parses_the_arguments_of_a_cold_method(
+    dispatcher: Dispatcher, parsed: list[object]
+) -> None:
+    asked = Body(body("cold", 5))
+    assert dispatcher.answer_hot(asked) is MISS
+    assert parsed == []
+    assert dispatcher.work(asked)() == b'{"jsonrpc":"2.0","id":1,"result":5}'
+
+
+@pytest.mark.parametrize("text", [b"[%b]" % body("cold", 5), body("cold", 5)])
+def test_what_the_loop_has_not_read_or_is_a_batch_is_work_as_a_whole(
+    dispatcher: Dispatcher, parsed: list[object], text: bytes
+) -> None:
+    asked = Body(text)
+    if text.startswith(b"["):
+        assert dispatcher.answer_hot(asked) is MISS
+    assert asked.call is None
+    assert dispatcher.work(asked)() == dispatcher.answer(text)
+
+
+def test_what_the_loop_has_read_is_not_executed_for_a_client_that_is_gone(
+    registry, parsed: list[object]
+) -> None:
+    heard: list[str] = []
+    dispatcher = Dispatcher(registry, observer=lambda name, *_: heard.append(name))
+    asked = Body(body("cold", 5))
+    dispatcher.answer_hot(asked)
+    gone = Mock(is_gone=lambda: True)
+
+    assert dispatcher.work(asked, gone)() is None
+    assert (heard, parsed) == (["abandoned"], [])
+
+
+def test_what_the_loop_has_read_is_late_after_the_time_limit(registry, clock) -> None:
+    def take_long() -> int:
+        clock.now += 31
+        return 1
+
+    registry.add("endless", take_long, untimed=True)
+    dispatcher = Dispatcher(registry, clock=clock)
+    late, endless = Body(body("wait", 31)), Body(body("endless"))
+    for asked in (late, endless):
+        assert dispatcher.answer_hot(asked) is MISS
+
+    assert b'"message":"request timed out"' in (dispatcher.work(late)() or b"")
+    assert b'"result":1' in (dispatcher.work(endless)() or b"")
 
 
 def test_blocking_in_a_worker_is_a_crash(dispatcher: Dispatcher, calls, caplog) -> None:
@@ -318,8 +401,8 @@ async def test_what_holds_many_values_is_not_read_on_the_loop(
     assert dispatcher.gathered_as(many) is None
     assert b'"id":null' in dispatcher.refuse(many, server_busy())
     assert read_in == []
-    await give_up(dispatcher, many)
-    await charge(endpoint, workers, head, many)
+    await give_up(dispatcher, Body(many))
+    await Answering(workers).charge(endpoint, head, Body(many))
     assert read_in
     assert threading.current_thread() not in read_in
     workers.close()

@@ -8,7 +8,8 @@ import pytest
 
 from jsonrpc.dispatch.envelope import notification
 from jsonrpc.errors import JsonRpcError, TooManyConnections
-from jsonrpc.websocket.hub import Hub, HubLimits, Result, SocketExchange, random_id
+from jsonrpc.websocket.hub import Hub, HubLimits, SocketExchange, random_id
+from jsonrpc.websocket.outbound import Result, notify
 
 
 class Sink:
@@ -60,7 +61,7 @@ def test_an_id_is_a_quantity_of_at_most_128_bits() -> None:
 
 async def test_a_notification_has_the_form_that_clients_expect(hub: Hub, sink: Sink) -> None:
     subscribe(hub, sink, "newHeads")
-    await hub.publish("newHeads", b'{"number":"0x1"}')
+    await notify(hub.subscriptions("newHeads"), [b'{"number":"0x1"}'])
     assert sink.texts[0] == notification("eth_subscription", "0x1", b'{"number":"0x1"}')
     assert msgspec.json.decode(sink.texts[0]) == {
         "jsonrpc": "2.0",
@@ -72,25 +73,25 @@ async def test_a_notification_has_the_form_that_clients_expect(hub: Hub, sink: S
 async def test_a_topic_reaches_its_listeners_only(hub: Hub, sink: Sink) -> None:
     subscribe(hub, sink, "newHeads")
     subscribe(hub, sink, "newHeads")
-    assert await hub.publish("logs", b"1") == 0
-    assert await hub.publish("newHeads", b"1") == 2
+    assert await notify(hub.subscriptions("logs"), [b"1"]) == 0
+    assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 2
 
 
 async def test_nothing_is_heard_before_the_confirmation(hub: Hub, sink: Sink) -> None:
     exchange = SocketExchange(hub, sink)
     exchange.subscribe("newHeads")
-    assert await hub.publish("newHeads", b"1") == 0
+    assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 0
     exchange.confirm()
-    assert await hub.publish("newHeads", b"1") == 1
+    assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 1
     exchange.confirm()
-    assert await hub.publish("newHeads", b"1") == 1
+    assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 1
 
 
 async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> None:
     identifier = subscribe(hub, sink, "logs", payload=("address",))
     (subscription,) = hub.subscriptions("logs")
     assert (subscription.id, subscription.payload) == (identifier, ("address",))
-    assert await hub.send([subscription], [b"{}", b"1"]) == 1
+    assert await notify([subscription], [b"{}", b"1"]) == 1
     heads = [
         text.decode().partition(f'"subscription":"{identifier}","result":')[2]
         for text in sink.texts
@@ -101,8 +102,8 @@ async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> Non
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
     """A hub that notifies one subscriber at a time, and ten subscribers to heads."""
-    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 3)
-    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_OF_FIRST_PIECE", 3)
+    monkeypatch.setattr("jsonrpc.websocket.outbound.WORK_AT_ONCE", 3)
+    monkeypatch.setattr("jsonrpc.websocket.outbound.WORK_OF_FIRST_PIECE", 3)
     hub, sinks = Hub(), [Sink() for _ in range(10)]
     for sink in sinks:
         hub.connect(sink)
@@ -112,7 +113,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
 
 async def test_others_get_their_turns_while_many_are_told(many) -> None:
     hub, sinks = many
-    told = asyncio.create_task(hub.publish("newHeads", b"1"))
+    told = asyncio.create_task(notify(hub.subscriptions("newHeads"), [b"1"]))
     seen = []
     while not told.done():
         await asyncio.sleep(0)
@@ -123,7 +124,7 @@ async def test_others_get_their_turns_while_many_are_told(many) -> None:
 
 async def test_who_leaves_while_others_are_told_is_not_told(many) -> None:
     hub, sinks = many
-    told = asyncio.create_task(hub.publish("newHeads", b"1"))
+    told = asyncio.create_task(notify(hub.subscriptions("newHeads"), [b"1"]))
     await asyncio.sleep(0)
     (second, *_, last) = hub.subscriptions("newHeads")[1:]
     hub.close(sinks[1], second.id)
@@ -136,7 +137,7 @@ async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None
     hub, sinks = many
     first = hub.subscriptions("newHeads")[0]
     results = [b"%d" % number for number in range(8)]
-    told = asyncio.create_task(hub.send([first], results))
+    told = asyncio.create_task(notify([first], results))
     seen = []
     while not told.done():
         await asyncio.sleep(0)
@@ -148,10 +149,10 @@ async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None
 async def test_others_get_their_turns_between_pieces_however_little_work_they_are(
     many, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 1_000)
+    monkeypatch.setattr("jsonrpc.websocket.outbound.WORK_AT_ONCE", 1_000)
     hub, sinks = many
     first, second, *_ = hub.subscriptions("newHeads")
-    told = asyncio.create_task(hub.send([first, second], [b"1"] * 12))
+    told = asyncio.create_task(notify([first, second], [b"1"] * 12))
     seen = []
     while not told.done():
         await asyncio.sleep(0)
@@ -162,9 +163,9 @@ async def test_others_get_their_turns_between_pieces_however_little_work_they_ar
 
 
 async def test_one_piece_for_several_is_told_at_once(many, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 1_000)
+    monkeypatch.setattr("jsonrpc.websocket.outbound.WORK_AT_ONCE", 1_000)
     hub, sinks = many
-    told = asyncio.create_task(hub.send(hub.subscriptions("newHeads"), [b"1"] * 3))
+    told = asyncio.create_task(notify(hub.subscriptions("newHeads"), [b"1"] * 3))
     await asyncio.sleep(0)
     assert [len(sink.texts) for sink in sinks] == [3] * 10
     assert await told == 10
@@ -173,7 +174,7 @@ async def test_one_piece_for_several_is_told_at_once(many, monkeypatch: pytest.M
 async def test_long_results_are_as_much_work_as_many(many) -> None:
     hub, sinks = many
     first = hub.subscriptions("newHeads")[0]
-    told = asyncio.create_task(hub.send([first], [b"1", b"2" * 256, b"3" * 9_999, b"4"]))
+    told = asyncio.create_task(notify([first], [b"1", b"2" * 256, b"3" * 9_999, b"4"]))
     seen = []
     while not told.done():
         await asyncio.sleep(0)
@@ -184,7 +185,7 @@ async def test_long_results_are_as_much_work_as_many(many) -> None:
 async def test_one_that_ends_while_it_is_told_much_hears_no_more(many) -> None:
     hub, sinks = many
     first = hub.subscriptions("newHeads")[0]
-    told = asyncio.create_task(hub.send([first], [b"1"] * 8))
+    told = asyncio.create_task(notify([first], [b"1"] * 8))
     await asyncio.sleep(0)
     hub.close(sinks[0], first.id)
     assert await told == 1
@@ -198,7 +199,7 @@ async def test_a_subscription_is_ended_by_its_own_socket_only(hub: Hub, sink: Si
     assert not SocketExchange(hub, other).unsubscribe(identifier)
     assert SocketExchange(hub, sink).unsubscribe(identifier)
     assert not SocketExchange(hub, sink).unsubscribe(identifier)
-    assert await hub.publish("newHeads", b"1") == 0
+    assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 0
 
 
 async def test_a_subscription_can_be_ended_in_the_message_that_made_it(
@@ -208,7 +209,7 @@ async def test_a_subscription_can_be_ended_in_the_message_that_made_it(
     identifier = exchange.subscribe("newHeads")
     assert exchange.unsubscribe(identifier)
     exchange.confirm()
-    assert await hub.publish("newHeads", b"1") == 0
+    assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 0
 
 
 def test_everything_ends_with_the_connection(hub: Hub, sink: Sink) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, RequestHead
 from jsonrpc.http.replies import Endpoint
 from tests.unit.jsonrpc.test_hot import body

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 
+from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH
-from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
+from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.gate import Gate, GateConfig
 from jsonrpc.dispatch.inflight import OTHER, Replies
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path, respond
 from jsonrpc.limits.throttle import LocalThrottle, Rate
@@ -32,7 +34,7 @@ class Scene:
         self.door = AsgiRpc(
             by_path([self.endpoint]),
             elsewhere,
-            workers,
+            Answering(workers),
             gate=Gate(GateConfig(), GETH),
             replies=self.others,
             body_seconds=0.05,

@@ -6,8 +6,7 @@ import sys
 import msgspec
 import pytest
 
-from jsonrpc.dispatch.dispatcher import Dispatcher
-from jsonrpc.dispatch.envelope import Body
+from jsonrpc.dispatch.dispatcher import Body, Dispatcher
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import NO_DATA, JsonRpcError
 

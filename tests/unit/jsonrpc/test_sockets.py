@@ -14,8 +14,8 @@ from websockets.protocol import OPEN
 from jsonrpc.http import delivery
 from jsonrpc.http.delivery import direct_write, text_frame, text_frames
 from jsonrpc.limits.memory import MemoryLimits, UnreadMemory
-from jsonrpc.websocket.connection import OutboundLimits, SocketWriter
 from jsonrpc.websocket.hub import Hub
+from jsonrpc.websocket.outbound import OutboundLimits, SocketWriter, notify
 
 
 async def at_once() -> int:
@@ -355,8 +355,8 @@ async def test_a_slow_peer_does_not_delay_another() -> None:
     for sink in sinks:
         hub.connect(sink)
         hub.activate(hub.open(sink, "newHeads"))
-    assert await hub.publish("newHeads", b"1") == 2
-    assert await hub.publish("newHeads", b"2") == 2
+    assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 2
+    assert await notify(hub.subscriptions("newHeads"), [b"2"]) == 2
     assert len(quick.sent) == 2
     assert slow.sent == []
     sinks[0].lose()

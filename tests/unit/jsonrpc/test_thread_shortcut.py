@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from jsonrpc.dispatch.calls import ABANDONED
-from jsonrpc.dispatch.dispatcher import Dispatcher, ShortcutAnswer
+from jsonrpc.dispatch.calls import ABANDONED, ShortcutAnswer
+from jsonrpc.dispatch.dispatcher import MISS, Body, Dispatcher
 from jsonrpc.dispatch.inflight import Inflight
 from jsonrpc.dispatch.registry import MethodRegistry
 
@@ -54,6 +54,17 @@ def test_what_it_answers_is_the_answer_and_is_told_of_by_its_names() -> None:
     shortcut = Shortcut((b"[1,2]", {"number": 2}))
     assert shortcut.dispatcher.answer(CALL) == b"[1,2]"
     assert (shortcut.asked, shortcut.observed) == ([CALL], [("number", 2)])
+
+
+@pytest.mark.parametrize("answer", [b"[1,2]", b""])
+def test_it_is_asked_for_a_call_that_the_loop_has_read(answer: bytes) -> None:
+    shortcut = Shortcut((answer, "cold"))
+    shortcut.dispatcher.registry.add("cold", lambda: "0x10")
+    asked = Body(CALL.replace(b"number", b"cold"))
+    assert shortcut.dispatcher.answer_hot(asked) is MISS
+
+    assert shortcut.dispatcher.work(asked)() == answer
+    assert (shortcut.asked, shortcut.observed) == ([asked.text], [("cold", 1)])
 
 
 @pytest.mark.parametrize("answer", [None, (b"", None)])

@@ -10,7 +10,8 @@ from celery.schedules import schedule
 from django_celery_beat import schedulers
 from typing_extensions import override
 
-from nodeproject.processes.beat import DatabaseScheduler, Scheduler
+from nodeproject.processes.beat import Scheduler
+from nodeproject.processes.beat_rows import DatabaseScheduler
 
 TASKS = 4
 SECONDS = 10
@@ -75,7 +76,7 @@ def test_the_database_is_asked_once_a_second_whether_the_schedule_is_another_one
     made = DatabaseScheduler.__new__(DatabaseScheduler)
     monkeypatch.setattr(schedulers.DatabaseScheduler, "schedule_changed", lambda _: True)
     monkeypatch.setattr(
-        "nodeproject.processes.beat.time", SimpleNamespace(monotonic=lambda: next(moments))
+        "nodeproject.processes.beat_rows.time", SimpleNamespace(monotonic=lambda: next(moments))
     )
 
     assert [made.schedule_changed() for _ in range(4)] == [True, False, False, True]

@@ -174,7 +174,9 @@ def test_the_table_of_flags_is_that_of_the_documents() -> None:
         ([], ["runnode"]),
         (["--port", "1"], ["runnode", "--port", "1"]),
         (["runnode", "-p", "1"], ["runnode", "-p", "1"]),
-        (["node_status", "--verbosity", "0"], ["node_status", "--verbosity", "0"]),
+        (["run", "-p", "1"], ["runnode", "-p", "1"]),
+        (["manage", "changepassword", "x"], ["changepassword", "x"]),
+        (["manage"], ["help"]),
     ],
 )
 def test_without_a_commands_name_the_node_starts(
@@ -190,4 +192,4 @@ def test_without_a_commands_name_the_node_starts(
 
     # The options are in the environment before any code chooses settings by it.
     assert ran[0].get("NODE_HTTP_PORT") == ("1" if "1" in argv else None)
-    assert ran[1] == ["node", *run]
+    assert ran[1] == ["node manage" if argv[:1] == ["manage"] else "node", *run]

@@ -108,7 +108,7 @@ def test_two_chains_share_nothing() -> None:
     assert another.key_derivation.users.slots < one.key_derivation.users.slots
     assert platform_chain().cache_key("key") == "key"
     assert one.cache_key("key") == "nowhere-key"
-    for name in ("stakers", "key_derivation", "looks", "producer", "vm_lock"):
+    for name in ("stakers", "key_derivation", "recheck", "producer", "vm_lock"):
         assert getattr(one, name) is not getattr(another, name)
 
 

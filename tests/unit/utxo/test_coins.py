@@ -185,19 +185,19 @@ def test_avoided_coins_are_not_spent() -> None:
 def test_the_first_owners_with_keys_sign() -> None:
     shared = utxo(coin(10, owners(*ADDRESSES, threshold=2)))
 
-    own = wallet(shared, keys=KEYS[1:]).open(shared)
+    own = wallet(shared, keys=KEYS[1:]).input_for(shared)
 
     assert own == OwnInput(spending(10, 1, 2), (SECOND, THIRD))
 
 
 def test_an_output_without_an_amount_cannot_be_opened() -> None:
-    assert wallet().open(utxo(MintOutput(owners()))) is None
+    assert wallet().input_for(utxo(MintOutput(owners()))) is None
 
 
 def test_change_and_payments_have_a_single_owner() -> None:
     single = OutputOwners(0, 1, (SECOND,))
 
-    assert wallet().to_change(OTHER_COIN, 7) == payment(OTHER_COIN, 7, SECOND)
+    assert wallet().change_output(OTHER_COIN, 7) == payment(OTHER_COIN, 7, SECOND)
     assert payment(COIN, 7, SECOND) == TransferableOutput(COIN, TransferOutput(7, single))
 
 

@@ -4,7 +4,8 @@ import asyncio
 import json
 from collections import Counter
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode

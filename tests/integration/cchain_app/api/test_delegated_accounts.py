@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
-from cchain_app.services.admissions import expire
+from cchain_app.services.removal import expire
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import SET_CODE
 from jsonrpc.errors import JsonRpcError

@@ -8,14 +8,15 @@ import pytest
 from django.conf import settings
 
 from cchain_app import models, notifications
-from cchain_app.api.eth import subscriptions
+from cchain_app.api.eth import head_listener
+from cchain_app.api.eth.head_listener import HeadListener
 from cchain_app.apps import evm_chain
 from cchain_app.memory import make_memory
 from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
 from chaindb.events import ChainEvents
+from network_app.selectors import progress
 from nodeproject.apps import this_node
-from nodeproject.heads.listeners import HeadListener
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.test_websocket import Socket, application, hexed
@@ -53,9 +54,9 @@ def make(chain, monkeypatch):
 @pytest.fixture
 async def follower(shared_candidates, monkeypatch) -> AsyncIterator[HeadListener]:
     """The head listener of a web process, on this event loop; it only receives chain events."""
-    monkeypatch.setattr("nodeproject.heads.listeners.TICK", 3600)
+    monkeypatch.setattr("cchain_app.api.eth.head_listener.TICK", 3600)
     joined = groups_joined(monkeypatch)
-    made = HeadListener(this_node().evm_rpc)
+    made = HeadListener(this_node().evm_rpc, progress)
     await in_thread(blocks.head, evm_chain())
     made.start()
     if settings.NODE.common.profile == "production":
@@ -110,10 +111,10 @@ async def test_an_answer_goes_before_what_its_block_has_to_tell(follower, monkey
         order.append("written")
         loop.call_soon(order.append, "on its way")
 
-    monkeypatch.setattr(subscriptions, "head_accepted", tell)
+    monkeypatch.setattr(head_listener, "head_accepted", tell)
     head = await in_thread(blocks.head, evm_chain())
 
-    notifications.head_accepted(evm_chain(), head.number, head.hash)
+    evm_chain().events.send(evm_chain().name, notifications.head_accepted(head.number, head.hash))
     loop.call_soon(settled)
     await asyncio.wait_for(told.wait(), SECONDS)
 
@@ -124,17 +125,18 @@ async def test_a_web_process_moves_to_blocks_that_another_process_followed(
     shared_candidates: Any, application, follower, monkeypatch
 ):
     memory = evm_chain().memory
-    told = notifications.head_accepted
     async with Socket(application) as socket:
         await socket.call("eth_subscribe", "newHeads")
         # The network process has its own memory, and its announcements arrive a moment later.
         other = make_memory(native=memory.answers is not None, accounts=10, slots=10, blocks=64)
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(evm_chain(), "memory", other)
-            elsewhere.setattr(notifications, "head_accepted", lambda *_: None)
+            elsewhere.setattr(evm_chain().events, "send", lambda *_: None)
             (block,) = await in_thread(lambda: follow(shared_candidates[0]))
         assert (other.blocks.head, memory.blocks.head.number) == (block, 0)
-        told(evm_chain(), block.number, block.hash)
+        evm_chain().events.send(
+            evm_chain().name, notifications.head_accepted(block.number, block.hash)
+        )
         heard = (await socket.next())["params"]["result"]
 
     assert heard["hash"] == hexed(block.hash)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from cchain_app.api.eth import execution
 from cchain_app.memory import make_memory
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode

@@ -10,14 +10,14 @@ from django.core.exceptions import SynchronousOnlyOperation
 
 from cchain_app import models
 from cchain_app.api import registry
-from cchain_app.api.eth import subscriptions
+from cchain_app.api.eth import head_listener
 from cchain_app.api.rpc import SentHeads
 from cchain_app.consumers import EthConsumer
 from cchain_app.services import transactions
 from chaindb.connections import WouldBlock, in_thread, release
 from jsonrpc.dispatch.dispatcher import Dispatcher
-from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.workers import Workers
+from jsonrpc.http.answering import Answering
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.websocket.hub import Hub
 from nodeproject.apps import this_node
@@ -74,7 +74,7 @@ def application(shared_chain, monkeypatch):
     workers = Workers(2, 16, after=release)
     endpoint = Endpoint(("/ext/bc/C/rpc",), dispatcher)
     yield EthConsumer.as_asgi(
-        rpc=this_node().evm_rpc, endpoint=endpoint, workers=workers, gatherers=Gatherers(workers)
+        rpc=this_node().evm_rpc, endpoint=endpoint, answering=Answering(workers)
     )
     workers.close()
 
@@ -82,7 +82,7 @@ def application(shared_chain, monkeypatch):
 async def accept(chain, **fields):
     """Make a block with a transaction, and announce it."""
     _, block = await in_thread(lambda: chain.do(**fields))
-    await subscriptions.head_accepted(this_node().evm_rpc, block.number, block.hash)
+    await head_listener.head_accepted(this_node().evm_rpc, block.number)
     return block
 
 
@@ -123,7 +123,7 @@ async def test_pending_transactions_arrive(application, shared_chain):
         await socket.call("eth_subscribe", "newPendingTransactions", True)
         sent = shared_chain.make()
         await in_thread(shared_chain.send, sent)
-        await subscriptions.pending_transactions(this_node().evm_rpc, [sent.hash])
+        await head_listener.pending_transactions(this_node().evm_rpc, [sent.hash])
         result = (await socket.next())["params"]["result"]
         assert (result["hash"], result["blockHash"]) == (hexed(sent.hash), None)
 

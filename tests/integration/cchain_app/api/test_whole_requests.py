@@ -13,7 +13,7 @@ from websockets.frames import Frame, Opcode
 from cchain_app.api import shortcut
 from cchain_app.api.shortcut import whole_frames, whole_requests
 from cchain_app.memory import select
-from jsonrpc.dispatch.dispatcher import DispatchLimits
+from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.http.delivery import text_frame
 from jsonrpc.http.fast_path import DirectProtocol
 from jsonrpc.http.plain_heads import RequestHeads

@@ -8,6 +8,7 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
+from cchain_app.api.eth.head_listener import HeadListener
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
@@ -35,8 +36,8 @@ from cchain_app.txs.transaction import (
 from chaindb.connections import in_thread
 from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError
+from network_app.selectors import progress
 from nodeproject.apps import this_node
-from nodeproject.heads.listeners import HeadListener
 from nodeproject.startup.identity import make_identity
 from platform_app.apps import platform_chain
 from platform_app.services.genesis import load_genesis as load_platform
@@ -389,7 +390,7 @@ def test_other_processes_learn_of_it(rpc: Rpc, chain: Chain) -> None:
 async def test_a_web_process_learns_of_it_at_the_next_tick(
     shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodeproject.heads.listeners.TICK", 0.01)
+    monkeypatch.setattr("cchain_app.api.eth.head_listener.TICK", 0.01)
     evm = shared_chain.evm
     await in_thread(lambda: evm.config)
     heard = asyncio.Event()
@@ -406,7 +407,7 @@ async def test_a_web_process_learns_of_it_at_the_next_tick(
     assert evm.config.chain_id == CHAIN_ID
     monkeypatch.setattr(blocks, "catch_up", caught_up)
 
-    listener = HeadListener(this_node().evm_rpc)
+    listener = HeadListener(this_node().evm_rpc, progress)
     listener.start()
     try:
         await asyncio.wait_for(heard.wait(), SECONDS)

@@ -150,7 +150,7 @@ def test_the_state_file_needs_the_embedded_profile(producer: Chain, tmp_path: Pa
     with raises(
         StartReason.STATE_NEEDS_EMBEDDED_PROFILE,
         kind=CannotStart,
-        match="NODE_STATE needs the embedded profile",
+        match="NODE_STATE, NODE_LOAD_STATE and NODE_DUMP_STATE need the embedded profile",
     ):
         load_state_file(producer.evm, tmp_path / "state.json")
 

@@ -64,6 +64,28 @@ def test_a_failure_that_may_pass_is_tried_again(server, failure):
     assert server.counts == {"eth_chainId": 3}
 
 
+def test_requests_wait_for_their_compute_units(server):
+    waits = Waits()
+    asking = client(server.url, waits=waits, compute_units=1)
+    for _ in range(3):
+        asking.ask("eth_chainId", [])
+
+    # 17 units for each, the first of which may use those of one second before it.
+    second, third = waits
+    assert 0 < second <= 16
+    assert 16 < third <= 33
+    assert third - second > 10
+
+
+def test_without_a_limit_no_request_waits(server):
+    waits = Waits()
+    asking = client(server.url, waits=waits)
+    for _ in range(100):
+        asking.ask("eth_chainId", [])
+
+    assert waits == []
+
+
 def test_the_server_says_when_to_try_again(server):
     server.fails = failing((429, {"Retry-After": "7"}, b""))
     waits = Waits()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cchain_app.apps import evm_chains
 from health_app.metrics.network import of_network
 from nodeproject.startup import identity
 from platform_app.apps import platform_chain
@@ -33,6 +34,6 @@ def test_nobody_misses_the_networks_process(long_ago: None) -> None:
 
 
 def test_no_metric_says_that_it_is_down(long_ago: None) -> None:
-    names = {metric.name for metric in of_network()}
+    names = {metric.name for metric in of_network(platform_chain(), evm_chains())}
     assert "svc_network_peers" in names
     assert "svc_network_process_up" not in names

@@ -91,22 +91,22 @@ def test_others_are_reported_when_the_next_block_could_be_built_on_this_one(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
-    rebase, tell = EvmProcessingBlocks.rebase, notifications.head_accepted
+    rebase, send = EvmProcessingBlocks.rebase, evm_chain().events.send
 
     def rebased(*given: Any) -> None:
         steps.append("rebased")
         rebase(*given)
 
-    def told(*given: Any) -> None:
-        steps.append("told")
-        tell(*given)
+    def told(chain: str, message: Message) -> None:
+        steps.append(message["type"])
+        send(chain, message)
 
     monkeypatch.setattr(EvmProcessingBlocks, "rebase", rebased)
-    monkeypatch.setattr(notifications, "head_accepted", told)
+    monkeypatch.setattr(evm_chain().events, "send", told)
 
     submit(mining.make())
 
-    assert steps == ["rebased", "told"]
+    assert steps == ["rebased", notifications.PENDING, notifications.HEAD]
 
 
 def test_logs_are_encoded_by_the_chains_own_encoding(

@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from cchain_app import models, notifications
+from cchain_app import models
 from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.chain import EvmChain
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.evm.trie import TrieError
 from cchain_app.processing import BlockExecutor
@@ -22,6 +21,7 @@ from cchain_app.services import transactions as submitting
 from cchain_app.services import vm
 from cchain_app.store.chain import load_block
 from cchain_app.txs.transaction import SET_CODE, Transaction
+from chaindb.events import Message
 from chainvm.errors import UnknownParent
 from chainvm.port import HeadMoved
 from primitives.evm import Address
@@ -91,12 +91,12 @@ def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int |
     """Heights announced to followers, each with the height of this process's memory at that time."""
     heard: list[tuple[int, int | None]] = []
 
-    def hear(_: EvmChain, number: int, block_hash: bytes) -> None:
+    def hear(_: str, message: Message) -> None:
         head = evm_chain().memory.blocks.head
         assert head is not None
-        heard.append((number, head.number))
+        heard.append((message["number"], head.number))
 
-    monkeypatch.setattr(notifications, "head_accepted", hear)
+    monkeypatch.setattr(evm_chain().events, "send", hear)
     return heard
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app import models, notifications
+from cchain_app import models
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import (
@@ -19,6 +19,7 @@ from cchain_app.selectors import blocks
 from cchain_app.txs import transaction as tx_errors
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import SET_CODE
+from chaindb.events import Message
 from chainvm.errors import InvalidBlock, UnknownParent
 from primitives.evm import Address, Hash
 from primitives.ids import ID
@@ -59,9 +60,9 @@ def refused(
     chain.send(signed(nonce=7), legacy(key=JUNK_KEYS[1]))
 
     def offer(reason: BlockReason | type, *offered: CandidateBlock, **given: Any) -> InvalidBlock:
-        told: list[int] = []
+        told: list[Message] = []
         monkeypatch.setattr(
-            notifications, "head_accepted", lambda _, number, __: told.append(number)
+            evm_chain().events, "send", lambda _chain, message: told.append(message)
         )
         before, state = dump(), evm_chain().memory.state.number
         with pytest.raises(InvalidBlock) as caught:

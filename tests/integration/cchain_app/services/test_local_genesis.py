@@ -24,6 +24,7 @@ from cchain_app.services.genesis import (
 )
 from cchain_app.store.chain import first_block
 from cchain_app.txs.transaction import LEGACY
+from chaindb import clock
 from primitives.evm import ZERO_ADDRESS, ZERO_HASH
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.node_settings import updated
@@ -79,6 +80,22 @@ def test_a_new_chain_keeps_the_file_that_it_begins_with() -> None:
     kept = evm_chain().genesis_source.kept.read_bytes()
     assert kept == local_text(LocalChoices()) == evm_chain().genesis_file()
     assert first_block(evm_chain().db) is not None
+
+
+@pytest.mark.parametrize("began", [1_600_000_000, 4_000_000_000])
+def test_a_chain_begins_at_a_time_and_its_clock_continues_there(begin: Begin, began: int) -> None:
+    begin(timestamp=began)
+
+    assert load_genesis(evm_chain()).header.timestamp == began
+    assert 0 <= clock.cchain_now() - began < 3600
+    assert remarks(evm_chain()) == []
+
+    begin(timestamp=began + 5)
+    assert load_genesis(evm_chain()).header.timestamp == began
+    (remark,) = remarks(evm_chain())
+    assert remark.startswith(
+        f"NODE_TIMESTAMP is {began + 5}, but this chain began with {began} and keeps"
+    )
 
 
 @pytest.mark.usefixtures("old")

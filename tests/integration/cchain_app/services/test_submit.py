@@ -13,7 +13,7 @@ from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.pool.errors import PoolReason
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import admissions, transactions
-from cchain_app.services.admissions import expire
+from cchain_app.services.removal import expire
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import TransactionReason
 from primitives.evm import Address

@@ -101,6 +101,15 @@ def test_a_transaction_shows_what_it_told_the_console(chain, lines) -> None:
     ]
 
 
+@pytest.mark.node_settings(console_log=False)
+def test_without_console_log_the_rest_of_a_transaction_is_shown(chain, lines) -> None:
+    chain.do(to=TELLER, data=encoded("log(string,uint256)", "%d items", 3), gas=100_000, value=0)
+
+    (entry,) = lines()
+    assert "Block #4:" in entry
+    assert "console.log" not in entry
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [

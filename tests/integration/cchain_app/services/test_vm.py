@@ -16,9 +16,8 @@ from django.conf import settings
 from django.db import OperationalError, connections
 
 from cchain_app import models
-from cchain_app.blocks.candidate import parse_block
+from cchain_app.blocks.candidate import EvmBlock, evm_block, parse_block
 from cchain_app.blocks.errors import BlockReason, BlockRefused
-from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.evm.trie import TrieError
 from cchain_app.genesis import built_in_text

@@ -86,7 +86,10 @@ def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
         monkeypatch.setattr(own, name, getattr(own, name))
     node = this_node()
     page = exposition.MetricsCollector(
-        node.processes, Here(node.observation.parts()), node.observation.check_results
+        node.processes,
+        Here(node.observation.parts()),
+        node.observation.check_results,
+        node.evm_chain,
     )
     monkeypatch.setattr(node.observation, "page", page)
     node.observation.observe_web(node.endpoints.workers)

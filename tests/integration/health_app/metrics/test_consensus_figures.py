@@ -6,9 +6,11 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
+from cchain_app.apps import evm_chains
 from health_app.metrics import network
 from health_app.metrics.instruments import grouped
 from network_app.store import consensus as store
+from platform_app.apps import platform_chain
 from tests.builders import network_rows
 from tests.builders.consensus_report import REPORT
 
@@ -19,7 +21,7 @@ class Scraped:
     """The rows that the metrics read."""
 
     def collect(self) -> list[Metric]:
-        return grouped(network.of_consensus())
+        return grouped(network.of_consensus([platform_chain(), *evm_chains()]))
 
 
 def scrape() -> dict[str, float]:

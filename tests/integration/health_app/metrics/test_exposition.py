@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from prometheus_client.core import Metric
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.services.genesis import load_genesis
 from health_app.metrics.exposition import MetricsCollector as MetricsPage
 from health_app.metrics.exposition import RowCounts, parts
@@ -173,7 +173,7 @@ def test_a_migration_that_is_missing_is_counted(db: None, observed: None) -> Non
 
 
 def test_a_scrape_asks_the_database_little(busy: None) -> None:
-    reader = RowCounts(parts())
+    reader = RowCounts(parts(platform_chain(), evm_chains()))
     reader.read()
     with CaptureQueriesContext(connection) as asked:
         reader.read()
@@ -203,14 +203,19 @@ def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
         return iter(())
 
     hanging = RowCounts([("hanging", hang)], seconds=0.05)
-    page = MetricsPage(this_node().processes, hanging, this_node().observation.check_results)
+    page = MetricsPage(
+        this_node().processes, hanging, this_node().observation.check_results, this_node().evm_chain
+    )
     assert parse(page.text()[1].decode())["svc_database_up"] == 0
     go_on.set()
 
 
 def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed: None) -> None:
     load_genesis(evm_chain())
-    found = {metric.name: metric.samples[0].value for metric in RowCounts(parts()).metrics()}
+    found = {
+        metric.name: metric.samples[0].value
+        for metric in RowCounts(parts(platform_chain(), evm_chains())).metrics()
+    }
     assert found["svc_database_up"] == 1
     assert found["svc_chain_height"] == 0
 

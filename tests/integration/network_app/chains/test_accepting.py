@@ -140,7 +140,7 @@ def overtake(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Network
     def install(chain: NetworkChain[Any]) -> None:
         elsewhere = world.node(FOLLOWER, alone, elsewhere=True)
         other = elsewhere.p if chain.alias == "P" else elsewhere.c
-        vm = chain.consensus.vm
+        vm = chain.vm.inner
         accept = vm.accept
 
         def overtaken(*blocks: Any, **given: Any) -> None:

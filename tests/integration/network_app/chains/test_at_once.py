@@ -47,7 +47,7 @@ def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]
 
 def assert_keeps_all_rules(chain: NetworkChain[Any], blocks: list[bytes]) -> None:
     """Verify blocks one after the other, as a follower does."""
-    vm, genesis = chain.consensus.outer, chain.rows.genesis
+    vm, genesis = chain.vm.get(), chain.rows.genesis
     last = of_genesis(genesis.block_id, genesis.time)
     for raw in blocks:
         block = vm.parse(raw)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import rlp as library
 
-from cchain_app.blocks.evm_block import EvmBlock
+from cchain_app.blocks.candidate import EvmBlock
 from chainvm.errors import UnknownParent
 from network_app.chains.chain import NetworkChain
 from network_app.ports import BlockRejection

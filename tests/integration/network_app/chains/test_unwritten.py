@@ -61,7 +61,7 @@ class Voter:
 
     @property
     def vm(self) -> ProposerVM[Block]:
-        return self.chain.consensus.outer
+        return self.chain.vm.get()
 
     def take_part(self) -> Callable[[AcceptedChain, SharedParts, Requests], Runner[Any]]:
         """Return a factory of the node's consensus runner; the created runner is kept in `runner`."""

@@ -161,7 +161,7 @@ class PlatformVoter(DrivenNode):
         return self._do_aside(self._reward_status)
 
     def _options(self) -> list[Block]:
-        vm = self.network.platform.consensus.outer
+        vm = self.network.platform.vm.get()
         for item in self.runner.report().processing:
             block = vm.get_block(item.block_id)
             options = None if block is None else vm.options(block)

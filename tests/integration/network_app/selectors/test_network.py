@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from network_app import selectors
 from network_app.models import SyncPhase
 from network_app.selectors import HEARTBEAT_TOLERANCE
+from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from primitives.ids import NodeID
 from tests.builders import network_rows
@@ -52,19 +53,19 @@ def test_the_tolerance_of_reports_is_that_of_the_heartbeat() -> None:
 
 
 def test_a_node_alone_is_in_no_network_until_another_validator_comes(world: World) -> None:
-    assert not selectors.in_network()
+    assert not selectors.in_network(platform_chain())
     network_rows.report()
     network_rows.peer(NODE)
-    assert not selectors.in_network()  # only a guest
+    assert not selectors.in_network(platform_chain())  # only a guest
     world.p.do(validator(world.p, "other", end=30 * DAY))
-    assert not selectors.in_network()
+    assert not selectors.in_network(platform_chain())
     network_rows.peer(node("other"), connected_since=None)
-    assert selectors.in_network()
+    assert selectors.in_network(platform_chain())
 
 
 @FOLLOWS
 def test_a_follower_is_in_a_network_from_the_beginning(node_settings: Any) -> None:
-    assert selectors.in_network()
+    assert selectors.in_network(platform_chain())
 
 
 def test_who_follows_nobody_has_nothing_to_reach_and_asks_nobody(node_settings: Any) -> None:

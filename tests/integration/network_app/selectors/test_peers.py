@@ -6,6 +6,7 @@ import pytest
 
 from network_app import selectors
 from network_app.selectors import HEARTBEAT_TOLERANCE, ConnectedStake, Uptimes
+from platform_app.apps import platform_chain
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
 from tests.builders import network_rows, own_node
@@ -47,12 +48,12 @@ def test_who_was_connected_when_the_process_went_is_so_no_more() -> None:
 
 
 def test_stake_is_connected_through_its_validator(validators: None) -> None:
-    assert selectors.connected_stake() == ConnectedStake(2_000, 10_000)
+    assert selectors.connected_stake(platform_chain()) == ConnectedStake(2_000, 10_000)
     connect(alice=100, stranger=100)
-    assert selectors.connected_stake() == ConnectedStake(2_000 + 5_000, 10_000)
-    assert selectors.connected_stake().fraction == 0.7
+    assert selectors.connected_stake(platform_chain()) == ConnectedStake(2_000 + 5_000, 10_000)
+    assert selectors.connected_stake(platform_chain()).fraction == 0.7
     connect(bob=100)
-    assert selectors.connected_stake().fraction == 1.0
+    assert selectors.connected_stake(platform_chain()).fraction == 1.0
 
 
 def test_a_node_that_does_not_validate_has_no_stake(
@@ -61,8 +62,8 @@ def test_a_node_that_does_not_validate_has_no_stake(
     own_node.be(monkeypatch, STRANGER)
     connect(bob=100)
 
-    assert selectors.connected_stake() == ConnectedStake(3_000, 10_000)
-    assert selectors.uptime_of_self() is None
+    assert selectors.connected_stake(platform_chain()) == ConnectedStake(3_000, 10_000)
+    assert selectors.uptime_of_self(platform_chain()) is None
 
 
 def test_where_nobody_validates_all_are_connected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,8 +71,8 @@ def test_where_nobody_validates_all_are_connected(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(stakers, "current_validators", lambda _chain, _subnet_id: empty)
     own_node.be(monkeypatch, OWN)
 
-    assert selectors.connected_stake().fraction == 1.0
-    assert selectors.uptime_of_self() is None
+    assert selectors.connected_stake(platform_chain()).fraction == 1.0
+    assert selectors.uptime_of_self(platform_chain()) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_what_peers_say_weighs_by_their_stake(
 ) -> None:
     connect(**said)
 
-    found = selectors.uptime_of_self()
+    found = selectors.uptime_of_self(platform_chain())
 
     assert found == Uptimes(pytest.approx(rewarding), pytest.approx(average))
     assert sum(WEIGHTS.values()) == 10_000

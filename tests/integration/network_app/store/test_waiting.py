@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from cchain_app.apps import evm_chains
 from chaindb.database import Database
 from health_app import advice
 from health_app.metrics import network as metrics
@@ -16,6 +17,7 @@ from network_app.management.commands import bootstrap_progress
 from network_app.ports import DialFailure, Gathering, NetworkTotals, SyncState
 from network_app.services import DatabaseRecords
 from network_app.store import sync
+from platform_app.apps import platform_chain
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
 
@@ -102,7 +104,7 @@ def test_the_metrics_have_the_reason_and_the_offset_of_the_clock(node_settings: 
 
     samples = {
         sample.name: (sample.labels, sample.value)
-        for metric in metrics.of_network()
+        for metric in metrics.of_network(platform_chain(), evm_chains())
         for sample in metric.samples
         if "bootstrapper" in sample.name
     }

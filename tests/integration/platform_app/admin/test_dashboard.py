@@ -33,7 +33,7 @@ def test_it_shows_height_time_validators_stake_supply_and_mempool(
         f">{tip.height}</a>", str(tip.block_id), "0 s ago", "2026-09-21 14:13:20 UTC",
         f">{SIZES.validators}</a>", f"{SIZES.delegators} delegators",
         f"{(weight + delegated) // past.COIN:,} AVAX", f"{delegated // past.COIN:,} AVAX",
-        "400,000,000 AVAX", "60 waiting", "18,", f"in {first_end // past.DAY} d", str(past.node(3)), "validating",
+        "400,000,000 AVAX", "60 pending", "18,", f"in {first_end // past.DAY} d", str(past.node(3)), "validating",
     ):  # fmt: skip
         assert shown in text, shown
 

@@ -124,9 +124,9 @@ def test_bytes_that_this_node_cannot_read_are_still_shown(browse: Browse) -> Non
     models.Tx.objects.filter(tx_id=past.transfer_tx(3).tx_id).update(raw=b"\x00\x00\xff")
     models.Block.objects.filter(height=2).update(raw=b"\x00\x00\xff")
     text = browse(detail("tx", past.transfer_tx(3).tx_id)).text
-    assert "These bytes are no transaction that this node knows." in text
+    assert "This node cannot parse these bytes as a transaction." in text
     assert "0x0000ff" in text
-    assert "These bytes are no block that this node knows." in browse(detail("block", 2)).text
+    assert "This node cannot parse these bytes as a block." in browse(detail("block", 2)).text
 
 
 def test_a_subnet_shows_its_control_keys_validators_and_blockchains(browse: Browse) -> None:
@@ -192,7 +192,7 @@ def test_a_list_names_three_blockchains_of_a_subnet(browse: Browse) -> None:
 def test_an_output_shows_owners_locks_and_origin(browse: Browse) -> None:
     text = browse(detail("utxo", unspent(7))).text
     for shown in (
-        "only to stake until", "2026-09-22 14:13:20 UTC", "2 AVAX", "staking asset",
+        "only for staking until", "2026-09-22 14:13:20 UTC", "2 AVAX", "staking asset",
         address(past.person(7)), "output 0",
     ):  # fmt: skip
         assert shown in text

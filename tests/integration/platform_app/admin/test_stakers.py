@@ -108,7 +108,7 @@ def test_a_validator_that_nobody_has_seen_has_no_uptime(browse: Browse) -> None:
 
 def test_before_the_first_peer_it_says_that_nobody_looks(browse: Browse) -> None:
     text = browse(detail("validator", VALIDATOR.tx_id)).text
-    assert "no peers yet: everybody counts as online" in text
+    assert "no peers yet: all validators count as online" in text
 
 
 def test_a_validator_shows_since_when_it_is_connected_and_what_was_tracked(

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from jsonrpc.dispatch.dispatcher import Body
+from jsonrpc.dispatch.envelope import RpcCall
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from platform_app.config import UNIT
@@ -144,14 +146,22 @@ def test_many_submissions_are_one_commit(pchain: PChain, monkeypatch) -> None:
     monkeypatch.setattr(mempool, "issue", issue)
     texts = [*(encode(tx.raw) for tx in txs), "0x"]
     bodies = [
-        json.dumps(
-            {"jsonrpc": "2.0", "id": place, "method": "platform.issueTx", "params": {"tx": text}}
-        ).encode()
+        Body(
+            json.dumps(
+                {
+                    "jsonrpc": "2.0",
+                    "id": place,
+                    "method": "platform.issueTx",
+                    "params": {"tx": text},
+                }
+            ).encode()
+        )
         for place, text in enumerate(texts)
     ]
     dispatcher = this_node().endpoints.platform.dispatcher
     assert all(map(dispatcher.gathered_as, bodies))
-    answers = [json.loads(answer or b"") for answer in dispatcher.answer_together(bodies)]
+    requests = [body.content for body in bodies if isinstance(body.content, RpcCall)]
+    answers = [json.loads(answer or b"") for answer in dispatcher.batches.run_together(requests)]
 
     assert commits == [2]
     assert [answer["id"] for answer in answers] == [0, 1, 2]

@@ -16,7 +16,7 @@ from platform_app.api import presence
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import PlatformChain
 from platform_app.memory import answers
-from platform_app.memory.answers import OLDEST, POLL_SECONDS, AnswerMemory
+from platform_app.memory.answers import MAX_AGE, POLL_SECONDS, AnswerMemory
 from platform_app.models import KeystoreUser
 from platform_app.services import mempool, uptime
 from platform_app.services.runtime import PlatformRuntime
@@ -75,7 +75,7 @@ Ask = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def patience(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable all expiry by time, and all background checks, however slow the machine is."""
-    monkeypatch.setattr(answers, "OLDEST", inf)
+    monkeypatch.setattr(answers, "MAX_AGE", inf)
     monkeypatch.setattr(answers, "POLL_SECONDS", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
     restart_node()
@@ -220,10 +220,10 @@ def test_a_block_of_another_process_is_seen_when_nobody_has_told_of_it(
     memory = platform_chain().answers
     moment = 100.0
     memory._elapsed = lambda: moment
-    monkeypatch.setattr(answers, "OLDEST", OLDEST)
+    monkeypatch.setattr(answers, "MAX_AGE", MAX_AGE)
     before = known(HEIGHT)
     accept_elsewhere(pchain)
-    moment += OLDEST
+    moment += MAX_AGE
     assert hot(HEIGHT) is MISS
     assert known(HEIGHT) != before
 
@@ -240,7 +240,7 @@ def test_a_thread_that_sees_a_later_block_ends_what_was_answered_before_it(pchai
 def test_rows_that_went_back_end_what_was_answered(pchain: PChain) -> None:
     known(HEIGHT)
     generation.advance(platform_chain().db)
-    platform_chain().answers.look()
+    platform_chain().answers.check_rows()
     assert hot(HEIGHT) is MISS
     known(HEIGHT)
 
@@ -248,7 +248,7 @@ def test_rows_that_went_back_end_what_was_answered(pchain: PChain) -> None:
 def test_a_clock_that_was_moved_elsewhere_ends_what_was_answered(pchain: PChain) -> None:
     known(BALANCE)
     clock.move(10)
-    platform_chain().answers.look()
+    platform_chain().answers.check_rows()
     assert hot(BALANCE) is MISS
     known(BALANCE)
 
@@ -289,10 +289,10 @@ def test_uptimes_are_told_for_a_second(pchain: PChain, monkeypatch: pytest.Monke
     uptime.observe(platform_chain(), [node("a peer")], pchain.now)
     pchain.now += 86_400
     moment += 0.99
-    memory.look()
+    memory.check_rows()
     assert hot(VALIDATORS) == before
     moment += 0.01
-    memory.look()
+    memory.check_rows()
     assert hot(VALIDATORS) is MISS
 
 
@@ -324,7 +324,7 @@ async def test_who_is_answered_from_memory_has_a_thread_look_for_others(
         return place
 
     memory._read = read
-    memory.look()
+    memory.check_rows()
     memory.read(("platform.getHeight",), lambda: (b'{"height":"5"}', answers.ALWAYS))
     await asyncio.sleep(0)
     looked.clear()

@@ -9,7 +9,7 @@ from django.db import connection
 from chaindb import generation
 from platform_app import models
 from platform_app.apps import platform_chain
-from platform_app.memory.stakers import TRIES, StakerMemory
+from platform_app.memory.stakers import MAX_READS, StakerMemory
 from tests.builders.platform_rows import begin
 
 Heights = tuple[int, ...]
@@ -49,9 +49,9 @@ def test_an_answer_that_is_never_done_in_time_is_given_and_not_remembered() -> N
         change_a_staker()
         return (reads[-1],)
 
-    assert memory.get("key", load) == (TRIES - 1,)
-    assert memory.get("key", load) == (2 * TRIES - 1,)
-    assert reads == list(range(2 * TRIES))
+    assert memory.get("key", load) == (MAX_READS - 1,)
+    assert memory.get("key", load) == (2 * MAX_READS - 1,)
+    assert reads == list(range(2 * MAX_READS))
 
 
 @pytest.mark.django_db

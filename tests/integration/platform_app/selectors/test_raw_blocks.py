@@ -69,7 +69,7 @@ def test_they_end_where_the_bytes_would_be_too_many(chain: list[Block]) -> None:
 def test_many_are_two_statements_and_not_too_many(
     chain: list[Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selector, "MOST", 3)
+    monkeypatch.setattr(selector, "MAX_BLOCKS", 3)
 
     with CaptureQueriesContext(connection) as asked:
         assert shown(raw_blocks(platform_chain(), 0, 4, PLENTY)) == [0, 1, 2]

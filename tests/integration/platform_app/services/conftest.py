@@ -49,14 +49,14 @@ class Away:
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
     cache.clear()
-    monkeypatch.setattr(wakeup, "current_app", made)
+    monkeypatch.setattr(wakeup, "task_app", lambda: made)
     return made
 
 
 @pytest.fixture
 def broker_away(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
-    monkeypatch.setattr(wakeup, "current_app", Away())
+    monkeypatch.setattr(wakeup, "task_app", Away)
 
 
 @pytest.fixture

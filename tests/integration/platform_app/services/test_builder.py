@@ -48,7 +48,7 @@ def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) ->
     parent = platform_chain().tip()
     pchain.issue(*txs)
 
-    block = platform_runtime().consensus.produce(now=pchain.now)
+    (block,) = pchain.build()
 
     assert isinstance(block, BanffStandardBlock)
     assert [tx.tx_id for tx in block.txs] == [tx.tx_id for tx in txs]

@@ -140,7 +140,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     follow(pchain, standard(pchain, first))
     assert accepted.status(platform_chain(), second.tx_id).status is TxStatus.PROCESSING
     monkeypatch.setattr(platform_runtime(), "_consensus", deciding(platform_runtime(), here=False))
-    monkeypatch.setattr(platform_chain(), "looks", RecheckTimer())
+    monkeypatch.setattr(platform_chain(), "recheck", RecheckTimer())
 
     assert tasks.build_blocks() == {"blocks": 0}
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
 def test_a_block_that_comes_meanwhile_saves_what_waits(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(platform_chain(), "looks", RecheckTimer())
+    monkeypatch.setattr(platform_chain(), "recheck", RecheckTimer())
     tx, unfunded = pchain.make(), platform.signed(inputs=platform.spend_all(platform.utxo()))
     with transaction.atomic():
         waiting.add(platform_chain().db, [unfunded], 1)

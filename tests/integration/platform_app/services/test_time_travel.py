@@ -19,7 +19,7 @@ from platform_app import models
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY
 from platform_app.management.commands.time_travel import duration
-from platform_app.memory.answers import OLDEST
+from platform_app.memory.answers import MAX_AGE
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, stakers
 from platform_app.services.errors import ClockNotMovable, TimeTravelReason
@@ -238,7 +238,7 @@ def test_the_clock_of_a_public_network_is_not_moved(
         time_travel(platform_runtime(), DAY)
 
     assert str(refused.value) == (
-        f"only a local network's clock can be moved, not network {network_id}'s"
+        f"only the clock of a local network can be moved, not that of network {network_id}"
     )
     assert refused.value.values["network_id"] == network_id
     assert not Clock.objects.exists()
@@ -287,7 +287,7 @@ def test_the_command_ends_when_no_process_remembers_what_was_before(
 
     call_command("time_travel", "1d", stdout=StringIO())
 
-    assert waited == [(OLDEST, True)]
+    assert waited == [(MAX_AGE, True)]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_what_is_no_duration_is_refused_by_the_command(text: str, words: str) ->
 def test_the_command_refuses_public_networks_in_words(pchain: PChain, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, network_id=5)
 
-    with pytest.raises(CommandError, match="only a local network's clock can be moved"):
+    with pytest.raises(CommandError, match="only the clock of a local network can be moved"):
         call_command("time_travel", "1d")
 
 
@@ -345,9 +345,9 @@ def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     before = clock.offset()
 
     with raises(
-        TimeTravelReason.MADE_ELSEWHERE,
+        TimeTravelReason.PRODUCED_ELSEWHERE,
         kind=ClockNotMovable,
-        match="move the clock of that one, and this one's follows",
+        match="move the clock of that node; the clock of this node follows it",
     ):
         time_travel(platform_runtime(), 60)
 
@@ -361,10 +361,10 @@ def test_where_the_validators_vote_no_clock_is_moved(pchain: PChain, settings: A
     with raises(
         TimeTravelReason.DECIDED_BY_VOTES,
         kind=ClockNotMovable,
-        match=r"^the validators vote on this network's blocks",
+        match=r"^the validators vote on the blocks of this network",
     ):
         time_travel(platform_runtime(), 60)
-    with pytest.raises(CommandError, match=r"^the validators vote on this network's blocks"):
+    with pytest.raises(CommandError, match=r"^the validators vote on the blocks of this network"):
         call_command("time_travel", "60s")
 
     assert clock.offset() == before

@@ -7,10 +7,9 @@ import pytest
 
 from platform_app.apps import platform_chain
 from platform_app.blocks import builder as block_builder
-from platform_app.blocks import processing
 from platform_app.executor import standard
 from platform_app.selectors import accepted
-from platform_app.services import mempool
+from platform_app.services import clearing, mempool
 from platform_app.txs.base import Tx, TxStatus
 from primitives.ids import ID
 from tests.integration.platform_app.conftest import PChain
@@ -30,7 +29,7 @@ def breaking(monkeypatch: pytest.MonkeyPatch) -> set[ID]:
             raise Broken
         standard.execute(tx, *arguments)
 
-    for module in (mempool, block_builder):
+    for module in (mempool, clearing, block_builder):
         monkeypatch.setattr(module, "execute", execute)
     return failing
 
@@ -59,7 +58,7 @@ def test_a_transaction_that_breaks_the_builder_is_dropped_and_the_others_get_in(
 
     assert accepted.status(platform_chain(), bad.tx_id) == (TxStatus.DROPPED, "internal error")
     assert accepted.status(platform_chain(), good.tx_id).status is TxStatus.COMMITTED
-    assert "fails instead of being refused" in caplog.text
+    assert "crashes the rules instead of being rejected" in caplog.text
 
 
 def test_a_fault_that_is_no_transactions_is_raised(
@@ -68,7 +67,7 @@ def test_a_fault_that_is_no_transactions_is_raised(
     def fail(*_: Any) -> None:
         raise Broken
 
-    monkeypatch.setattr(processing, "build", fail)
+    monkeypatch.setattr(block_builder, "build", fail)
 
     with pytest.raises(Broken):
         pchain.build()
@@ -79,13 +78,13 @@ def test_when_a_block_comes_meanwhile_nobody_is_refused_for_what_was_seen_before
 ) -> None:
     tx = pchain.make()
     looked: list[int] = []
-    look = mempool._Admission._look_at
+    look = mempool._Admission._check
 
     def mistaken_at_first(self: Any, one: Tx) -> Any:
         looked.append(1)
         return Broken() if len(looked) == 1 else look(self, one)
 
-    monkeypatch.setattr(mempool._Admission, "_look_at", mistaken_at_first)
+    monkeypatch.setattr(mempool._Admission, "_check", mistaken_at_first)
     monkeypatch.setattr(mempool, "blocks", SimpleNamespace(read=lambda _db: None))
 
     assert mempool.issue(platform_chain(), [tx], now=pchain.now) == [tx.tx_id]

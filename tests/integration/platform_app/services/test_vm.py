@@ -22,7 +22,7 @@ from platform_app.chain import NoPlatformGenesis
 from platform_app.executor import standard
 from platform_app.models import ValidatorUptime
 from platform_app.selectors import accepted
-from platform_app.services import mempool
+from platform_app.services import clearing, mempool
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import ID
@@ -205,7 +205,7 @@ def test_what_breaks_the_rules_on_an_undecided_state_is_expelled(
             raise ZeroDivisionError
         standard.execute(tx, *arguments)
 
-    for module in (mempool, block_builder):
+    for module in (clearing, block_builder):
         monkeypatch.setattr(module, "execute", execute)
     block = side.build(on=first)
     assert block is not None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from cchain_app.api import registry
-from cchain_app.api.eth import subscriptions
+from cchain_app.api.eth import head_listener
 from cchain_app.api.rpc import SentHeads
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
@@ -72,7 +72,7 @@ def socket(hub):
 
 
 async def reach(chain) -> None:
-    await subscriptions.head_accepted(this_node().evm_rpc, chain.head().number, chain.head().hash)
+    await head_listener.head_accepted(this_node().evm_rpc, chain.head().number)
 
 
 async def test_new_heads_are_headers_in_order(socket, memory_chain):
@@ -110,7 +110,7 @@ async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, me
     memory_chain.accept()
     await reach(memory_chain)
     await reach(memory_chain)
-    await subscriptions.head_accepted(this_node().evm_rpc, 1, memory_chain.blocks[1].hash)
+    await head_listener.head_accepted(this_node().evm_rpc, 1)
     assert [item["number"] for item in socket.heard()] == ["0x1", "0x2"]
 
 
@@ -120,7 +120,7 @@ async def test_events_at_the_same_time_send_each_head_once(socket, memory_chain)
         memory_chain.accept()
     await asyncio.gather(
         *(
-            subscriptions.head_accepted(this_node().evm_rpc, block.number, block.hash)
+            head_listener.head_accepted(this_node().evm_rpc, block.number)
             for block in memory_chain.blocks[1:]
         )
     )
@@ -129,7 +129,7 @@ async def test_events_at_the_same_time_send_each_head_once(socket, memory_chain)
 
 async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(socket, memory_chain):
     socket.call("eth_subscribe", "newHeads")
-    await subscriptions.head_accepted(this_node().evm_rpc, 1, bytes(32))
+    await head_listener.head_accepted(this_node().evm_rpc, 1)
     assert socket.heard() == []
     memory_chain.accept()
     await reach(memory_chain)
@@ -180,9 +180,9 @@ async def test_many_logs_are_sent_whole_and_in_order(socket, memory_chain, monke
 
 async def test_equal_filters_are_matched_once(hub, memory_chain, monkeypatch):
     asked = []
-    real = subscriptions.eth_logs.matching
+    real = head_listener.eth_logs.matching
     monkeypatch.setattr(
-        subscriptions.eth_logs,
+        head_listener.eth_logs,
         "matching",
         lambda rpc, block, wanted: asked.append(wanted) or real(rpc, block, wanted),
     )
@@ -197,16 +197,16 @@ async def test_equal_filters_are_matched_once(hub, memory_chain, monkeypatch):
 
 async def test_many_filters_are_matched_once_each_and_in_threads(hub, memory_chain, monkeypatch):
     asked = []
-    real = subscriptions.eth_logs.matching
+    real = head_listener.eth_logs.matching
     here = threading.current_thread()
 
     def noticed(rpc, block, wanted):
         asked.append((wanted, threading.current_thread() is here))
         return real(rpc, block, wanted)
 
-    monkeypatch.setattr(subscriptions.eth_logs, "matching", noticed)
+    monkeypatch.setattr(head_listener.eth_logs, "matching", noticed)
     on_event_loop_at_most(59, monkeypatch)
-    monkeypatch.setattr(subscriptions, "LOGS_AT_ONCE", 59)
+    monkeypatch.setattr(head_listener, "LOGS_AT_ONCE", 59)
     sockets = [Socket(hub) for _ in range(20)]
     for number, one in enumerate(sockets):
         wanted = [hexed(TOPIC), hexed(number.to_bytes(32, "big"))]
@@ -221,13 +221,13 @@ async def test_who_has_unsubscribed_meanwhile_hears_nothing(hub, memory_chain, m
     leaving, staying = Socket(hub), Socket(hub)
     identifier = leaving.call("eth_subscribe", "logs", {})
     staying.call("eth_subscribe", "logs", {"topics": [hexed(TOPIC)]})
-    real = subscriptions.eth_logs.matching
+    real = head_listener.eth_logs.matching
 
     def leave(rpc, block, wanted):
         hub.close(leaving, identifier)
         return real(rpc, block, wanted)
 
-    monkeypatch.setattr(subscriptions.eth_logs, "matching", leave)
+    monkeypatch.setattr(head_listener.eth_logs, "matching", leave)
     on_event_loop_at_most(1, monkeypatch)
     memory_chain.accept(signed(), logs=[[log(TOPIC)]])
     await reach(memory_chain)
@@ -241,7 +241,7 @@ async def test_pending_transactions_are_hashes_or_objects(hub, memory_chain):
     waiting, quick = signed(nonce=1), signed(nonce=0)
     memory_chain.pending.append(waiting)
     memory_chain.accept(quick)
-    await subscriptions.pending_transactions(this_node().evm_rpc, [quick.hash, waiting.hash])
+    await head_listener.pending_transactions(this_node().evm_rpc, [quick.hash, waiting.hash])
     assert hashes.heard() == [hexed(quick.hash), hexed(waiting.hash)]
     assert [item["hash"] for item in whole.heard()] == hashes.heard()
     assert [other["blockHash"] for other in whole.heard()] == [None, None]

@@ -2,12 +2,11 @@
 
 import pytest
 
-from cchain_app.pool.admission import PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN
-from cchain_app.pool.entry import PoolLimits
+from cchain_app.pool.entry import EMPTY_ACCOUNT_QUEUE, AccountQueue, PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import slots_of
-from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, split
+from cchain_app.pool.queues import PoolCounts, check_against, split
 from tests.builders.pool import ALICE, BOB, entry, paying
 from tests.builders.reasons import raises
 

@@ -4,12 +4,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from cchain_app.pool.admission import PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.eviction import slots_of, trim
-from cchain_app.pool.ordering import next_nonce, select, settle, split
+from cchain_app.pool.queues import PoolCounts, check_against, next_nonce, select, settle, split
 from primitives.evm import Address
 from tests.builders.pool import entry
 from tests.searching import cases

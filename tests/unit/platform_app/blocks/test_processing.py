@@ -18,6 +18,7 @@ from platform_app.blocks.block import (
     genesis_block,
     parse_block,
 )
+from platform_app.blocks.builder import build_on_preferred
 from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.blocks.executor import ProposalOptions, execute_block
 from platform_app.blocks.processing import AcceptanceResult, PlatformProcessingBlocks
@@ -57,7 +58,7 @@ def _proposed() -> tuple[PlatformProcessingBlocks, ProposalBlock]:
     leaving = joined(holder, staking(AddValidatorTx))
     holder.clock.time = leaving.end
     made = PlatformProcessingBlocks(GENESIS, holder)
-    proposal = made.build((), env(now=leaving.end)).block
+    proposal = build_on_preferred(made, (), env(now=leaving.end)).block
     assert isinstance(proposal, ProposalBlock)
     return made, proposal
 
@@ -108,7 +109,7 @@ def test_a_refused_block_is_not_processing() -> None:
 
 def test_building_twice_gives_the_block_that_is_processing() -> None:
     made = _processing()
-    blocks = [made.build([_spend(FIRST)], ENV).block for _ in range(2)]
+    blocks = [build_on_preferred(made, [_spend(FIRST)], ENV).block for _ in range(2)]
     assert blocks[0] == blocks[1]
     assert len(made) == 1
 
@@ -118,7 +119,7 @@ def test_building_on_an_undecided_block_leaves_out_what_it_has() -> None:
     parent = _on(GENESIS, txs[0])
     made = _processing(parent)
     made.prefer(parent.block_id)
-    built = made.build(txs, ENV)
+    built = build_on_preferred(made, txs, ENV)
     assert built.block is not None
     assert (built.block.parent_id, built.block.txs) == (parent.block_id, (txs[1],))
     assert built.dropped == ()
@@ -194,7 +195,7 @@ def test_nothing_but_options_follows_a_proposal() -> None:
     made, proposal = _proposed()
     made.prefer(proposal.block_id)
     with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidPlatformBlock):
-        made.build((), ENV)
+        build_on_preferred(made, (), ENV)
     with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidPlatformBlock):
         made.verify(_on(proposal, _spend(FIRST), time=proposal.time), ENV)
 
@@ -252,7 +253,7 @@ class Tree:
             return
         self.history.pass_time()
         moment = self.history.env()
-        built = self.blocks.build(self.history.txs(3), moment)
+        built = build_on_preferred(self.blocks, self.history.txs(3), moment)
         if built.block is None:
             return
         self._know(built.block, moment)

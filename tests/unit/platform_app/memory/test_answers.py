@@ -8,7 +8,7 @@ import pytest
 from platform_app.memory import answers
 from platform_app.memory.answers import (
     ALWAYS,
-    OLDEST,
+    MAX_AGE,
     POLL_SECONDS,
     AnswerMemory,
     ChainPosition,
@@ -60,7 +60,7 @@ class Scene:
 
     def known(self, *, lifetime: Lifetime = ALWAYS) -> None:
         """Read an answer so that it is cached, which needs a known position of the chain."""
-        self.memory.look()
+        self.memory.check_rows()
         self.read(lifetime=lifetime)
         assert self.memory.get(KEY) == b"text"
 
@@ -81,13 +81,13 @@ def test_an_answer_is_remembered_if_the_place_was_known_before_it_was_read(scene
 
 def test_nothing_is_handed_out_long_after_the_last_look_at_the_rows(scene: Scene) -> None:
     scene.known()
-    scene.elapsed += OLDEST * 0.99
+    scene.elapsed += MAX_AGE * 0.99
     assert scene.memory.get(KEY) == b"text"
-    scene.elapsed += OLDEST * 0.02
+    scene.elapsed += MAX_AGE * 0.02
     assert scene.memory.get(KEY) is None
     assert not scene.memory.is_trusted()
 
-    scene.memory.look()
+    scene.memory.check_rows()
     assert scene.memory.get(KEY) == b"text"
 
 
@@ -96,11 +96,11 @@ def test_a_look_counts_from_when_it_began(scene: Scene) -> None:
     read = scene.memory._read
 
     def slowly() -> ChainPosition | None:
-        scene.elapsed += OLDEST
+        scene.elapsed += MAX_AGE
         return read()
 
     scene.memory._read = slowly
-    scene.memory.look()
+    scene.memory.check_rows()
     assert scene.memory.get(KEY) is None
 
 
@@ -116,12 +116,12 @@ def test_a_look_is_due_soon_while_answers_are_handed_out(scene: Scene) -> None:
 def test_all_is_forgotten_when_the_chain_stands_elsewhere(scene: Scene, name: str) -> None:
     scene.known()
     scene.place = ELSEWHERE[name]
-    assert scene.memory.look() == ELSEWHERE[name]
+    assert scene.memory.check_rows() == ELSEWHERE[name]
     assert scene.memory.get(KEY) is None
     assert len(scene.memory) == scene.memory.size == 0
 
     scene.place = HERE
-    scene.memory.look()
+    scene.memory.check_rows()
     assert scene.memory.get(KEY) is None
 
 
@@ -129,7 +129,7 @@ def test_all_is_forgotten_when_the_chain_stands_elsewhere(scene: Scene, name: st
 def test_an_answer_that_was_read_while_the_chain_moved_is_not_remembered(
     scene: Scene, name: str
 ) -> None:
-    scene.memory.look()
+    scene.memory.check_rows()
 
     def move() -> None:
         scene.place = ELSEWHERE[name]
@@ -144,7 +144,7 @@ def test_nothing_is_handed_out_while_this_process_changes_the_chain(scene: Scene
     with scene.memory.changing():
         assert scene.memory.get(KEY) is None
         # The rows show the old position until the commit, so a check now must have no effect.
-        assert scene.memory.look() is None
+        assert scene.memory.check_rows() is None
         scene.read()
         scene.read()
         assert scene.memory.get(KEY) is None
@@ -160,12 +160,12 @@ def test_a_change_that_fails_is_over(scene: Scene) -> None:
 
 
 def test_a_read_that_began_before_a_change_is_not_remembered_after_it(scene: Scene) -> None:
-    scene.memory.look()
+    scene.memory.check_rows()
 
     def change() -> None:
         with scene.memory.changing():
             pass
-        scene.memory.look()  # another reader has checked meanwhile
+        scene.memory.check_rows()  # another reader has checked meanwhile
 
     scene.read(meanwhile=change)
     assert scene.memory.get(KEY) is None
@@ -182,7 +182,7 @@ def test_a_look_that_began_before_a_change_learns_nothing(scene: Scene) -> None:
         return seen
 
     scene.memory._read = overtaken
-    assert scene.memory.look() is None
+    assert scene.memory.check_rows() is None
     assert not scene.memory.is_trusted()
 
 
@@ -203,7 +203,7 @@ def test_without_a_chain_nothing_is_remembered(scene: Scene) -> None:
     scene.place = HERE
     scene.known()
     scene.place = None
-    scene.memory.look()
+    scene.memory.check_rows()
     assert scene.memory.get(KEY) is None
 
 
@@ -230,21 +230,21 @@ def test_what_is_unlocked_at_a_time_is_told_until_then(scene: Scene) -> None:
 
 def test_what_changes_by_itself_is_told_for_some_seconds(scene: Scene) -> None:
     def slowly() -> None:
-        scene.elapsed += OLDEST / 2
+        scene.elapsed += MAX_AGE / 2
 
-    scene.memory.look()
+    scene.memory.check_rows()
     scene.read(lifetime=Lifetime(seconds=1.0), meanwhile=slowly)
-    scene.elapsed += 0.99 - OLDEST / 2
-    scene.memory.look()
+    scene.elapsed += 0.99 - MAX_AGE / 2
+    scene.memory.check_rows()
     assert scene.memory.get(KEY) == b"text"
     scene.elapsed += 0.02
-    scene.memory.look()
+    scene.memory.check_rows()
     assert scene.memory.get(KEY) is None
 
 
 def test_bytes_are_bounded_and_the_least_recently_asked_for_goes_first() -> None:
-    scene = Scene(most_bytes=5 * answers._ENTRY + 4 * 1000)
-    scene.memory.look()
+    scene = Scene(max_bytes=5 * answers._ENTRY + 4 * 1000)
+    scene.memory.check_rows()
     for number in range(4):
         scene.read(b"x" * 1000, key=(number,))
     assert len(scene.memory) == 4
@@ -259,8 +259,8 @@ def test_bytes_are_bounded_and_the_least_recently_asked_for_goes_first() -> None
 
 
 def test_an_answer_that_is_read_again_takes_its_own_place() -> None:
-    scene = Scene(most_bytes=10_000)
-    scene.memory.look()
+    scene = Scene(max_bytes=10_000)
+    scene.memory.check_rows()
     for length in (1000, 3000, 2000):
         scene.read(b"x" * length)
     assert (len(scene.memory), scene.memory.size) == (
@@ -270,16 +270,16 @@ def test_an_answer_that_is_read_again_takes_its_own_place() -> None:
 
 
 def test_an_answer_that_is_too_long_is_not_remembered() -> None:
-    scene = Scene(longest=2000)
-    scene.memory.look()
+    scene = Scene(max_answer_bytes=2000)
+    scene.memory.check_rows()
     assert len(scene.read(b"x" * 2000)) == 2000
     assert len(scene.memory) == 0
 
 
 def test_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "ENTRIES", 3)
+    monkeypatch.setattr(answers, "MAX_ENTRIES", 3)
     scene = Scene()
-    scene.memory.look()
+    scene.memory.check_rows()
     for number in range(5):
         scene.read(key=(number,))
     assert len(scene.memory) == 3

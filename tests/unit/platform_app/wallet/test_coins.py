@@ -86,12 +86,12 @@ def test_a_locked_coin_opens_for_staking_only_until_its_locktime() -> None:
     opened = platform.utxo(10, number=1, stakeable_until=platform.NOW)
     holder = wallet(locked, opened)
 
-    assert holder.open(locked) is None
-    staked = holder.open_locked(locked)
+    assert holder.input_for(locked) is None
+    staked = holder.stake_input_for(locked)
     assert staked is not None
     assert staked.input.input == LockIn(LATER, TransferInput(10, (0,)))
-    assert holder.open_locked(opened) is None
-    spendable = holder.open(opened)
+    assert holder.stake_input_for(opened) is None
+    spendable = holder.input_for(opened)
     assert spendable is not None
     assert spendable.input.input == TransferInput(10, (0,))
 

@@ -6,8 +6,8 @@ from platform_app.config import DAY, reference_config
 from platform_app.wallet import requirements
 from platform_app.wallet.errors import WalletError, WalletReason
 from platform_app.wallet.requirements import (
-    JUDGED,
     MAX_READINGS,
+    MAX_SCORED,
     shares_of,
     verify_password,
     verify_start,
@@ -69,7 +69,7 @@ def judged(password: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_fifty_characters_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judged("ab" * 40, monkeypatch) == "ab" * (JUDGED // 2)
+    assert judged("ab" * 40, monkeypatch) == "ab" * (MAX_SCORED // 2)
 
 
 def test_symbols_with_too_many_readings_are_not_judged_whole(

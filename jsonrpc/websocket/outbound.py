@@ -1,16 +1,25 @@
-"""The outbound side of one WebSocket: messages are written immediately if the peer keeps up, else queued.
+"""The outbound side of WebSockets: notifications of subscribers, and the writer of each socket.
 
-The queue is bounded, and so is the total of all sockets. A peer that is too slow is closed with a reason and delays
-no other peer. Everything here runs in the event loop's thread.
+An event is encoded once; only the subscription's id differs between sockets. A message is written immediately if the
+peer keeps up, else queued. The queue is bounded, and so is the total of all sockets. A peer that is too slow is closed
+with a reason and delays no other peer. Everything here runs in the event loop's thread.
 """
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    MutableMapping,
+    Sequence,
+)
+from dataclasses import dataclass, field
 from itertools import accumulate, islice, takewhile
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from jsonrpc.http import delivery
 from jsonrpc.http.delivery import DirectWrite, direct_write, writable
@@ -27,6 +36,100 @@ _MESSAGE_COST: Final = 64
 """Bytes of memory for each queued message in addition to its text."""
 
 _log: Final = logging.getLogger("jsonrpc")
+
+WORK_AT_ONCE: Final = 8_192
+"""Notifications written before other work gets a turn: about two milliseconds."""
+
+WORK_OF_FIRST_PIECE: Final = 512
+"""Notifications in the first of many pieces for a socket: its client reads them while the next pieces, each twice as
+large, are prepared."""
+
+WORK_OF_PUSH: Final = 32
+"""Cost of one write to a socket, in notifications."""
+
+BYTES_OF_WORK: Final = 256
+"""Bytes of a notification that cost as much as another notification, because they are copied a few times."""
+
+
+Result = bytes | memoryview
+"""An encoded result."""
+
+
+class Sink(Protocol):
+    """The socket's side of a subscription."""
+
+    def push(self, text: bytes) -> None:
+        """Send a text message, or queue it; never waits."""
+
+    def push_all(self, begin: bytes, middles: Sequence[Result], end: bytes) -> None:
+        """Send text messages with a common beginning and end, in one write if possible; never waits."""
+
+    def is_gone(self) -> bool:
+        """Return whether its peer has disconnected. Can be called in any thread."""
+
+
+@dataclass(slots=True, eq=False)
+class Subscription:
+    """One subscription of one connection.
+
+    `payload` belongs to the chain (a filter, a flag); `prefix` is the notification's text before its
+    result. The hub sets `is_active`, and clears it when the subscription ends.
+    """
+
+    id: str
+    topic: str
+    payload: object
+    sink: Sink
+    prefix: bytes = field(repr=False)
+    is_active: bool = False
+
+
+async def notify(subscriptions: Iterable[Subscription], results: Iterable[Result]) -> int:
+    """Send encoded results to each of some subscriptions, unless it has ended; return the number reached.
+
+    Many results are sent in pieces, each to all subscriptions before the next one. Between two pieces, and after
+    `WORK_AT_ONCE`, the event loop gets a turn, in which subscriptions may end.
+    """
+    members = list(subscriptions)
+    reached = done = 0
+    for place, (piece, work) in enumerate(_pieces(results)):
+        if done > 0:
+            done = 0
+            await asyncio.sleep(0)
+        for subscription in members:
+            if not subscription.is_active:
+                continue
+            reached += place == 0
+            _push(subscription, piece)
+            done += WORK_OF_PUSH + work
+            if done >= WORK_AT_ONCE:
+                done = 0
+                await asyncio.sleep(0)
+    return reached
+
+
+def _pieces(results: Iterable[Result]) -> Iterator[tuple[list[Result], int]]:
+    """Yield results in pieces that are written together, each with its cost."""
+    work_limit = WORK_OF_FIRST_PIECE
+    piece: list[Result] = []
+    work = 0
+    for result in results:
+        more = 1 + len(result) // BYTES_OF_WORK
+        if piece and work + more > work_limit:
+            yield piece, work
+            piece, work, work_limit = [], 0, min(2 * work_limit, WORK_AT_ONCE)
+        piece.append(result)
+        work += more
+    if piece:
+        yield piece, work
+
+
+def _push(subscription: Subscription, results: Sequence[Result]) -> None:
+    """Send results to a subscription, as notifications."""
+    if len(results) == 1:
+        subscription.sink.push(b"".join((subscription.prefix, results[0], b"}}")))
+    else:
+        subscription.sink.push_all(subscription.prefix, results, b"}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +255,7 @@ class SocketWriter:
         if writer is not None:
             writer.cancel()
             await asyncio.wait((writer,))
-        await self._say_goodbye(code, reason)
+        await self._send_close(code, reason)
 
     def lose(self) -> None:
         """Note that the peer is gone; queued messages are dropped."""
@@ -213,10 +316,10 @@ class SocketWriter:
                 else:
                     await self._write_next()
             if self._closed:
-                await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+                await self._send_close(TRY_AGAIN_LATER, _TOO_SLOW)
         except TimeoutError:
             self._drop()
-            await self._say_goodbye(TRY_AGAIN_LATER, _TOO_SLOW)
+            await self._send_close(TRY_AGAIN_LATER, _TOO_SLOW)
         except Exception:
             self._drop()
         finally:
@@ -257,7 +360,7 @@ class SocketWriter:
         async with asyncio.timeout(self._limits.seconds):
             await write
 
-    async def _say_goodbye(self, code: int, reason: str) -> None:
+    async def _send_close(self, code: int, reason: str) -> None:
         """Close; without a code if the server does not accept ours (daphne knows 1000)."""
         close = {"type": "websocket.close"}
         for message in ({**close, "code": code, "reason": reason}, close):

@@ -7,7 +7,7 @@ import sys
 import threading
 from pathlib import Path
 
-from nodeproject.heads.registry import Follower, wait_for_all
+from chaindb.followers import Follower, wait_for_all
 
 
 def test_without_followers_there_is_no_wait(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_it_is_waited_until_all_have_noticed(tmp_path: Path) -> None:
 
 def test_one_that_was_killed_is_not_waited_for_and_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from nodeproject.heads.registry import Follower;"
+        "import sys; from pathlib import Path; from chaindb.followers import Follower;"
         f"f = Follower(Path({str(tmp_path)!r})); f.begin(); f.note(0); print('ready', flush=True);"
         "sys.stdin.read()"
     )

@@ -1,56 +1,26 @@
-"""Admission to the pool: first the checks that need no state, then those against the sender's account.
+"""The pool as a queue for each sender: admission of a transaction, selection for a block, changes by a new head.
 
-The checks and their order are go-ethereum's (`eth_sendRawTransaction`). The check of the signature is in
-`txs.codec`, and eviction from a full pool is in `eviction`.
+A sender's gap-free and funded transactions from the account's nonce on are pending, all after them are queued. This
+status is not stored, because it follows from the account. The rules of admission and their order are go-ethereum's;
+`checks` has those that come first, `eviction` the choice of transactions that leave a full pool.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
 
-from cchain_app.config import at_least
 from cchain_app.pool.delegation import Delegation, check_delegation
-from cchain_app.pool.entry import PoolEntry, PoolLimits
+from cchain_app.pool.entry import AccountQueue, PoolEntry, PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import make_room, slots_of
-from cchain_app.pool.ordering import AccountQueue, extend, split
-from cchain_app.txs.codec import DecodedTransaction
-from cchain_app.txs.transaction import (
-    DYNAMIC_FEE,
-    LEGACY,
-    SET_CODE,
-    InvalidTransaction,
-    Transaction,
-    floor_gas,
-    intrinsic_gas,
-)
+from cchain_app.txs.transaction import InvalidTransaction
 from primitives.evm import Hash
 from primitives.hexadecimal import checksum_address
 
+_ANY_SIZE: Final = 1 << 62
+
 Outcome = Hash | PoolRejection | InvalidTransaction
 """The hash of an admitted transaction, or the reason why it was not admitted."""
-
-MAX_INITCODE_SIZE = 49_152
-"""Bytes of init code (EIP-3860, since Shanghai)."""
-
-MAX_TX_GAS = 2**24
-"""Gas limit of one transaction (EIP-7825, since Osaka)."""
-
-MAXIMUM_NONCE = 2**64 - 1
-"""The first nonce that no transaction may have (EIP-2681)."""
-
-_ETHER = 10**18
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionRules:
-    """The rules that a transaction must satisfy before its sender's account is read."""
-
-    fork: str
-    """Rule set of the next block."""
-    block_gas_limit: int
-    """Gas limit of the head."""
-    limits: PoolLimits = field(default_factory=PoolLimits)
 
 
 class PoolCounts(NamedTuple):
@@ -75,100 +45,55 @@ class Admission(NamedTuple):
     """The sender's transactions in the pool afterwards."""
 
 
-def check_before_sender(
-    transaction: Transaction | DecodedTransaction, rules: AdmissionRules
-) -> None:
-    """Run the checks that go-ethereum runs before that of the signature.
+class SettledPool(NamedTuple):
+    """A sender's pool transactions after a new head."""
 
-    Raises:
-        PoolRejection: A check fails.
+    queue: AccountQueue
+    """The remaining transactions, without any that are `used`."""
+    dropped: tuple[PoolEntry, ...]
+
+
+def split(waiting: Iterable[PoolEntry], nonce: int, balance: int) -> AccountQueue:
+    """Split a sender's pool transactions by the account's next nonce and balance (wei).
+
+    Unspecified: funds are summed over the whole queue, so a sender cannot fill blocks with
+    transactions that fail for lack of funds; go-ethereum checks each one separately after a block.
     """
-    check_endpoint(transaction, rules.limits)
-    check_size(len(transaction.raw), rules.limits)
-    _check_type(transaction, rules.fork)
-    _check_gas_limits(transaction, rules)
-    if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
-        raise PoolRejection(PoolReason.TIP_ABOVE_FEE_CAP)
+    used: list[PoolEntry] = []
+    pending: list[PoolEntry] = []
+    queued: list[PoolEntry] = []
+    funds = balance
+    for entry in sorted(waiting, key=_nonce):
+        if entry.nonce < nonce:
+            used.append(entry)
+        elif entry.nonce == nonce + len(pending) and entry.cost <= funds:
+            pending.append(entry)
+            funds -= entry.cost
+        else:
+            queued.append(entry)
+    return AccountQueue(tuple(used), tuple(pending), tuple(queued), balance - funds)
 
 
-def check_after_sender(
-    transaction: Transaction | DecodedTransaction, rules: AdmissionRules
-) -> None:
-    """Run go-ethereum's checks that follow the recovery of the sender and do not need its account.
+def extend(queue: AccountQueue, entry: PoolEntry, nonce: int, balance: int) -> AccountQueue:
+    """Return the queue with one more transaction, whose nonce no other one has.
 
-    Raises:
-        PoolRejection: A check fails.
+    The usual case, the next nonce of a queue without queued transactions, does not look at the others.
     """
-    if transaction.nonce >= MAXIMUM_NONCE:
-        raise PoolRejection(PoolReason.NONCE_AT_MAXIMUM)
-    _check_gas_needed(transaction, rules.fork)
-    tip, minimum_tip = transaction.max_priority_fee_per_gas, rules.limits.minimum_tip
-    if tip < minimum_tip:
-        raise PoolRejection(PoolReason.TIP_BELOW_MINIMUM, tip=tip, minimum=minimum_tip)
-    if transaction.type == SET_CODE and not transaction.authorizations:
-        raise PoolRejection(PoolReason.NO_AUTHORIZATIONS)
+    following = nonce + len(queue.pending)
+    if entry.nonce == following and not queue.queued and queue.spent + entry.cost <= balance:
+        return queue._replace(pending=(*queue.pending, entry), spent=queue.spent + entry.cost)
+    return split((*queue.waiting, entry), nonce, balance)
 
 
-def check_endpoint(transaction: Transaction | DecodedTransaction, limits: PoolLimits) -> None:
-    """Check the rules for transactions that arrive over RPC.
+def next_nonce(nonce: int, waiting: Iterable[PoolEntry]) -> int:
+    """Return the first nonce from the account's next one on that no pool transaction has.
 
-    Raises:
-        PoolRejection: Its gas may cost more than the cap, or it is legacy and names no chain.
+    For eth_getTransactionCount with `pending`, pass it the pending part of a queue.
     """
-    fee = transaction.gas * transaction.max_fee_per_gas
-    if limits.fee_cap is not None and fee > limits.fee_cap:
-        raise PoolRejection(PoolReason.FEE_ABOVE_CAP, fee=fee / _ETHER, cap=limits.fee_cap / _ETHER)
-    if (
-        transaction.type == LEGACY
-        and transaction.chain_id is None
-        and not limits.unprotected_allowed
-    ):
-        raise PoolRejection(PoolReason.NOT_REPLAY_PROTECTED)
-
-
-def check_size(size: int, limits: PoolLimits) -> None:
-    """Check the size of an envelope in bytes; best done before the envelope is decoded.
-
-    Raises:
-        PoolRejection: It is too large.
-    """
-    if size > limits.transaction_bytes:
-        raise PoolRejection(
-            PoolReason.OVERSIZED_TRANSACTION, size=size, limit=limits.transaction_bytes
-        )
-
-
-def _check_type(transaction: Transaction | DecodedTransaction, fork: str) -> None:
-    for applies, required in (
-        (transaction.type != LEGACY, "berlin"),
-        (transaction.type == DYNAMIC_FEE, "london"),
-        (transaction.type == SET_CODE, "prague"),
-    ):
-        if applies and not at_least(fork, required):
-            raise PoolRejection(
-                PoolReason.TYPE_NOT_ACTIVE, type=transaction.type, fork=required.title()
-            )
-
-
-def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
-    size = len(transaction.data)
-    if transaction.to is None and size > MAX_INITCODE_SIZE and at_least(rules.fork, "shanghai"):
-        raise PoolRejection(PoolReason.INIT_CODE_TOO_LARGE, size=size, limit=MAX_INITCODE_SIZE)
-    if transaction.gas > MAX_TX_GAS and at_least(rules.fork, "osaka"):
-        raise PoolRejection(
-            PoolReason.GAS_ABOVE_TRANSACTION_CAP, gas=transaction.gas, cap=MAX_TX_GAS
-        )
-    if transaction.gas > rules.block_gas_limit:
-        raise PoolRejection(PoolReason.GAS_ABOVE_BLOCK_LIMIT)
-
-
-def _check_gas_needed(transaction: Transaction | DecodedTransaction, fork: str) -> None:
-    minimum = intrinsic_gas(transaction, fork)
-    if transaction.gas < minimum:
-        raise PoolRejection(PoolReason.INTRINSIC_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
-    minimum = floor_gas(transaction.data, fork)
-    if transaction.gas < minimum:
-        raise PoolRejection(PoolReason.FLOOR_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
+    taken = {entry.nonce for entry in waiting}
+    while nonce in taken:
+        nonce += 1
+    return nonce
 
 
 def check_against(
@@ -307,3 +232,123 @@ def _is_too_full(
     pending = counts.pending + slots_of(after.pending) - slots_of(before.pending)
     queued = counts.queued + slots_of(after.queued) - slots_of(before.queued)
     return pending > limits.pending_slots or queued > limits.queued_slots
+
+
+def select(
+    pending: Iterable[Sequence[PoolEntry]],
+    base_fee: int,
+    gas_limit: int,
+    minimum_tip: int = 0,
+    most_bytes: int = _ANY_SIZE,
+    *,
+    by_arrival: bool = False,
+    most: int = 0,
+) -> tuple[PoolEntry, ...]:
+    """Select transactions for a block from queues' pending parts, in the order in which they run.
+
+    The sum of their gas limits stays within gas_limit. They use less gas than that, so a
+    caller whose engine skips transactions that do not fit may pass more than one block's limit. The sum of
+    their envelopes stays within most_bytes. `by_arrival` ignores what they pay: the earliest of the queues' next
+    transactions runs first. `most` is the maximum number of transactions; 0: no maximum.
+
+    Unspecified: as in go-ethereum, a transaction that does not fit ends its sender's queue, and the
+    search continues with the other queues.
+    """
+    chosen: list[PoolEntry] = []
+    heads = _Heads(pending, base_fee, minimum_tip, by_arrival=by_arrival)
+    while (best := heads.best()) is not None and not 0 < most <= len(chosen):
+        if best.gas > gas_limit or best.size > most_bytes:
+            heads.leave()
+        else:
+            gas_limit -= best.gas
+            most_bytes -= best.size
+            chosen.append(best)
+            heads.advance()
+    return tuple(chosen)
+
+
+class _Heads:
+    """The next transaction of each queue that can be in a block, the best one first."""
+
+    def __init__(
+        self,
+        pending: Iterable[Sequence[PoolEntry]],
+        base_fee: int,
+        minimum_tip: int,
+        *,
+        by_arrival: bool,
+    ) -> None:
+        self._by_arrival = by_arrival
+        self._base_fee = base_fee
+        self._minimum_tip = minimum_tip
+        self._heap: list[tuple[int, int, int, Sequence[PoolEntry]]] = []
+        for queue in pending:
+            self._push(queue, 0)
+
+    def best(self) -> PoolEntry | None:
+        """Return the head that pays most, among equals the earliest, or the earliest of all; None if no head is left."""
+        if not self._heap:
+            return None
+        _, _, index, queue = self._heap[0]
+        return queue[index]
+
+    def advance(self) -> None:
+        """Advance the best head's queue, if its next transaction pays the minimum tip."""
+        _, _, index, queue = heappop(self._heap)
+        self._push(queue, index + 1)
+
+    def leave(self) -> None:
+        """Drop the rest of the best head's queue."""
+        heappop(self._heap)
+
+    def _push(self, queue: Sequence[PoolEntry], index: int) -> None:
+        if index == len(queue):
+            return
+        tip = queue[index].effective_tip(self._base_fee)
+        if tip >= self._minimum_tip:
+            heappush(
+                self._heap,
+                (0 if self._by_arrival else -tip, queue[index].arrival, index, queue),
+            )
+
+
+def settle(
+    waiting: Iterable[PoolEntry],
+    nonce: int,
+    balance: int,
+    *,
+    block_gas_limit: int,
+    now: int,
+    limits: PoolLimits,
+) -> SettledPool:
+    """Return which of a sender's pool transactions stay on a new head, and which are dropped.
+
+    Dropped are used ones, those with more gas than a block has, queued ones older than their lifetime (`now`
+    is in Unix seconds), and, if too many are queued, those with the highest nonces.
+
+    Unspecified: a lifetime begins with the arrival of the transaction, not with that of its sender's latest one.
+    """
+    fitting, oversized = _partition(waiting, lambda entry: entry.gas <= block_gas_limit)
+    queue = split(fitting, nonce, balance)
+    oldest = now - limits.queued_lifetime
+    fresh, expired = _partition(queue.queued, lambda entry: entry.received_at > oldest)
+    kept, surplus = fresh[: limits.account_queued], fresh[limits.account_queued :]
+    return SettledPool(
+        queue=queue._replace(used=(), queued=tuple(kept)),
+        dropped=(*oversized, *queue.used, *expired, *surplus),
+    )
+
+
+def _partition(
+    entries: Iterable[PoolEntry], keep: Callable[[PoolEntry], bool]
+) -> tuple[list[PoolEntry], list[PoolEntry]]:
+    """Return the entries to keep and the others."""
+    kept: list[PoolEntry] = []
+    rest: list[PoolEntry] = []
+    for entry in entries:
+        (kept if keep(entry) else rest).append(entry)
+    return kept, rest
+
+
+def _nonce(entry: PoolEntry) -> int:
+    return entry.nonce

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.pool.entry import PoolLimits
-from cchain_app.pool.ordering import next_nonce, select, settle, split
+from cchain_app.pool.queues import next_nonce, select, settle, split
 from tests.builders.pool import BOB, entry, paying
 
 RICH = 10**30
@@ -56,6 +56,23 @@ def test_blocks_take_what_pays_most_and_each_sender_in_order_of_nonces():
 def test_of_equal_tips_the_earlier_arrival_goes_first():
     first, second = paying(5), paying(5, sender=BOB)
     assert select([[second], [first]], 0, 10**6) == (first, second)
+
+
+def test_by_arrival_the_earliest_goes_first_whatever_it_pays():
+    cheap, dear = paying(1), paying(100, sender=BOB)
+    following = paying(50, 1)
+    queues = [[cheap, following], [dear]]
+
+    assert select(queues, 0, 10**6, by_arrival=True) == (cheap, dear, following)
+    assert select(queues, 0, 10**6) == (dear, cheap, following)
+
+
+@pytest.mark.parametrize(("most", "count"), [(0, 3), (1, 1), (2, 2), (9, 3)])
+def test_a_block_takes_no_more_transactions_than_it_may(most, count):
+    queues = [[paying(1), paying(2, 1)], [paying(3, sender=BOB)]]
+
+    everything = select(queues, 0, 10**6)
+    assert select(queues, 0, 10**6, most=most) == everything[:count]
 
 
 def test_what_is_below_the_base_fee_waits_and_its_queue_with_it():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cchain_app.pool.admission import (
+from cchain_app.pool.checks import (
     AdmissionRules,
     check_after_sender,
     check_before_sender,

@@ -2,9 +2,8 @@
 
 from cchain_app.blocks import accepted as module
 from cchain_app.blocks.accepted import encode_block
-from cchain_app.blocks.candidate import parse_block, parse_header
+from cchain_app.blocks.candidate import evm_block, parse_block, parse_header, unparsed_block
 from cchain_app.blocks.errors import BlockReason, BlockRefused
-from cchain_app.blocks.evm_block import evm_block, unparsed_block
 from chainvm.port import Block
 from tests.builders.accepted import accepted
 from tests.builders.reasons import raises

@@ -1,0 +1,139 @@
+"""Checks of a new transaction that need neither its sender's account nor the other transactions of the pool.
+
+The checks and their order are go-ethereum's (`eth_sendRawTransaction`). The check of the signature is in `txs.codec`;
+`queues` has the checks that follow.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from cchain_app.config import at_least
+from cchain_app.pool.entry import PoolLimits
+from cchain_app.pool.errors import PoolReason, PoolRejection
+from cchain_app.txs.codec import DecodedTransaction
+from cchain_app.txs.transaction import (
+    DYNAMIC_FEE,
+    LEGACY,
+    SET_CODE,
+    Transaction,
+    floor_gas,
+    intrinsic_gas,
+)
+
+MAX_INITCODE_SIZE: Final = 49_152
+"""Bytes of init code (EIP-3860, since Shanghai)."""
+
+MAX_TX_GAS: Final = 2**24
+"""Gas limit of one transaction (EIP-7825, since Osaka)."""
+
+MAXIMUM_NONCE: Final = 2**64 - 1
+"""The first nonce that no transaction may have (EIP-2681)."""
+
+_ETHER: Final = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRules:
+    """The rules that a transaction must satisfy before its sender's account is read."""
+
+    fork: str
+    """Rule set of the next block."""
+    block_gas_limit: int
+    """Gas limit of the head."""
+    limits: PoolLimits = field(default_factory=PoolLimits)
+
+
+def check_before_sender(
+    transaction: Transaction | DecodedTransaction, rules: AdmissionRules
+) -> None:
+    """Run the checks that go-ethereum runs before that of the signature.
+
+    Raises:
+        PoolRejection: A check fails.
+    """
+    check_endpoint(transaction, rules.limits)
+    check_size(len(transaction.raw), rules.limits)
+    _check_type(transaction, rules.fork)
+    _check_gas_limits(transaction, rules)
+    if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
+        raise PoolRejection(PoolReason.TIP_ABOVE_FEE_CAP)
+
+
+def check_after_sender(
+    transaction: Transaction | DecodedTransaction, rules: AdmissionRules
+) -> None:
+    """Run go-ethereum's checks that follow the recovery of the sender and do not need its account.
+
+    Raises:
+        PoolRejection: A check fails.
+    """
+    if transaction.nonce >= MAXIMUM_NONCE:
+        raise PoolRejection(PoolReason.NONCE_AT_MAXIMUM)
+    _check_gas_needed(transaction, rules.fork)
+    tip, minimum_tip = transaction.max_priority_fee_per_gas, rules.limits.minimum_tip
+    if tip < minimum_tip:
+        raise PoolRejection(PoolReason.TIP_BELOW_MINIMUM, tip=tip, minimum=minimum_tip)
+    if transaction.type == SET_CODE and not transaction.authorizations:
+        raise PoolRejection(PoolReason.NO_AUTHORIZATIONS)
+
+
+def check_endpoint(transaction: Transaction | DecodedTransaction, limits: PoolLimits) -> None:
+    """Check the rules for transactions that arrive over RPC.
+
+    Raises:
+        PoolRejection: Its gas may cost more than the cap, or it is legacy and names no chain.
+    """
+    fee = transaction.gas * transaction.max_fee_per_gas
+    if limits.fee_cap is not None and fee > limits.fee_cap:
+        raise PoolRejection(PoolReason.FEE_ABOVE_CAP, fee=fee / _ETHER, cap=limits.fee_cap / _ETHER)
+    if (
+        transaction.type == LEGACY
+        and transaction.chain_id is None
+        and not limits.unprotected_allowed
+    ):
+        raise PoolRejection(PoolReason.NOT_REPLAY_PROTECTED)
+
+
+def check_size(size: int, limits: PoolLimits) -> None:
+    """Check the size of an envelope in bytes; best done before the envelope is decoded.
+
+    Raises:
+        PoolRejection: It is too large.
+    """
+    if size > limits.transaction_bytes:
+        raise PoolRejection(
+            PoolReason.OVERSIZED_TRANSACTION, size=size, limit=limits.transaction_bytes
+        )
+
+
+def _check_type(transaction: Transaction | DecodedTransaction, fork: str) -> None:
+    for applies, required in (
+        (transaction.type != LEGACY, "berlin"),
+        (transaction.type == DYNAMIC_FEE, "london"),
+        (transaction.type == SET_CODE, "prague"),
+    ):
+        if applies and not at_least(fork, required):
+            raise PoolRejection(
+                PoolReason.TYPE_NOT_ACTIVE, type=transaction.type, fork=required.title()
+            )
+
+
+def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
+    size = len(transaction.data)
+    if transaction.to is None and size > MAX_INITCODE_SIZE and at_least(rules.fork, "shanghai"):
+        raise PoolRejection(PoolReason.INIT_CODE_TOO_LARGE, size=size, limit=MAX_INITCODE_SIZE)
+    if transaction.gas > MAX_TX_GAS and at_least(rules.fork, "osaka"):
+        raise PoolRejection(
+            PoolReason.GAS_ABOVE_TRANSACTION_CAP, gas=transaction.gas, cap=MAX_TX_GAS
+        )
+    if transaction.gas > rules.block_gas_limit:
+        raise PoolRejection(PoolReason.GAS_ABOVE_BLOCK_LIMIT)
+
+
+def _check_gas_needed(transaction: Transaction | DecodedTransaction, fork: str) -> None:
+    minimum = intrinsic_gas(transaction, fork)
+    if transaction.gas < minimum:
+        raise PoolRejection(PoolReason.INTRINSIC_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
+    minimum = floor_gas(transaction.data, fork)
+    if transaction.gas < minimum:
+        raise PoolRejection(PoolReason.FLOOR_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
