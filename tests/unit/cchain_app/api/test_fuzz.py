@@ -77,8 +77,9 @@ def dispatcher(memory_chain):
 )
 def test_no_arguments_crash_a_method(dispatcher, method, params):
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    answer = json.loads(dispatcher.answer(json.dumps(body).encode()))
-    assert answer.get("error", {}).get("code") != -32603, (method, params)
+    error = json.loads(dispatcher.answer(json.dumps(body).encode())).get("error", {})
+    # eth_getWork and the like are refused with the code of a crash, as by Anvil.
+    assert error.get("code") != -32603 or error["message"] == "Not implemented", (method, params)
 
 
 @given(method=st.sampled_from(READ_ALONE), params=st.lists(values, max_size=4))
