@@ -164,6 +164,7 @@ def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, s
     assert [len(blocks.by_number(evm_chain(), n).transactions) for n in (1, 2)] == [1, 0]
 
 
+@by_celery
 @pytest.mark.node_settings(mining="mixed")
 def test_mixed_both_an_arrival_and_each_tick_make_a_block(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))

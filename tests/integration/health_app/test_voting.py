@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("pchain")]
 @pytest.fixture(autouse=True)
 def voting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.NODE = updated(settings.NODE, consensus="snowman")
-    monkeypatch.setattr(selectors, "in_network", lambda: True)
+    monkeypatch.setattr(selectors, "in_network", lambda *_: True)
 
 
 def hear(absent: int, **changes: Any) -> Finding:

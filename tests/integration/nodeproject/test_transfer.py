@@ -14,12 +14,16 @@ from nodeproject.apps import this_node
 from nodeproject.copies import backups, tables, transfer
 from nodeproject.copies.backup_manifest import BackupReason, BackupRefused
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.database import opened_file
 from nodeproject.startup.process import CannotStart, StartReason, claim_directory
 from tests.builders.node_settings import updated
 from tests.builders.reasons import raises
 from tests.integration.nodeproject.snapshots import Scene
 
 SECOND = Database("second")
+
+OTHER = "of another node"
+"""Django's alias of the SQLite database."""
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=("default", "second"))
 
@@ -42,7 +46,7 @@ def test_rows_go_to_postgresql_and_come_from_a_file_that_is_there(elsewhere: Nod
     with raises(
         BackupReason.NO_SOURCE,
         kind=BackupRefused,
-        match=r"there is no .*/node\.sqlite3: NODE_DATA_DIR names",
+        match=r"there is no .*/node\.sqlite3: NODE_DATA_DIR must name the node to move",
     ):
         transfer.transfer(elsewhere, SECOND)
 
@@ -54,7 +58,7 @@ def sqlite(scene: Scene, elsewhere: NodeSettings, tmp_path: Path) -> NodeSetting
     node = this_node()
     saved = tmp_path / "node.backup"
     backups.backup(node.settings, node.platform_chain.db, saved)
-    with transfer._opened(tmp_path / "node.sqlite3", elsewhere) as made:
+    with opened_file(tmp_path / "node.sqlite3", OTHER, elsewhere) as made:
         call_command("migrate", database=made.alias, verbosity=0, interactive=False)
         backups.restore(elsewhere, made, saved)
     return elsewhere
@@ -64,10 +68,10 @@ def sqlite(scene: Scene, elsewhere: NodeSettings, tmp_path: Path) -> NodeSetting
 def another_version(of: NodeSettings) -> Iterator[None]:
     """Make an SQLite database appear to be made by an earlier version of the program."""
     last = ("cchain_app", "0013_chain_id_by_hand")
-    with transfer._opened(of.common.directory / "node.sqlite3", of) as source:
+    with opened_file(of.common.directory / "node.sqlite3", OTHER, of) as source:
         MigrationRecorder(source.connection).record_unapplied(*last)
     yield
-    with transfer._opened(of.common.directory / "node.sqlite3", of) as source:
+    with opened_file(of.common.directory / "node.sqlite3", OTHER, of) as source:
         MigrationRecorder(source.connection).record_applied(*last)
 
 

@@ -22,6 +22,7 @@ from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from primitives.evm import Address
+from primitives.hashing import keccak256
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER, signed
 from tests.integration.conftest import Chain, Rpc
@@ -53,6 +54,7 @@ QUESTIONS: dict[str, Callable[[str], list[Any]]] = {
     "eth_getCode": lambda at: [_HEX["contract"], at],
     "eth_getStorageAt": lambda at: [_HEX["contract"], "0x0", at],
     "eth_getStorageValues": lambda at: [{_HEX["contract"]: ["0x" + "00" * 32]}, at],
+    "eth_getAccount": lambda at: [_HEX["sender"], at],
     "eth_getAccountInfo": lambda at: [_HEX["sender"], at],
     "eth_getProof": lambda at: [_HEX["contract"], ["0x0"], at],
     "eth_call": lambda at: [_CALL, at],
@@ -64,6 +66,7 @@ QUESTIONS: dict[str, Callable[[str], list[Any]]] = {
     "debug_getRawHeader": lambda at: [at],
     "debug_getRawReceipts": lambda at: [at],
     "debug_traceBlockByNumber": lambda at: [at, {"tracer": "flatCallTracer"}],
+    "debug_codeByHash": lambda at: ["0x" + keccak256(b"").hex(), at],
     "debug_storageRangeAt": lambda at: [at, 2, _HEX["contract"], "0x", 10],
     "debug_accountRange": lambda at: [at, "0x", 256, False, False, False],
     "debug_dumpBlock": lambda at: [at],

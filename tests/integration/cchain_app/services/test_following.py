@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from cchain_app import models
+from cchain_app import models, notifications
 from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.evm.select import select_engine, select_trie
@@ -21,7 +21,7 @@ from cchain_app.services import transactions as submitting
 from cchain_app.services import vm
 from cchain_app.store.chain import load_block
 from cchain_app.txs.transaction import SET_CODE, Transaction
-from chaindb.events import Message
+from chaindb.events import ChainEvents, Message
 from chainvm.errors import UnknownParent
 from chainvm.port import HeadMoved
 from primitives.evm import Address
@@ -91,12 +91,13 @@ def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int |
     """Heights announced to followers, each with the height of this process's memory at that time."""
     heard: list[tuple[int, int | None]] = []
 
-    def hear(_: str, message: Message) -> None:
+    def hear(_events: ChainEvents, _chain: str, message: Message) -> None:
         head = evm_chain().memory.blocks.head
         assert head is not None
-        heard.append((message["number"], head.number))
+        if message["type"] == notifications.HEAD:
+            heard.append((message["number"], head.number))
 
-    monkeypatch.setattr(evm_chain().events, "send", hear)
+    monkeypatch.setattr(ChainEvents, "send", hear)  # of each node, as `rewind` makes a new one
     return heard
 
 

@@ -23,7 +23,7 @@ from cchain_app.evm.trie import TrieError
 from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import StateAt
-from cchain_app.services import transactions, vm
+from cchain_app.services import admissions, transactions
 from cchain_app.services.genesis import load_genesis
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.vm import EvmVM
@@ -219,7 +219,7 @@ def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait_ag
     side.now += 1
     empty = side.vm.build(BlockContext(side.now + 1), allow_empty=True)
     assert empty is not None
-    monkeypatch.setattr(vm, "add_to_pool", no_database)
+    monkeypatch.setattr(admissions, "add_to_pool", no_database)
     side.accept(empty)
     assert side.vm.last_accepted() == empty.block_id
     assert "1 transactions of rejected blocks are not in the pool" in caplog.text
