@@ -171,7 +171,7 @@ def test_anvils_flags_have_their_effects(make_node: MakeNode, tmp_path: Path) ->
     assert len(node.rpc("eth_getBlockByNumber", block, False)["transactions"]) == 1
     assert (
         0
-        < int(node.rpc("eth_getBlockByNumber", block, False)["timestamp"], 16) - 1_600_000_000
+        <= int(node.rpc("eth_getBlockByNumber", block, False)["timestamp"], 16) - 1_600_000_000
         < 3600
     )
 

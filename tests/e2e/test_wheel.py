@@ -199,7 +199,7 @@ def test_one_command_in_an_empty_directory_is_a_node(
 
     assert receipt["status"] == "0x1"
     assert client.call("eth_getBalance", "0x" + "12" * 20, "latest") == "0x5"
-    assert client.call("web3_clientVersion").startswith(f"{NAME}/v{VERSION}/")
+    assert f"/{NAME.lower()}/v{VERSION}/" in client.call("web3_clientVersion")
     assert f"{NAME} {VERSION}" in said
     assert "Engine     revm" in said
     data = Path(environment["HOME"]) / ".local/share/nunatak/network-12345"
