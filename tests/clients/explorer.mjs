@@ -18,10 +18,22 @@ function sticksOut() {
     .slice(0, 5)
 }
 
+/** Returns what is wrong with the head of a page on a phone: it is higher than 96 px, or a current entry is not in view. */
+function headFaults() {
+  const { bottom } = document.querySelector('header.top').getBoundingClientRect()
+  const hidden = [...document.querySelectorAll('nav [aria-current]')].filter((entry) => {
+    const { left, right } = entry.getBoundingClientRect()
+    return left < 0 || right > document.documentElement.clientWidth
+  })
+  return [...(bottom > 96 ? [`the head is ${bottom} px high`] : []), ...hidden.map((entry) => `${entry.innerText} is not in view`)]
+}
+
 /** Runs axe on a page, measures it and takes a screenshot; adds problems to the faults. */
 async function audit(page, name, screen, screenshots, faults) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
   if (wide) faults.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
+  if (screen === 'phone')
+    for (const fault of await page.evaluate(headFaults)) faults.push(`${name}: ${fault}`)
   await page.evaluate(await readFile(AXE, 'utf8'))
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
   for (const one of found.violations)

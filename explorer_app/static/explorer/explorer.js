@@ -41,8 +41,17 @@ function announceHead() {
   if (!document.hidden && document.getSelection().isCollapsed) document.body.dispatchEvent(new CustomEvent("head"));
 }
 
+// On a phone the menu and the tabs are one line that scrolls: its current entry is visible.
+function showCurrent() {
+  for (const current of document.querySelectorAll("nav [aria-current]")) {
+    const nav = current.closest("nav");
+    nav.scrollLeft = current.offsetLeft - nav.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2;
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   show(document);
+  showCurrent();
   if (!document.querySelector("[data-live]")) return;
   follow();
   setInterval(announceHead, 10_000); // the P-Chain, ages, and health
