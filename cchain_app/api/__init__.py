@@ -24,8 +24,10 @@ from cchain_app.api.params import logs as params_logs
 from cchain_app.api.params import values as params
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.api.trace import methods as tracing_methods
+from cchain_app.chain import EvmChain
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import Gathers, MethodRegistry
+from primitives.networks import LOCAL
 
 __all__ = ["EvmRpc", "registry"]
 
@@ -58,11 +60,25 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     if rpc.chain.has_development_methods:
         _add_development(methods, rpc)
         forked.add(methods, rpc)
-    elif rpc.chain.is_development:
+    elif reason := _reason_without_development(rpc.chain):
         elsewhere = MethodRegistry()
         _add_development(elsewhere, rpc)
-        methods.add_unavailable(elsewhere.methods, NEEDS_EMBEDDED)
+        methods.add_unavailable(elsewhere.methods, reason)
     return methods
+
+
+def _reason_without_development(chain: EvmChain) -> str:
+    """Return why a local chain has no development methods; an empty text on other networks, which never have them."""
+    node = chain.node
+    if node.network_id != LOCAL:
+        return ""
+    if not chain.settings.development:
+        return "development methods are switched off (NODE_DEVELOPMENT)"
+    if node.votes:
+        return "development methods do not exist where the validators vote (NODE_CONSENSUS)"
+    if node.bootstrap:
+        return "development methods do not exist on a node that follows others (NODE_BOOTSTRAP)"
+    return NEEDS_EMBEDDED
 
 
 def _add_development(methods: MethodRegistry, rpc: EvmRpc) -> None:

@@ -58,20 +58,33 @@ def test_other_methods_are_as_ever(rpc: Rpc, chain: Chain) -> None:
 
 
 @pytest.mark.parametrize(
-    "never",
+    ("never", "reason"),
     [
-        pytest.param({"development": False}, id="switched off"),
-        pytest.param({"network_id": 5, "bootstrap": ()}, id="public"),
-        pytest.param({"consensus": "snowman"}, id="voting"),
+        pytest.param(
+            {"development": False},
+            ": development methods are switched off (NODE_DEVELOPMENT)",
+            id="switched off",
+        ),
+        pytest.param({"network_id": 5, "bootstrap": ()}, "", id="public"),
+        pytest.param(
+            {"consensus": "snowman"},
+            ": development methods do not exist where the validators vote (NODE_CONSENSUS)",
+            id="voting",
+        ),
+        pytest.param(
+            {"bootstrap": ("127.0.0.1:9651",)},
+            ": development methods do not exist on a node that follows others (NODE_BOOTSTRAP)",
+            id="following",
+        ),
     ],
 )
 @pytest.mark.parametrize("profile", ["embedded", "production"])
-def test_chains_that_never_have_them_answer_with_the_plain_words(
-    rpc: Rpc, settings: Any, never: dict[str, Any], profile: str
+def test_chains_that_never_have_them_name_the_setting(
+    rpc: Rpc, settings: Any, never: dict[str, Any], reason: str, profile: str
 ) -> None:
     settings.NODE = updated(settings.NODE, profile=profile, **never)
 
-    assert refusal(rpc, "evm_mine") == PLAIN.format("evm_mine")
+    assert refusal(rpc, "evm_mine") == PLAIN.format("evm_mine") + reason
 
 
 @pytest.fixture(autouse=True)
