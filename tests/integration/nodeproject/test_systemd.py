@@ -1,14 +1,18 @@
 """The units for systemd: systemd finds no faults in them, and they start and restart every process."""
 
+import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from nodeproject.management.commands.backup import Command as Backup
 from tests.servers.node import BESIDE
+from tests.servers.postgresql import PostgresqlServer
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -73,6 +77,104 @@ def test_a_backup_is_made_once_at_each_time_of_the_timer_and_shut_in() -> None:
     parser = Backup().create_parser("manage.py", "backup")
     parsed = parser.parse_args(words[3:])
     assert (parsed.keep, parsed.file) == (14, Path("/var/backups/node"))
+
+
+RECORDED = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+"""
+AS_POSTGRES = """#!/bin/sh
+shift 3
+exec "$@"
+"""
+AS_A_SERVICE = """#!/bin/bash
+set -e
+while [[ $1 == -* ]]; do
+  [[ $1 == -p ]] && { given+=("$2"); shift; }
+  shift
+done
+for property in "${given[@]}"; do
+  case $property in
+    EnvironmentFile=*) set -a; . "${property#*=}"; set +a ;;
+    WorkingDirectory=*) cd "${property#*=}" ;;
+    UMask=*) umask "${property#*=}" ;;
+  esac
+done
+exec "$@"
+"""
+"""Programs in place of those that need systemd, or another user than the tests have."""
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresqlServer]:
+    started = PostgresqlServer()
+    yield started
+    started.stop()
+
+
+def test_each_step_from_nothing_leads_to_a_prepared_node(
+    tmp_path: Path, server: PostgresqlServer
+) -> None:
+    section = (ROOT / "docs/production.md").read_text().split("## systemd from nothing\n")[1]
+    steps = [line[4:] for line in section.split("\n## ")[0].splitlines() if line[:4] == "    "]
+    script = "\n".join(step for step in steps if not step.startswith("make "))
+    for there, here in (
+        (f"{INSTALLED}/.venv/bin/python", sys.executable),
+        (INSTALLED, str(ROOT)),
+        ("/etc/", f"{tmp_path}/etc/"),
+        ("/var/", f"{tmp_path}/var/"),
+        (" -o root -g node", ""),
+        (" -o root -g root", ""),
+        ("ROLE node", "ROLE operator"),  # the tests' superuser is called node
+        ("OWNER node", "OWNER operator"),
+    ):
+        assert there in script
+        script = script.replace(there, here)
+    # The example's settings, for this server and directory.
+    script = script.replace(
+        "s/PASSWORD/$password/",
+        f"s/PASSWORD/$password/; s/node:/operator:/; s/:5432/:{server.port}/; s#/var/lib#{tmp_path}/var/lib#",
+    )
+    programs = tmp_path / "programs"
+    for name, text in {
+        "useradd": RECORDED, "systemctl": RECORDED, "runuser": AS_POSTGRES, "systemd-run": AS_A_SERVICE,
+    }.items():  # fmt: skip
+        path = programs / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    (tmp_path / "etc/systemd/system").mkdir(parents=True)
+    env = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "CALLS": str(tmp_path / "calls"),
+        "PGHOST": "127.0.0.1",
+        "PGPORT": str(server.port),
+        "PGUSER": "node",
+        "PGDATABASE": "postgres",
+    }
+
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    data = tmp_path / "var/lib/node"
+    assert done.stdout.splitlines()[-1] == (data / "admin_password").read_text().strip()
+    assert (tmp_path / "etc/node/node.env").stat().st_mode & 0o777 == 0o600
+    assert (data / "staking/staker.key").stat().st_mode & 0o777 == 0o600
+    installed = {path.name for path in (tmp_path / "etc/systemd/system").iterdir()}
+    assert installed == {path.name for path in (*UNITS, BACKUP, TIMER, TARGET)}
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        f"useradd --system --home-dir {data} --shell /usr/sbin/nologin node",
+        "systemctl daemon-reload",
+        "systemctl enable --now node.target node-backup.timer",
+    ]
+    with psycopg.connect(server.url("node")) as connection:
+        assert connection.execute("SELECT count(*) FROM platform_app_chain").fetchone() == (1,)
 
 
 def _exposure(unit: Path) -> float:
