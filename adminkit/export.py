@@ -28,7 +28,7 @@ class ExportableList(UnknownFilterMessages):
     """The columns of the CSV export; empty for a list without an export. `export_cells` fills them."""
 
     def export_cells(self, row: Any) -> Cells:
-        """Return a prepared row as cells of the CSV file."""
+        """Return a prepared row as cells of the CSV file. Lists with `export_headings` override this."""
         raise NotImplementedError
 
     def export_view(self, request: HttpRequest) -> HttpResponseBase:

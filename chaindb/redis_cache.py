@@ -113,7 +113,7 @@ def _run(command: Callable[[], T]) -> T:
 def server() -> WatchedServer:
     """Return the node's Redis server.
 
-    All threads share the object, and with it what is known about an outage: Django makes a cache for each thread.
+    All threads share the object and its record of an outage: Django makes a cache for each thread.
     """
     url = settings.NODE.redis_url
     where = redis.ConnectionPool.from_url(url).connection_kwargs

@@ -1,6 +1,6 @@
 """The versions of the program that have run on a database, and which of them may run on it now.
 
-A version is MAJOR.MINOR.PATCH (semantic versioning). What is stored changes with the minor version at the earliest.
+A version is MAJOR.MINOR.PATCH (semantic versioning). Rows and files keep their form within a minor version.
 """
 
 from datetime import UTC, datetime

@@ -6,7 +6,7 @@ Its lifespan is that of the process: the chain listener and the health checks st
 import asyncio
 import logging
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 
 import django
@@ -51,19 +51,6 @@ from primitives.node_identity import IdentityError  # noqa: E402
 this_node().processes.register("web")
 
 
-@cache
-def django_application() -> Any:
-    """Return Django's ASGI application, created with the first page: its middleware takes a twentieth of a start."""
-    from django.core.handlers.asgi import ASGIHandler
-
-    return ASGIHandler()
-
-
-async def _show_page(scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request to Django."""
-    await django_application()(scope, receive, send)
-
-
 RELOAD_SECONDS: Final = 10.0
 
 _SECONDS: Final = 30.0
@@ -97,10 +84,11 @@ class Application:
             for one, rpc in endpoints.sockets().items()
         ]
         sockets.append(re_path("", nowhere))
+        pages = DjangoPages()
         behind: Any = ProtocolTypeRouter(
             {
                 "http": ConcurrencyLimit(
-                    BelowBasePath(_show_page, endpoints.base_paths),
+                    BelowBasePath(pages, endpoints.base_paths),
                     at_once=process.DJANGO_THREADS,
                     waiting=WAITING_PAGES,
                     gate=Gate(endpoints.gate_config, endpoint.dispatcher.dialect),
@@ -137,7 +125,7 @@ class Application:
             takes_body=takes_body,
             other_body=partial(body_limit, node.settings),
             pages=[ROOT],
-            load_others=DjangoPages().load,
+            load_others=pages.load,
         )
         self._base_paths = endpoints.base_paths
         self._application = GetPagesMiddleware(
@@ -231,12 +219,17 @@ class DjangoPages:
     """
 
     def __init__(self) -> None:
-        self._loading: asyncio.Task[None] | None = None
+        self._loading: asyncio.Task[Any] | None = None
         self._again_at = 0.0
         """When the pages may be loaded again after a failure, by the loop's clock."""
 
-    async def load(self) -> None:
-        """Load the pages, once for all concurrent requests.
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request to Django. Raises as `load`."""
+        application = await self.load()
+        await application(scope, receive, send)
+
+    async def load(self) -> Any:
+        """Load the pages, once for all concurrent requests, and return Django's ASGI application.
 
         Raises:
             Exception: An import failed; it is tried again after `RELOAD_SECONDS`.
@@ -246,13 +239,15 @@ class DjangoPages:
         if self._loading is None or (failed and now >= self._again_at):
             self._loading = asyncio.create_task(asyncio.to_thread(load_pages))
             self._again_at = now + RELOAD_SECONDS
-        await asyncio.shield(self._loading)
+        return await asyncio.shield(self._loading)
 
 
-def load_pages() -> None:
-    """Import all modules that the URLs refer to, and the middleware."""
+def load_pages() -> Any:
+    """Import all modules that the URLs refer to, and return Django's ASGI application with its middleware."""
+    from django.core.handlers.asgi import ASGIHandler  # takes a twentieth of a start
+
     get_resolver().url_patterns  # noqa: B018  # imports the modules
-    django_application()
+    return ASGIHandler()
 
 
 class _NoWebSocket:

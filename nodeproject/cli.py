@@ -140,7 +140,7 @@ def with_directory(arguments: Sequence[str], environ: MutableMapping[str, str]) 
 
 
 def _check_arguments(program: str, command: ProductCommand, arguments: Sequence[str]) -> None:
-    """Parse the arguments of a product's command, to show its help or what is wrong in its own terms.
+    """Parse the arguments of a product's command, to show its help, or an error that names its own flags.
 
     Raises:
         SystemExit: With 2 for wrong arguments, with 0 for `--help`.
@@ -175,7 +175,7 @@ def parser_of(command: BaseCommand, program: str, name: str) -> CommandParser:
 
 
 def _refuse(parser: CommandParser, message: str) -> NoReturn:
-    """Print the usage, what is wrong, and the flag that was probably meant; end with 2."""
+    """Print the usage, the error, and the flag that was probably meant; end with 2."""
     parser.print_usage(sys.stderr)
     print(f"{parser.prog}: error: {message}{_meant(parser, message)}", file=sys.stderr)
     raise SystemExit(WRONG_COMMAND_LINE)

@@ -248,7 +248,7 @@ def select(
 
     The sum of their gas limits stays within gas_limit. They use less gas than that, so a
     caller whose engine skips transactions that do not fit may pass more than one block's limit. The sum of
-    their envelopes stays within most_bytes. `by_arrival` ignores what they pay: the earliest of the queues' next
+    their envelopes stays within most_bytes. With `by_arrival` tips do not matter: the earliest of the queues' next
     transactions runs first. `most` is the maximum number of transactions; 0: no maximum.
 
     Unspecified: as in go-ethereum, a transaction that does not fit ends its sender's queue, and the

@@ -133,7 +133,7 @@ def _while_alive(
 def server() -> WatchedServer:
     """Return the database server.
 
-    All threads share the object, and with it what is known about an outage: Django opens a connection for each
+    All threads share the object and its record of an outage: Django opens a connection for each
     thread.
     """
     return WatchedServer(

@@ -321,8 +321,8 @@ def _is_in(row: TokenTransfer, token_id: int) -> bool:
 def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:
     """Return all transfers, each with `is_confirmed`.
 
-    Unspecified: a transfer is confirmed if the contract last reported the balance that the sender has by all transfers. A
-    contract that reports consistent balances for transfers that nobody allowed is a token of its own rules.
+    Unspecified: a transfer is confirmed if the contract last reported the balance that the sender has by all transfers. If a
+    contract allows transfers without the sender's consent and reports consistent balances, they count as confirmed.
     """
     balances = chain.db.objects(TokenBalance).filter(
         Q(token_id__isnull=True) | Q(token_id=OuterRef("token_id")),

@@ -1,7 +1,7 @@
 """From a body to its answer: a plain function from bytes to bytes, for every transport.
 
-`answer_hot` tries to answer on the event loop without waiting. `work` returns what is left of the body for a worker
-thread: its call, if the event loop has read it, or the whole body. HTTP and WebSocket are elsewhere.
+`answer_hot` tries to answer on the event loop without waiting. `work` returns the work for a worker thread: the
+call in the body, if the event loop has read it, or the whole body. HTTP and WebSocket are elsewhere.
 """
 
 import threading
@@ -315,7 +315,7 @@ class Dispatcher:
         return self.is_long(body) or self._turn.is_spent()
 
     def _hot_call(self, body: Body, request: RpcCall, connection: object) -> HotAnswer:
-        """Try a call on the event loop. If it has to wait, a thread continues with what is known of it."""
+        """Try a call on the event loop. If it would have to wait, a thread continues from the parts that were read."""
         try:
             method = self._executor.find(request)
         except JsonRpcError as error:

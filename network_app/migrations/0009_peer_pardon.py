@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='peer',
             name='pardoned_at',
-            field=models.DateTimeField(help_text="When an operator wished that it be asked again; the network process does so", null=True),
+            field=models.DateTimeField(help_text="When an operator wished that it be asked again; the network's process does so", null=True),
         ),
     ]

@@ -171,7 +171,7 @@ class ChainHandler(ABC):
             return
         self.last_accepted.following = True
         self.gossip.look_again()
-        # A node without bootstrappers follows nobody.
+        # A node without bootstrappers follows no other node.
         level = logging.INFO if self._shared.beacons().configured else logging.DEBUG
         _log.log(
             level,

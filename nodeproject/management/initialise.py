@@ -107,7 +107,7 @@ def initialise(
 
 
 def _status(text: str, node: Node) -> contextlib.AbstractContextManager[object]:
-    """Show on a terminal what the body does, if other nodes or a large genesis may make it take long."""
+    """Show a text on a terminal while the body runs, if other nodes or a large genesis may slow it down."""
     if node.settings.common.network_id == LOCAL and not (
         node.settings.common.bootstrap or node.settings.cchain.fork.url
     ):
@@ -160,7 +160,7 @@ def _hash_generated(password: str) -> str:
     """Return the hash of a generated password, with a thousandth of the usual iterations.
 
     The iterations slow down guessing, which is hopeless with 144 random bits, and would take half of a first start.
-    Django hashes the password anew when it is first used.
+    Django hashes the password again, with all iterations, at the first login.
     """
     hasher = get_hasher()
     if not isinstance(hasher, PBKDF2PasswordHasher):

@@ -23,7 +23,7 @@ from nodeproject.startup.process import CannotStart, StartReason
 
 READ_BYTES: Final = 65_536
 CONNECTIONS: Final = 256
-"""Maximum connections; further ones are closed at once."""
+"""Maximum number of connections; the server closes further connections at once."""
 
 _log: Final = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""A node's first requests are for what it loads last: pages, admin, static files, the other chain, peers and tasks."""
+"""First requests for parts that a node loads last: pages, admin, static files, the other chain, peers and tasks."""
 
 import http.cookiejar
 import os

@@ -7,7 +7,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from web3 import AsyncWeb3, Web3, WebSocketProvider
 from primitives.product import NAME, VERSION
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import MakeNode
+from tests.e2e.network import wait_for
 from tests.servers.node import ROOT, RunningNode
 from tests.servers.ports import free_port, has_ipv6
 from tests.servers.process import ServerProcess
@@ -182,10 +182,7 @@ def test_anvils_flags_have_their_effects(make_node: MakeNode, tmp_path: Path) ->
             and json.loads(file.read_text())["accounts"].get(target, {}).get("balance") == "0x5"
         )
 
-    deadline = time.monotonic() + 60
-    while not dumped_balance():
-        assert time.monotonic() < deadline, "the state is not written"
-        time.sleep(0.1)
+    wait_for(dumped_balance, "the state is written")
     assert stat.S_IMODE(ipc.stat().st_mode) == 0o600
     words = (node.directory / "data" / "mnemonic").read_text().strip()
     assert words not in node.log()

@@ -56,16 +56,16 @@ class Command(BaseCommand):
         node, path, began = this_node(), options["file"], time.monotonic()
         keys, keep = not options["without_keys"], options["keep"]
         if keep is not None and not path.is_dir():
-            raise CommandError(f"--keep needs a directory, and {path} is none")
+            raise CommandError(f"--keep needs a directory, but {path} is not a directory")
         old: list[Path] = []
         with explaining_refusals(), Console(stderr=True).status("Saving") as status:
-            db, told = node.platform_chain.db, status.update
+            db = node.platform_chain.db
             if path.is_dir():
                 path, saved, old = backup_into(
-                    node.settings, db, path, keep=keep, keys=keys, on_step=told
+                    node.settings, db, path, keep=keep, keys=keys, on_step=status.update
                 )
             else:
-                saved = backup(node.settings, db, path, keys=keys, on_step=told)
+                saved = backup(node.settings, db, path, keys=keys, on_step=status.update)
         size = filesizeformat(path.stat().st_size).replace("\xa0", " ")
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began

@@ -51,7 +51,7 @@ UNUSED = (
 )
 
 WORKING = """
-import sys, time
+import sys, threading
 from nodeproject.startup.profile import choose_settings
 choose_settings()
 import django
@@ -61,15 +61,20 @@ early = EmbeddedWorkers()
 early.start()
 early.stop()
 print("celery" in sys.modules, early._thread.is_alive())
+from celery import signals
+ended, names = threading.Event(), []
+def note(sender, **_):
+    names.append(sender.name)
+    if sender.name == "health_app.prune_history":
+        ended.set()
+signals.task_postrun.connect(note)
 from chaindb import wakeup
 wakeup.task_app().signature("health_app.prune_history").apply_async()
 workers = EmbeddedWorkers()
 workers.start()
-from celery.worker import state
-while not state.total_count["health_app.prune_history"] or state.active_requests:
-    time.sleep(0.01)
+ended.wait()
 workers.stop()
-print(workers._thread.is_alive(), state.total_count["health_app.prune_history"])
+print(workers._thread.is_alive(), names.count("health_app.prune_history"))
 """
 
 
