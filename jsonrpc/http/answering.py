@@ -21,8 +21,11 @@ from jsonrpc.http.replies import Endpoint
 MAX_TOGETHER: Final = 256
 """Maximal number of bodies in one group."""
 
-MAX_TOGETHER_BYTES: Final = 64 * 1024
-"""Number of bytes of bodies after which a group takes no further ones: it has at least one."""
+MAX_TOGETHER_BYTES: Final = 256 * 1024
+"""Number of bytes of bodies after which a group takes no further ones: it has at least one.
+
+About a thousand transfers: batches of them share a block and its commit, and a group still takes a small part of a call's
+time limit. A single body may be larger (NODE_BODY_LIMIT)."""
 
 LINGER_SECONDS: Final = 0.005
 """Maximal seconds to wait for further bodies after a group, because its clients may send the next ones."""
