@@ -5,10 +5,13 @@ millionths. There are two scales (design.md 9): the specification's with 6 decim
 reference implementation's with 9 (pchain.md 5.4.2, 6.1).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from primitives.ids import ID
 from primitives.networks import hrp_of
+from primitives.upgrades import FUJI, MAINNET, OWN_NETWORK, UpgradeTimes
+from primitives.warp import CanonicalSet
 
 DAY = 24 * 60 * 60
 MILLION = 1_000_000
@@ -86,6 +89,10 @@ class PlatformConfig:
     durango: bool = False
     """Whether the reference's rules since its Durango upgrade apply: stakers start at chain time, whatever
     their transactions say, AddValidatorTx and AddDelegatorTx are rejected, and memos are empty."""
+    gas_fees_only: bool = False
+    """Whether only dynamic fees count, and the gas capacity limits blocks (ACP-103). Otherwise the smaller one of the
+    static and the dynamic fee suffices, and blocks may exceed the capacity."""
+    upgrades: UpgradeTimes = OWN_NETWORK
     rewards: RewardConfig = field(default_factory=RewardConfig)
     gas: GasConfig = field(default_factory=GasConfig)
     validator_fees: ValidatorFeeConfig = field(default_factory=ValidatorFeeConfig)
@@ -149,6 +156,8 @@ def reference_config(network_id: int) -> PlatformConfig:
         min_delegator_stake=(1 if fuji else 25) * coin,
         min_stake_duration=14 * DAY if mainnet else DAY,
         durango=True,
+        gas_fees_only=True,
+        upgrades=MAINNET if mainnet else FUJI if fuji else OWN_NETWORK,
         rewards=RewardConfig(supply_cap=720_000_000 * coin),
     )
     if mainnet:
@@ -161,6 +170,10 @@ def reference_config(network_id: int) -> PlatformConfig:
             config, validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=51_937_021)
         )
     return config
+
+
+Signers = Callable[[ID, int | None], CanonicalSet]
+"""Returns the validators of a subnet at a P-Chain height; None means the last accepted one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +189,5 @@ class Env:
     c_chain_id: ID
     p_chain_height: int | None = None
     """The P-Chain height whose validators sign warp messages (p2p.md 11.4); None outside of a block that has one."""
+    signers: Signers | None = None
+    """The validators that sign warp messages; None: their signatures are not checked, as while bootstrapping."""

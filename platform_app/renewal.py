@@ -130,7 +130,7 @@ def _build(
     chain: PlatformChain, node_id: NodeID, terms: Terms, state: DatabaseState, now: int
 ) -> Tx:
     config, keychain = chain.config, Keychain.of([VMRQ_KEY])
-    time = next_block_time(state, now)
+    time = next_block_time(state, now, config)
     (address,) = keychain.addresses
     wallet = PlatformWallet(
         config=config,

@@ -16,9 +16,15 @@ from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason
 from platform_app.blocks.executor import Parent, ProposalOptions, charge_gas
 from platform_app.blocks.processing import PlatformProcessingBlocks
 from platform_app.config import Env
-from platform_app.executor.clock import advance_time_to, next_block_time
+from platform_app.executor.clock import (
+    advance_time_to,
+    deactivate_poor_validators,
+    next_block_time,
+)
+from platform_app.executor.fees import gas_of_tx
 from platform_app.executor.proposal import execute_reward, staker_to_reward
 from platform_app.executor.standard import execute
+from platform_app.executor.warp import verify_warp_message
 from platform_app.state.chain import ChainState, Diff
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import build as build_tx
@@ -78,13 +84,14 @@ def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env
     Unspecified: while the clock is so far behind chain time that the block would be rejected, no
     block is built and transactions wait.
     """
-    time = next_block_time(state, env.now)
+    time = next_block_time(state, env.now, env.config)
     if time > env.now + env.config.synchrony_bound:
         return BuiltBlock(None, None, ())
     diff = Diff(state)
     stakers_changed = advance_time_to(diff, time, env.config)
     txs, dropped = _take(mempool_txs, diff, env)
-    charge_gas(txs, diff, env.config.gas)
+    charge_gas(txs, diff, env.config)
+    stakers_changed |= deactivate_poor_validators(diff, env.config)
     staker = staker_to_reward(diff)
     parent_id, height = parent.block_id, parent.height + 1
     if staker:
@@ -101,21 +108,40 @@ def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env
     return BuiltBlock(standard, diff, dropped)
 
 
+def _is_signed(tx: Tx, state: ChainState, env: Env) -> bool:
+    """Return whether a block may contain the transaction; if not, the block of a later epoch may."""
+    try:
+        verify_warp_message(tx.unsigned, state, env)
+    except InvalidTx:
+        return False
+    return True
+
+
 def _take(
     mempool_txs: Iterable[Tx], diff: Diff, env: Env
 ) -> tuple[list[Tx], tuple[tuple[Tx, InvalidTx], ...]]:
-    """Execute transactions until the block is full; return the included ones and the rejected ones."""
+    """Execute transactions until the block is full; return the included ones and the rejected ones.
+
+    Unspecified: they are taken in the order of arrival, not by their price.
+    """
     taken: list[Tx] = []
     dropped: list[tuple[Tx, InvalidTx]] = []
     room = TXS_SIZE_LIMIT
+    capacity = diff.clock.fee_state().capacity if env.config.gas_fees_only else None
     for tx in mempool_txs:
         if len(tx.raw) > room or len(dropped) == MAX_REFUSED:
             break
         try:
+            gas = gas_of_tx(tx.unsigned, env.config.gas) or 0
+            if capacity is not None and gas > capacity:
+                break
+            if not _is_signed(tx, diff, env):
+                continue
             execute(tx, diff, env)
         except InvalidTx as reason:
             dropped.append((tx, reason))
         else:
             taken.append(tx)
             room -= len(tx.raw)
+            capacity = None if capacity is None else capacity - gas
     return taken, tuple(dropped)

@@ -4,7 +4,8 @@ A standard block has one outcome, a proposal block has two. Options have no stat
 the proposal's two outcomes becomes the state when its option is accepted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from platform_app.blocks.block import (
@@ -15,16 +16,19 @@ from platform_app.blocks.block import (
     ProposalBlock,
 )
 from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason, unexpected_parent
-from platform_app.config import Env, GasConfig
-from platform_app.executor.clock import advance_time_to, next_staker_change
-from platform_app.executor.complexity import complexity_of
+from platform_app.config import Env, PlatformConfig
+from platform_app.executor.clock import (
+    advance_time_to,
+    deactivate_poor_validators,
+    next_staker_change,
+)
 from platform_app.executor.errors import moment
-from platform_app.executor.fees import consume, gas_of
+from platform_app.executor.fees import consume, gas_of_tx
 from platform_app.executor.proposal import execute_reward
 from platform_app.executor.standard import execute
+from platform_app.executor.warp import verify_warp_message
 from platform_app.state.chain import ChainState, Diff
 from platform_app.txs.base import Tx
-from platform_app.txs.errors import UnsupportedTxType
 from platform_app.txs.subnets import ImportTx
 from primitives.ids import ID
 from utxo.errors import InvalidTx
@@ -112,10 +116,13 @@ def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Pr
 def execute_standard(block: BanffStandardBlock, parent_state: ChainState, env: Env) -> Diff:
     """Execute a standard block. Raises as `execute_block`."""
     diff = Diff(parent_state)
+    _verify_messages(block.txs, diff, env)
     stakers_changed = _advance(block, diff, env)
+    _execute_txs(block.txs, diff, env)
+    with _whole_block_rule():
+        stakers_changed |= deactivate_poor_validators(diff, env.config)
     if not stakers_changed and not block.txs:
         raise InvalidPlatformBlock(PlatformBlockReason.NO_STATE_CHANGES)
-    _execute_txs(block.txs, diff, env)
     return diff
 
 
@@ -124,26 +131,33 @@ def execute_proposal(
 ) -> ProposalOptions:
     """Execute a proposal block: its decisions, then its proposal. Raises as `execute_block`."""
     commit = Diff(parent_state)
+    _verify_messages(block.txs, commit, env)
     _advance(block, commit, env)
     _execute_txs(block.txs, commit, env)
+    with _whole_block_rule():
+        deactivate_poor_validators(commit, env.config)
     abort = commit.copy()
     assert block.proposal is not None
     try:
         execute_reward(block.proposal, commit, abort, env)
     except InvalidTx as reason:
         raise InvalidPlatformBlock(
-            PlatformBlockReason.REFUSED_TX, tx_id=block.proposal.tx_id, cause=reason
+            PlatformBlockReason.REFUSED_PROPOSAL, tx_id=block.proposal.tx_id, cause=reason
         ) from reason
     return ProposalOptions(commit, abort)
 
 
-def charge_gas(txs: Iterable[Tx], diff: Diff, config: GasConfig) -> None:
+def charge_gas(txs: Iterable[Tx], diff: Diff, config: PlatformConfig) -> None:
     """Subtract a block's gas from the capacity; the excess changes the price of later blocks.
 
-    Unspecified: a block may use more than the capacity, because static fees are accepted too (gaps.md 2).
-    Kinds of transactions without a dynamic fee use no gas.
+    Unspecified: where static fees are accepted too (gaps.md 2), a block may use more than the capacity. Kinds of
+    transactions without a dynamic fee use no gas.
+
+    Raises:
+        InvalidTx: The gas exceeds the capacity.
     """
-    diff.clock.set_fee_state(consume(diff.clock.fee_state(), sum(_gas(tx, config) for tx in txs)))
+    gas = sum(gas_of_tx(tx.unsigned, config.gas) or 0 for tx in txs)
+    diff.clock.set_fee_state(consume(diff.clock.fee_state(), gas, strict=config.gas_fees_only))
 
 
 def imports_of(tx: Tx) -> frozenset[ID]:
@@ -166,17 +180,36 @@ def _advance(block: Block, diff: Diff, env: Env) -> bool:
         raise InvalidPlatformBlock(
             PlatformBlockReason.TIME_TOO_FAR_AHEAD, time=moment(block.time), now=moment(env.now)
         )
-    change = next_staker_change(diff)
-    if change is not None and block.time > change:
+    change = next_staker_change(diff, env.config, limit=block.time)
+    if block.time > change:
         raise InvalidPlatformBlock(
             PlatformBlockReason.TIME_AFTER_STAKER_CHANGE,
             time=moment(block.time),
             change=moment(change),
         )
-    return advance_time_to(diff, block.time, env.config)
+    with _whole_block_rule():
+        return advance_time_to(diff, block.time, env.config)
 
 
-def _execute_txs(txs: Iterable[Tx], diff: Diff, env: Env) -> None:
+@contextmanager
+def _whole_block_rule() -> Iterator[None]:
+    try:
+        yield
+    except InvalidTx as reason:
+        raise InvalidPlatformBlock(PlatformBlockReason.BROKEN_RULE, cause=reason) from reason
+
+
+def _verify_messages(txs: Iterable[Tx], state: ChainState, env: Env) -> None:
+    with _whole_block_rule():
+        for tx in txs:
+            verify_warp_message(tx.unsigned, state, env)
+
+
+def _execute_txs(txs: Sequence[Tx], diff: Diff, env: Env) -> None:
+    # The gas is checked before and charged after: all transactions pay the price before them.
+    charged = Diff(diff)
+    with _whole_block_rule():
+        charge_gas(txs, charged, env.config)
     imported: set[ID] = set()
     for tx in txs:
         imports = imports_of(tx)
@@ -189,11 +222,4 @@ def _execute_txs(txs: Iterable[Tx], diff: Diff, env: Env) -> None:
             raise InvalidPlatformBlock(
                 PlatformBlockReason.REFUSED_TX, tx_id=tx.tx_id, cause=reason
             ) from reason
-    charge_gas(txs, diff, env.config.gas)
-
-
-def _gas(tx: Tx, config: GasConfig) -> int:
-    try:
-        return gas_of(complexity_of(tx.unsigned), config)
-    except UnsupportedTxType:
-        return 0
+    diff.clock.set_fee_state(charged.clock.fee_state())

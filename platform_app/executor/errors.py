@@ -17,7 +17,7 @@ class TxStateReason(StrEnum):
     TRANSFORM_SUBNET_REFUSED = "TransformSubnetTx is not permitted post-Etna"
     ADD_VALIDATOR_REFUSED = "AddValidatorTx is not permitted post-Durango"
     ADD_DELEGATOR_REFUSED = "AddDelegatorTx is not permitted post-Durango"
-    # L1 validators and auto-renewed validators are not supported.
+    # Auto-renewed validators are not supported.
     ETNA_FEATURE = "attempting to use an Etna-upgrade feature prior to activation"
     HELICON_FEATURE = "attempting to use a Helicon-upgrade feature prior to activation"
 
@@ -94,6 +94,43 @@ class StakerReason(StrEnum):
     STAKE_LIMIT_OVERFLOW = "validator stake exceeds limit"  # weight times factor, above 64 bits
     OVER_DELEGATED = "validator would be over delegated"
     REMOVING_PERMISSIONLESS = "attempting to remove permissionless validator"
+
+
+class L1Reason(StrEnum):
+    """Why an L1 transaction cannot be executed (etna.md 4.2, 6)."""
+
+    IMMUTABLE = '"{subnet_id}" is immutable'  # the subnet is an L1
+    VALIDATOR_MISSING = "could not load L1 validator: not found"
+    NOT_FOUND = "not found"
+    UNAUTHORIZED = "unauthorized modification: {cause}"
+    MAX_ACTIVE = "already at the max number of active validators"
+    OVERFLOW = "overflow"
+    MUTATED = "L1 validator contains mutated constant fields"
+    CONFLICTING = "L1 validator contains conflicting subnetID + nodeID pair"
+    DUPLICATE = "L1 validator contains duplicate subnetID + nodeID pair"
+    WRONG_PAYLOAD = "wrong payload type: *{kind}"
+
+    # The content of a registration message
+    INVALID_SUBNET_ID = "invalid subnet ID"
+    INVALID_WEIGHT = "invalid weight"
+    INVALID_NODE_ID = "invalid node ID: {cause}"
+    INVALID_OWNER = "invalid owner: {cause}"
+
+    # The sender of a message
+    NOT_CONVERTED = "could not load subnet conversion for {subnet_id} with: not found"
+    WRONG_SOURCE_CHAIN = "wrong warp message source chain ID expected {expected} but had {got}"
+    WRONG_SOURCE_ADDRESS = "wrong warp message source address expected 0x{expected} but got 0x{got}"
+
+    EXPIRED = "warp message expired at {expiry} and it is currently {now}"
+    TOO_EARLY = (
+        "warp message not yet allowed because time is {ahead} seconds in the future "
+        "but the limit is {limit}"
+    )
+    ALREADY_ISSUED = "warp message already issued for validationID {validation_id}"
+    RESERVED_NONCE = "maxUint64 nonce is reserved for removal"
+    STALE_NONCE = "warp message contains stale nonce {nonce} must be at least {least}"
+    LAST_VALIDATOR = "attempting to remove the last L1 validator from a converted subnet"
+    ALREADY_DISABLED = "state corruption: validator should have already been disabled"
 
 
 class MissingUtxo(InvalidTx):

@@ -4,6 +4,7 @@ Amounts are in the smallest unit of the staking asset. `complexity` measures the
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from platform_app.txs.errors import TxSyntaxReason, UnsupportedTxType
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.uint64 import MAX
+from utxo.errors import InvalidTx
 
 _Fee = Callable[[StaticFees], int]
 _STATIC: dict[type, _Fee] = {
@@ -33,17 +35,33 @@ _STATIC: dict[type, _Fee] = {
 }
 
 
+class FeeReason(StrEnum):
+    """Why a transaction has no fee, or a block too much gas (etna.md 2)."""
+
+    NO_COMPLEXITY = "error calculating complexity: {cause}"
+    NO_COMPLEXITY_AT_ADMISSION = "failed to calculate tx complexity: {cause}"
+    OVERFLOW = "overflow"
+    EXCEEDS_CAPACITY = "tx exceeds current gas capacity: {gas} > {capacity}"
+    INSUFFICIENT_CAPACITY = "insufficient capacity: capacity ({capacity}) < gas ({gas})"
+
+
 def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) -> int:
     """Return the minimum that a transaction must burn: the smaller one of its static and dynamic fees.
 
     Unspecified: older clients pay the static fee and newer ones the dynamic fee (gaps.md 2), so either is
-    accepted. Types that have only one of the two fees pay that fee.
+    accepted. Types that have only one of the two fees pay that fee. With the reference's parameters only dynamic
+    fees count (etna.md 2).
 
     Raises:
         UnsupportedTxType: Users cannot issue such transactions.
-        InvalidTx: Its warp message is invalid.
+        InvalidTx: Its complexity cannot be computed; the fee does not fit into 64 bits.
     """
-    fees = (static_fee(tx, config.fees), dynamic_fee(tx, config.gas, fee_state))
+    try:
+        dynamic = dynamic_fee(tx, config.gas, fee_state)
+    except InvalidTx as cause:
+        raise InvalidTx(FeeReason.NO_COMPLEXITY, cause=cause) from cause
+    static = None if config.gas_fees_only else static_fee(tx, config.fees)
+    fees = (static, dynamic)
     known = [fee for fee in fees if fee is not None]
     if not known:
         raise UnsupportedTxType(TxSyntaxReason.UNSUPPORTED_TYPE)
@@ -66,13 +84,41 @@ def dynamic_fee(tx: UnsignedTx, config: GasConfig, fee_state: FeeState) -> int |
     """Return gas times price; None for types that have no gas.
 
     Raises:
+        InvalidTx: Its warp message is invalid; the fee does not fit into 64 bits.
+    """
+    gas = gas_of_tx(tx, config)
+    if gas is None:
+        return None
+    fee = gas * price_of(config, fee_state)
+    if fee > MAX:
+        raise InvalidTx(FeeReason.OVERFLOW)
+    return fee
+
+
+def gas_of_tx(tx: UnsignedTx, config: GasConfig) -> int | None:
+    """Return the gas of a transaction; None for types that have none.
+
+    Raises:
         InvalidTx: Its warp message is invalid.
     """
     try:
-        gas = gas_of(complexity_of(tx), config)
+        return gas_of(complexity_of(tx), config)
     except UnsupportedTxType:
         return None
-    return gas * price_of(config, fee_state)
+
+
+def verify_fits(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) -> None:
+    """Check that a transaction fits into the next block alone, where the gas capacity limits blocks.
+
+    Raises:
+        InvalidTx: It needs more gas than the capacity; its gas cannot be computed.
+    """
+    try:
+        gas = gas_of_tx(tx, config.gas)
+    except InvalidTx as cause:
+        raise InvalidTx(FeeReason.NO_COMPLEXITY_AT_ADMISSION, cause=cause) from cause
+    if config.gas_fees_only and gas is not None and gas > fee_state.capacity:
+        raise InvalidTx(FeeReason.EXCEEDS_CAPACITY, gas=gas, capacity=fee_state.capacity)
 
 
 def gas_of(complexity: Complexity, config: GasConfig) -> int:
@@ -99,18 +145,23 @@ def gas_price(min_price: int, excess: int, conversion: int) -> int:
 
 
 def refill(fee_state: FeeState, config: GasConfig, seconds: int) -> FeeState:
-    """Return the fee state after some seconds: more capacity, less excess (pchain.md 5.4.4)."""
+    """Return the fee state after some seconds: more capacity, less excess (pchain.md 5.4.4; etna.md 2)."""
     return FeeState(
         capacity=min(config.max_capacity, fee_state.capacity + config.max_per_second * seconds),
         excess=max(0, fee_state.excess - config.target_per_second * seconds),
     )
 
 
-def consume(fee_state: FeeState, gas: int) -> FeeState:
+def consume(fee_state: FeeState, gas: int, *, strict: bool = False) -> FeeState:
     """Return the fee state after an amount of gas was used.
 
-    Unspecified: capacity is only reported and never causes a rejection; it does not fall below zero.
+    Unspecified: unless the check is strict, capacity is only reported; it does not fall below zero.
+
+    Raises:
+        InvalidTx: The check is strict, and the gas exceeds the capacity.
     """
+    if strict and gas > fee_state.capacity:
+        raise InvalidTx(FeeReason.INSUFFICIENT_CAPACITY, capacity=fee_state.capacity, gas=gas)
     return FeeState(
         capacity=max(0, fee_state.capacity - gas), excess=min(MAX, fee_state.excess + gas)
     )
@@ -135,6 +186,27 @@ def charge(config: ValidatorFeeConfig, *, validators: int, excess: int, seconds:
     The excess changes by the same amount each second, so prices are monotonic: if the first and the last
     price of a period are equal, all prices between them are equal too.
     """
+    cost, after = _charge(config, validators, excess, seconds)
+    return Charge(min(cost, MAX), after)
+
+
+def seconds_left(
+    config: ValidatorFeeConfig, *, validators: int, excess: int, most: int, funds: int
+) -> int:
+    """Return for how many whole seconds funds pay the fee of one validator, at most `most` (etna.md 3)."""
+    if config.min_price == 0:
+        return most
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _charge(config, validators, excess, middle).cost <= funds:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _charge(config: ValidatorFeeConfig, validators: int, excess: int, seconds: int) -> Charge:
     drift = validators - config.target
 
     def excess_after(second: int) -> int:
@@ -153,4 +225,4 @@ def charge(config: ValidatorFeeConfig, *, validators: int, excess: int, seconds:
         )
 
     cost = cost_between(0, price_in(0), seconds, price_in(seconds))
-    return Charge(min(cost, MAX), excess_after(seconds))
+    return Charge(cost, excess_after(seconds))

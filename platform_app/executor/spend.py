@@ -74,6 +74,7 @@ def verify_spend(
     *,
     more_outputs: Sequence[TransferableOutput] = (),
     input_credentials: InputCredentials | None = None,
+    burned: int = 0,
 ) -> None:
     """Check that a transaction's inputs exist, are signed, and cover its outputs and its fee.
 
@@ -83,6 +84,7 @@ def verify_spend(
         env: The network and the clock.
         more_outputs: Outputs that it produces besides its base outputs: stake or exported outputs.
         input_credentials: The result of `authorize`, if there is an authorization.
+        burned: The amount of the staking asset that it burns besides the fee: balances of L1 validators.
 
     Raises:
         InvalidTx: The flow check failed; the reason says why; the sum of the amounts of one
@@ -96,7 +98,8 @@ def verify_spend(
     _verify_counts(inputs, credentials)
     spent = map(Spent, inputs, _read(inputs, state), credentials)
     outputs = (*tx.unsigned.outputs, *more_outputs) if more_outputs else tx.unsigned.outputs
-    verify_flow(signers, spent, outputs, _fee(tx, state, env), now=state.clock.timestamp())
+    produced = {env.asset_id: _fee(tx, state, env) + burned}
+    verify_flow(signers, spent, outputs, produced, now=state.clock.timestamp())
 
 
 def verify_import(
@@ -118,15 +121,12 @@ def verify_import(
     _verify_counts(inputs, tx.credentials)
     shared = _read_shared(imported, source_chain, state)
     spent = map(Spent, inputs, (*_read(tx.unsigned.inputs, state), *shared), tx.credentials)
-    outputs = tx.unsigned.outputs
-    verify_flow(
-        SignerRecovery(tx.digest), spent, outputs, _fee(tx, state, env), now=state.clock.timestamp()
-    )
+    produced = {env.asset_id: _fee(tx, state, env)}
+    signers, now = SignerRecovery(tx.digest), state.clock.timestamp()
+    verify_flow(signers, spent, tx.unsigned.outputs, produced, now=now)
 
 
-def authorize(
-    tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth
-) -> InputCredentials:
+def authorize(tx: Tx, state: ChainState, *, subnet_id: ID, auth: Auth) -> InputCredentials:
     """Check that the last credential is a subnet owner's authorization of a transaction.
 
     Returns:
@@ -136,12 +136,28 @@ def authorize(
         InvalidTx: There is no credential; there is no such subnet; the credential is not the
             owner's.
     """
-    assert isinstance(auth, AuthInput)
     if not tx.credentials:
         raise InvalidTx(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS)
     owner = state.subnets.owner(subnet_id)
     if owner is None:
         raise InvalidTx(TxStateReason.SUBNET_NOT_FOUND)
+    return authorize_owner(tx, state, owner=owner, auth=auth)
+
+
+def authorize_owner(
+    tx: Tx, state: ChainState, *, owner: OutputOwners, auth: Auth
+) -> InputCredentials:
+    """Check that the last credential is the authorization of a transaction by an owner.
+
+    Returns:
+        The other credentials, for `verify_spend`.
+
+    Raises:
+        InvalidTx: There is no credential; the credential is not the owner's.
+    """
+    assert isinstance(auth, AuthInput)
+    if not tx.credentials:
+        raise InvalidTx(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS)
     *others, authorizing = tx.credentials
     signers = SignerRecovery(tx.digest)
     try:
@@ -203,8 +219,8 @@ def verify_flow(
         )
 
 
-def _fee(tx: Tx, state: ChainState, env: Env) -> dict[ID, int]:
-    return {env.asset_id: required_fee(tx.unsigned, env.config, state.clock.fee_state())}
+def _fee(tx: Tx, state: ChainState, env: Env) -> int:
+    return required_fee(tx.unsigned, env.config, state.clock.fee_state())
 
 
 def _read(inputs: Iterable[TransferableInput], state: ChainState) -> list[UTXO]:

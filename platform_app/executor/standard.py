@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from platform_app.config import Env
-from platform_app.executor import staking, subnets
+from platform_app.executor import l1, staking, subnets
 from platform_app.executor.errors import TxStateReason
 from platform_app.executor.spend import refused_as, transfer, verify_import, verify_spend
 from platform_app.state.chain import ChainState, Diff
-from platform_app.txs import l1
+from platform_app.txs import l1 as l1_txs
 from platform_app.txs import staking as staking_txs
 from platform_app.txs import subnets as subnet_txs
 from platform_app.txs.base import BaseTx, SpendingTx, Tx, TxStatus, UnsignedTx
@@ -28,27 +28,33 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
 
     A rejected transaction leaves the diff unchanged.
 
-    Unspecified: TransformSubnetTx, transactions about L1 validators and those of the Helicon upgrade
-    are rejected; this chain executes none of them.
+    Unspecified: TransformSubnetTx and transactions of the Helicon upgrade are rejected; this chain executes none of
+    them.
 
     Raises:
         InvalidTx: It is not a decision transaction, or this chain does not execute it; it is
             not well formed; or another reason of `executor.errors`.
     """
-    verify_syntax(tx, env.config, env.asset_id)
     kind = type(tx.unsigned)
+    if kind in _SINCE_ETNA and diff.clock.timestamp() < env.config.upgrades.etna:
+        raise InvalidTx(TxStateReason.ETNA_FEATURE)
+    verify_syntax(tx, env.config, env.asset_id)
     if kind in _REFUSED:
         raise InvalidTx(_REFUSED[kind])
-    if env.config.durango:
-        _verify_durango(tx.unsigned)
-    _RULES[kind](tx, tx.unsigned, diff, env)
+    if env.config.durango and kind in _ENDED_BY_DURANGO:
+        raise InvalidTx(_ENDED_BY_DURANGO[kind])
+    if env.config.durango or kind in _SINCE_ETNA:
+        _verify_no_memo(tx.unsigned)
+    # Some rules of L1s are checked on a state that is already changed.
+    changed = Diff(diff) if kind in _SINCE_ETNA else diff
+    _RULES[kind](tx, tx.unsigned, changed, env)
+    if changed is not diff:
+        changed.apply(diff)
     diff.txs.add(tx, TxStatus.COMMITTED)
 
 
-def _verify_durango(unsigned: UnsignedTx) -> None:
-    """Reject two kinds of transactions and memos, which ended with Durango."""
-    if type(unsigned) in _ENDED_BY_DURANGO:
-        raise InvalidTx(_ENDED_BY_DURANGO[type(unsigned)])
+def _verify_no_memo(unsigned: UnsignedTx) -> None:
+    """Reject memos, which ended with Durango."""
     assert isinstance(unsigned, SpendingTx)
     if unsigned.memo:
         raise InvalidTx(TxSyntaxReason.MEMO_TOO_LONG, size=len(unsigned.memo), limit=0)
@@ -96,14 +102,9 @@ _REFUSED: dict[type[UnsignedTx], TxStateReason] = {
     staking_txs.AdvanceTimeTx: TxStateReason.WRONG_TX_TYPE,
     staking_txs.RewardValidatorTx: TxStateReason.WRONG_TX_TYPE,
     subnet_txs.TransformSubnetTx: TxStateReason.TRANSFORM_SUBNET_REFUSED,
-    l1.ConvertSubnetToL1Tx: TxStateReason.ETNA_FEATURE,
-    l1.RegisterL1ValidatorTx: TxStateReason.ETNA_FEATURE,
-    l1.SetL1ValidatorWeightTx: TxStateReason.ETNA_FEATURE,
-    l1.IncreaseL1ValidatorBalanceTx: TxStateReason.ETNA_FEATURE,
-    l1.DisableL1ValidatorTx: TxStateReason.ETNA_FEATURE,
-    l1.AddAutoRenewedValidatorTx: TxStateReason.HELICON_FEATURE,
-    l1.SetAutoRenewedValidatorConfigTx: TxStateReason.HELICON_FEATURE,
-    l1.RewardAutoRenewedValidatorTx: TxStateReason.WRONG_TX_TYPE,
+    l1_txs.AddAutoRenewedValidatorTx: TxStateReason.HELICON_FEATURE,
+    l1_txs.SetAutoRenewedValidatorConfigTx: TxStateReason.HELICON_FEATURE,
+    l1_txs.RewardAutoRenewedValidatorTx: TxStateReason.WRONG_TX_TYPE,
 }
 _ENDED_BY_DURANGO: dict[type[UnsignedTx], TxStateReason] = {
     staking_txs.AddValidatorTx: TxStateReason.ADD_VALIDATOR_REFUSED,
@@ -122,4 +123,18 @@ _RULES: dict[type[UnsignedTx], Callable[[Tx, Any, Diff, Env], None]] = {
     staking_txs.AddDelegatorTx: staking.execute_add_delegator,
     staking_txs.AddPermissionlessValidatorTx: staking.execute_add_permissionless_validator,
     staking_txs.AddPermissionlessDelegatorTx: staking.execute_add_permissionless_delegator,
+    l1_txs.ConvertSubnetToL1Tx: l1.execute_convert,
+    l1_txs.RegisterL1ValidatorTx: l1.execute_register,
+    l1_txs.SetL1ValidatorWeightTx: l1.execute_set_weight,
+    l1_txs.IncreaseL1ValidatorBalanceTx: l1.execute_increase_balance,
+    l1_txs.DisableL1ValidatorTx: l1.execute_disable,
 }
+_SINCE_ETNA: frozenset[type[UnsignedTx]] = frozenset(
+    {
+        l1_txs.ConvertSubnetToL1Tx,
+        l1_txs.RegisterL1ValidatorTx,
+        l1_txs.SetL1ValidatorWeightTx,
+        l1_txs.IncreaseL1ValidatorBalanceTx,
+        l1_txs.DisableL1ValidatorTx,
+    }
+)

@@ -1,11 +1,12 @@
 """Rules for subnets: their owners, permissioned validators and blockchains (pchain.md 5.3, 5.4.3).
 
-Unspecified: subnets always stay permissioned, because TransformSubnetTx and ConvertSubnetToL1Tx are
-rejected; so no subnet is immutable. The start of a validator follows the rules in `staking`.
+Unspecified: TransformSubnetTx is rejected, so a subnet stays permissioned until it is converted to an L1 (`l1`). The
+start of a validator follows the rules in `staking`.
 """
 
 from platform_app.config import Env
 from platform_app.executor.errors import StakerReason, TxStateReason
+from platform_app.executor.l1 import verify_mutable
 from platform_app.executor.spend import authorize, refused_as, transfer, verify_spend
 from platform_app.executor.staking import (
     begin_or_wait,
@@ -45,11 +46,12 @@ def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) 
     """Create a blockchain that a subnet validates.
 
     Raises:
-        InvalidTx: The subnet's owner has not authorized it; its fee is not covered.
+        InvalidTx: The subnet's owner has not authorized it; the subnet is an L1; its fee is not covered.
     """
     input_credentials = authorize(
-        tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
+        tx, diff, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
+    verify_mutable(unsigned.subnet_id, diff)
     verify_spend(tx, diff, env, input_credentials=input_credentials)
     transfer(tx, diff)
     diff.subnets.add_blockchain(tx)
@@ -77,8 +79,9 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
         raise InvalidTx(StakerReason.NOT_PRIMARY_VALIDATOR, node_id=added.node_id)
     verify_period_within(staker, primary)
     input_credentials = authorize(
-        tx, diff, env, subnet_id=added.subnet_id, auth=unsigned.subnet_authorization
+        tx, diff, subnet_id=added.subnet_id, auth=unsigned.subnet_authorization
     )
+    verify_mutable(added.subnet_id, diff)
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, input_credentials=input_credentials)
     verify_start_not_too_far(staker.start, now, env.config)
@@ -105,7 +108,7 @@ def execute_remove_validator(
     if not staker.priority.is_permissioned:
         raise InvalidTx(StakerReason.REMOVING_PERMISSIONLESS)
     input_credentials = authorize(
-        tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
+        tx, diff, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, input_credentials=input_credentials)
@@ -123,7 +126,7 @@ def execute_transfer_ownership(
     """
     assert isinstance(unsigned.new_owner, OutputOwners)
     input_credentials = authorize(
-        tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
+        tx, diff, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, input_credentials=input_credentials)

@@ -18,6 +18,7 @@ from platform_app.models.chain import (
     TxKind,
 )
 from platform_app.models.keystore import KeystoreKey, KeystoreUser
+from platform_app.models.l1 import L1Conversion, L1Expiry, L1Validator, L1Weight
 from platform_app.models.staking import (
     Blockchain,
     ConnectedNode,
@@ -46,6 +47,10 @@ __all__ = [
     "Genesis",
     "KeystoreKey",
     "KeystoreUser",
+    "L1Conversion",
+    "L1Expiry",
+    "L1Validator",
+    "L1Weight",
     "MempoolInput",
     "MempoolTx",
     "Outcome",

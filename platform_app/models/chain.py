@@ -62,6 +62,15 @@ class Chain(models.Model):
     timestamp = models.BigIntegerField(help_text="Chain time in Unix seconds")
     gas_capacity = UInt64Field()
     gas_excess = UInt64Field()
+    # Null before the first block of a version with L1s; it means 0.
+    l1_excess = UInt64Field(null=True, help_text="Excess of the continuous fee of L1 validators")
+    l1_accrued_fees = UInt64Field(
+        null=True, help_text="What a validator of an L1 that was always active would have paid"
+    )
+    l1_active = models.IntegerField(null=True, help_text="Number of active validators of L1s")
+    l1_expiries = models.IntegerField(
+        null=True, help_text="Number of used registration messages that have not expired"
+    )
     stakers_height = models.BigIntegerField(
         help_text="Height of the last block that changed a staker; caches of stakers hold the state after it"
     )

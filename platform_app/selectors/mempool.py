@@ -70,8 +70,8 @@ def due(chain: PlatformChain, now: int) -> BuildableBlock | None:
     oldest = chain.db.row(_OLDEST)
     if oldest is not None:
         moments.append(max(int(oldest[0]), tip.timestamp))
-    change = next_staker_change(chain.state())
-    if change is not None and change <= now:
+    change = next_staker_change(chain.state(), chain.config, limit=now + 1)
+    if change <= now:
         moments.append(change)
     if not moments:
         return None

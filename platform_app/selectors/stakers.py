@@ -6,6 +6,7 @@ history is. `members` reads the sets at other heights from rows.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from platform_app.chain import PlatformChain
@@ -20,6 +21,7 @@ from platform_app.store import rows
 from platform_app.store import uptime as uptime_rows
 from platform_app.store.uptime import Uptime
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.warp import CanonicalSet, WarpError, canonical_set
 from utxo.components import OutputOwners
 
 _AT = """
@@ -40,24 +42,28 @@ SELECT subnet_id, node_id, SUM(weight) FROM (
     AND is_delegator
 ) AS delegations GROUP BY subnet_id, node_id
 """
+_L1_AT = """
+SELECT subnet_id, node_id, weight, public_key FROM platform_app_l1weight
+WHERE subnet_id {which} AND from_height <= %s AND (until_height IS NULL OR until_height > %s)
+"""
 _ONE_SUBNET = "= %s"
 _CREATED_SUBNETS = "IN (SELECT subnet_id FROM platform_app_subnet)"
 
 
 def of_subnet(chain: PlatformChain, subnet_id: ID, height: int) -> Members:
     """Return the validators of a subnet, or of the Primary Network, after the block at a height."""
-    place = (subnet_id, height, subnet_id, height, height)
-    return _members(chain, _ONE_SUBNET, place).get(subnet_id, {})
+    return _members(chain, _ONE_SUBNET, (subnet_id,), height).get(subnet_id, {})
 
 
 def of_created_subnets(chain: PlatformChain, height: int) -> Mapping[ID, Members]:
     """Return the validators at a height of all subnets that had any, without the Primary Network."""
-    return _members(chain, _CREATED_SUBNETS, (height,) * 3)
+    return _members(chain, _CREATED_SUBNETS, (), height)
 
 
 def _members(
-    chain: PlatformChain, which: str, place: tuple[Any, ...]
+    chain: PlatformChain, which: str, subnets: tuple[ID, ...], height: int
 ) -> dict[ID, dict[NodeID, Member]]:
+    place = (*subnets, height, *subnets, height, height)
     delegated = {
         (bytes(subnet_id), bytes(node_id)): int(weight)
         for subnet_id, node_id, weight in chain.db.rows(_DELEGATED_AT.format(which=which), place)
@@ -67,6 +73,12 @@ def _members(
         stake = int(weight) + delegated.get((bytes(subnet_id), bytes(node_id)), 0)
         public_key = None if key is None else bytes(key)
         members[ID(bytes(subnet_id))][NodeID(bytes(node_id))] = Member(stake, public_key)
+    # Inactive validators of an L1 share the empty node ID, under which their weights are added up (etna.md 8).
+    l1s = chain.db.rows(_L1_AT.format(which=which), (*subnets, height, height))
+    for subnet, node_id, weight, key in l1s:
+        beside, node = members[ID(bytes(subnet))], NodeID(bytes(node_id))
+        before = beside[node].weight if node in beside else 0
+        beside[node] = Member(before + int(weight), None if key is None else bytes(key))
     return dict(members)
 
 
@@ -103,6 +115,16 @@ _PENDING_DELEGATORS = (
     _DELEGATOR
     + "WHERE phase = 1 AND is_delegator AND subnet_id = %s ORDER BY start_time, priority, tx_id"
 )
+
+
+class UnfinalizedHeight(StrEnum):
+    """Why there are no validators at a height."""
+
+    MESSAGE = (
+        "failed to get validator set at {requested}: failed to fetch validator set at unfinalized "
+        "height with SubnetID = {subnet_id}: current P-chain height ({current}) < requested "
+        "P-Chain height ({requested})"
+    )
 
 
 class PendingSet(NamedTuple):
@@ -173,6 +195,21 @@ def all_validators_at(chain: PlatformChain, height: int) -> dict[ID, Members] | 
     return {PRIMARY_NETWORK_ID: primary, **others}
 
 
+def signers_at(chain: PlatformChain, subnet_id: ID, height: int | None) -> CanonicalSet:
+    """Return the validators of a subnet that sign warp messages at a height; None means the last accepted one.
+
+    Raises:
+        WarpError: The height is above the last accepted block; the weights do not fit into 64 bits.
+    """
+    current = chain.tip().height
+    members = validators_at(chain, current if height is None else height, subnet_id)
+    if members is None:
+        raise WarpError(
+            UnfinalizedHeight.MESSAGE, subnet_id=subnet_id, current=current, requested=height
+        )
+    return canonical_set((member.public_key, member.weight) for member in members.values())
+
+
 def uptimes(chain: PlatformChain, node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
     """Return the uptimes of validators of the Primary Network, for these nodes or for all."""
     return {uptime.node_id: uptime for uptime in uptime_rows.uptimes(chain.db, node_ids)}
@@ -231,7 +268,7 @@ def _with_keys(members: Members, primary: Members) -> Members:
     """Return validators of a subnet with their BLS keys of the Primary Network."""
     return {
         node_id: member._replace(public_key=primary[node_id].public_key)
-        if node_id in primary
+        if member.public_key is None and node_id in primary
         else member
         for node_id, member in members.items()
     }

@@ -5,7 +5,7 @@ are written under the chain's lock, if the rows have not changed since.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from django.db import transaction
@@ -16,6 +16,7 @@ from platform_app import notifications
 from platform_app.blocks.processing import PlatformProcessingBlocks, WriteStep
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.config import Env
+from platform_app.selectors import stakers
 from platform_app.services import clearing
 from platform_app.state.stakers import Priority
 from platform_app.store import blocks, mempool, uptime
@@ -182,9 +183,10 @@ class PlatformTree:
         """The last block whose rows are written."""
         return self.state.tip.block_id
 
-    def env(self, context: BlockContext) -> Env:
-        """Return the environment for executing a block."""
-        return self._chain.env(self.state.network, context.now, context.p_chain_height)
+    def env(self, context: BlockContext, *, decided: bool = False) -> Env:
+        """Return the environment for executing a block; in one that is decided, warp messages are not checked again."""
+        env = self._chain.env(self.state.network, context.now, context.p_chain_height)
+        return env if decided else replace(env, signers=partial(stakers.signers_at, self._chain))
 
     def refresh(self) -> bool:
         """Check the rows; return whether the tip has changed, in which case processing blocks are dropped.

@@ -11,6 +11,7 @@ class IssueReason(StrEnum):
     TOO_LARGE = "tx too large: {tx_id} size ({size}) > max size ({largest})"
     MEMPOOL_FULL = "mempool is full: {tx_id} size ({size}) > available space ({room})"
     CONFLICTING_TX = "tx conflicts with other tx: {tx_id}"
+    MESSAGE_NOT_VERIFIED = "failed verifying warp messages: {cause}"
     # No chain of this node could import the coins, so they would be lost.
     NOTHING_IMPORTS = (
         "transfers between chains do not exist on this node yet, so the coins that {tx_id} "

@@ -1,7 +1,7 @@
 """Admission of transactions to the mempool."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
@@ -12,7 +12,10 @@ from platform_app import notifications
 from platform_app.chain import PlatformChain
 from platform_app.config import Env
 from platform_app.executor.clock import at_next_block
+from platform_app.executor.fees import verify_fits
 from platform_app.executor.standard import execute
+from platform_app.executor.warp import verify_warp_message
+from platform_app.selectors import stakers
 from platform_app.services.errors import (
     ConflictingTx,
     IssueReason,
@@ -172,7 +175,26 @@ class _AdmissionContext:
         state = DatabaseState(chain.db)
         state.prefetch(txs)
         at = at_next_block(state, now, chain.config)
-        return cls(chain, (state.network, state.tip), at, chain.env(state.network, now))
+        env = chain.env(state.network, now)
+        env = replace(env, signers=partial(stakers.signers_at, chain))
+        return cls(chain, (state.network, state.tip), at, env)
+
+    def verify(self, tx: Tx) -> None:
+        """Check that a block with the transaction alone would be valid.
+
+        Unspecified: the signers of warp messages are those at the last accepted height, because the next block's
+        epoch is not known here; the builder leaves a transaction waiting until they are those of its epoch too.
+
+        Raises:
+            InvalidTx: It breaks a rule.
+        """
+        state, env = self.state, self.env
+        try:
+            verify_warp_message(tx.unsigned, state, env)
+        except InvalidTx as cause:
+            raise InvalidTx(IssueReason.MESSAGE_NOT_VERIFIED, cause=cause) from cause
+        verify_fits(tx.unsigned, env.config, state.clock.fee_state())
+        execute(tx, Diff(state), env)
 
 
 class _Admission:
@@ -220,7 +242,7 @@ class _Admission:
             return refused
         try:
             if tx.tx_id not in self._verified:
-                execute(tx, Diff(self.context.state), self.context.env)
+                self.context.verify(tx)
         except InvalidTx as reason:
             self.dropped.append((tx.tx_id, str(reason)))
             return reason

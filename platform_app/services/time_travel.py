@@ -74,5 +74,5 @@ def _is_last(chain: PlatformChain, height: int, arrival: int) -> bool:
     Not after a reward, because this node's own validator is renewed immediately.
     """
     (block,) = accepted.raw_blocks(chain, height, height, max_bytes=1)
-    change = next_staker_change(DatabaseState(chain.db))
-    return not block.is_option and (change is None or change > arrival)
+    change = next_staker_change(DatabaseState(chain.db), chain.config, limit=arrival + 1)
+    return not block.is_option and change > arrival

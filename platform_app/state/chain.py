@@ -19,6 +19,7 @@ from platform_app.state.facets import (
     TxDiff,
     Txs,
 )
+from platform_app.state.l1_validators import L1Diff, L1Validators
 from platform_app.state.stakers import StakerDiff, Stakers
 from platform_app.state.subnets import SubnetDiff, Subnets
 from platform_app.state.utxos import UTXODiff, UTXOs
@@ -48,6 +49,10 @@ class ChainState(Protocol):
         """The subnets and blockchains."""
 
     @property
+    def l1_validators(self) -> L1Validators:
+        """The L1s and their validators."""
+
+    @property
     def txs(self) -> Txs:
         """The accepted transactions."""
 
@@ -63,6 +68,7 @@ class Diff:
     utxos = Facet(UTXODiff)
     stakers = Facet(StakerDiff)
     subnets = Facet(SubnetDiff)
+    l1_validators = Facet(L1Diff)
     txs = Facet(TxDiff)
 
     def __init__(self, parent: ChainState) -> None:

@@ -8,6 +8,7 @@ from platform_app import models
 from platform_app.blocks.block import Block
 from platform_app.state.chain import Diff
 from platform_app.state.facets import FeeState
+from platform_app.state.l1_validators import L1Fees, L1Totals
 from platform_app.store.facets import (
     Commit,
     FacetRows,
@@ -17,20 +18,31 @@ from platform_app.store.facets import (
     TxPlace,
     TxRows,
 )
+from platform_app.store.l1_validators import L1Rows, totals_after
 from platform_app.store.stakers import StakerRows
 from platform_app.store.utxos import UTXORows
 from platform_app.txs.base import Tx, TxStatus
 from primitives.ids import ID
 
-FACETS: tuple[type[FacetRows], ...] = (TxRows, UTXORows, StakerRows, SubnetRows, SupplyRows)
+FACETS: tuple[type[FacetRows], ...] = (
+    TxRows,
+    UTXORows,
+    StakerRows,
+    SubnetRows,
+    SupplyRows,
+    L1Rows,
+)
 """The facets of the state in the order in which a commit writes them."""
 
 _BLOCK = ("height", "block_id", "parent_id", "time", "kind", "tx_count", "raw")
-_TIP = ("height", "tip", "timestamp", "gas_capacity", "gas_excess", "stakers_height")
+_TIP = (
+    "height", "tip", "timestamp", "gas_capacity", "gas_excess", "stakers_height", "l1_excess",
+    "l1_accrued_fees", "l1_active", "l1_expiries",
+)  # fmt: skip
 
 _CHAIN = """
 SELECT genesis_hash, network_id, unit, asset_id, x_chain_id, c_chain_id, height, tip, timestamp,
-       gas_capacity, gas_excess, stakers_height
+       gas_capacity, gas_excess, stakers_height, l1_excess, l1_accrued_fees, l1_active, l1_expiries
 FROM platform_app_chain
 """
 
@@ -69,7 +81,8 @@ class Tip(NamedTuple):
     """Chain time in Unix seconds."""
     fee_state: FeeState
     stakers_height: int
-    """The last block that changed a staker."""
+    """The last block that changed a staker or a validator of an L1."""
+    l1s: L1Totals = L1Totals()
 
 
 def read(db: Database) -> tuple[StoredNetwork, Tip] | None:
@@ -82,9 +95,11 @@ def read(db: Database) -> tuple[StoredNetwork, Tip] | None:
         ID(bytes(genesis_hash)), network_id, unit, ID(bytes(asset_id)), ID(bytes(x_chain_id)),
         ID(bytes(c_chain_id)),
     )  # fmt: skip
-    height, tip, timestamp, capacity, excess, stakers_height = place
+    height, tip, timestamp, capacity, excess, stakers_height, *l1s = place
     fee_state = FeeState(int(capacity), int(excess))
-    return network, Tip(height, ID(bytes(tip)), timestamp, fee_state, stakers_height)
+    l1_excess, accrued, active, expiries = (int(value or 0) for value in l1s)
+    totals = L1Totals(L1Fees(l1_excess, accrued), active, expiries)
+    return network, Tip(height, ID(bytes(tip)), timestamp, fee_state, stakers_height, totals)
 
 
 def stakers_version(db: Database) -> tuple[bytes, int, int] | None:
@@ -169,12 +184,14 @@ def _block_row(block: Block, time: int) -> Row:
 
 def _tip_after(tip: Tip, last: Block, diff: Diff) -> Tip:
     clock = diff.clock.changes()
+    unchanged = not diff.stakers.changes() and diff.l1_validators.changes().are_none
     return Tip(
         height=last.height,
         block_id=last.block_id,
         timestamp=tip.timestamp if clock.timestamp is None else clock.timestamp,
         fee_state=tip.fee_state if clock.fee_state is None else clock.fee_state,
-        stakers_height=last.height if diff.stakers.changes() else tip.stakers_height,
+        stakers_height=tip.stakers_height if unchanged else last.height,
+        l1s=totals_after(tip.l1s, diff),
     )
 
 
@@ -182,7 +199,7 @@ def _tip_row(network: StoredNetwork, tip: Tip) -> Row:
     fees = tip.fee_state
     return (
         tip.height, tip.block_id, tip.timestamp, fees.capacity, fees.excess, tip.stakers_height,
-        network.genesis_hash,
+        *tip.l1s.fees, tip.l1s.active, tip.l1s.expiries, network.genesis_hash,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from platform_app.state.facets import FeeState
 from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.facets import FacetRows, SubnetRows, SupplyRows, TxRows
+from platform_app.store.l1_validators import L1Rows
 from platform_app.store.stakers import StakerRows
 from platform_app.store.utxos import UTXORows
 from platform_app.txs.base import Tx
@@ -38,6 +39,7 @@ class DatabaseState:
         self.utxos = UTXORows(db)
         self.stakers = StakerRows(db)
         self.subnets = SubnetRows(db)
+        self.l1_validators = L1Rows(db, self.tip.l1s)
         self.supplies = SupplyRows(db)
 
     @property

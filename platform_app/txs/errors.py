@@ -17,7 +17,7 @@ class TxSyntaxReason(StrEnum):
     """Reasons that need no state."""
 
     UNSUPPORTED_TYPE = "unsupported transaction type"
-    INVALID_WARP_MESSAGE = "failed to parse warp message: {cause}"
+    INVALID_WARP_MESSAGE = "{cause}"  # the words of the codec
 
     WRONG_NETWORK_ID = "tx has wrong network ID"
     WRONG_BLOCKCHAIN_ID = "tx has wrong chain ID"

@@ -1,7 +1,7 @@
 """Transactions about L1 validators, and those of the Helicon upgrade, as values.
 
-This chain executes neither: they are parsed, shown as JSON and priced, but rejected on execution.
-Field names follow the JSON names of pchain.md 3.
+`executor.l1` executes those about L1 validators. Those of Helicon are parsed, shown as JSON and priced, but rejected
+on execution. Field names follow the JSON names of pchain.md 3.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ConvertSubnetToL1Validator:
 
 @dataclass(frozen=True, slots=True)
 class ConvertSubnetToL1Tx(SpendingTx):
-    """Would turn a permissioned subnet into an L1, managed at an address of a chain (type 35)."""
+    """Turns a permissioned subnet into an L1, managed at an address of a chain (type 35)."""
 
     subnet_id: ID
     chain_id: ID
@@ -46,7 +46,7 @@ class ConvertSubnetToL1Tx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class RegisterL1ValidatorTx(SpendingTx):
-    """Would add the validator in a warp message (type 36)."""
+    """Adds the validator in a warp message (type 36)."""
 
     balance: U64
     proof_of_possession: Annotated[bytes, FixedLayout(96)]
@@ -55,14 +55,14 @@ class RegisterL1ValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class SetL1ValidatorWeightTx(SpendingTx):
-    """Would set the weight in a warp message (type 37)."""
+    """Sets the weight in a warp message (type 37)."""
 
     message: Blob
 
 
 @dataclass(frozen=True, slots=True)
 class IncreaseL1ValidatorBalanceTx(SpendingTx):
-    """Would add to the balance from which an L1 validator pays (type 38)."""
+    """Adds to the balance from which an L1 validator pays (type 38)."""
 
     validation_id: ID
     balance: U64
@@ -70,7 +70,7 @@ class IncreaseL1ValidatorBalanceTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class DisableL1ValidatorTx(SpendingTx):
-    """Would deactivate an L1 validator and return its balance (type 39)."""
+    """Deactivates an L1 validator and returns its balance (type 39)."""
 
     validation_id: ID
     disable_authorization: Annotated[Auth, INTERFACE]

@@ -1,90 +1,27 @@
-"""Warp messages and the L1 messages in them: parsing bytes to values (pchain.md 11).
+"""The L1 messages in warp messages: parsing bytes to values (pchain.md 11).
 
-There are three codecs, each with its own type IDs: for the signed message, for its payload, and for the
-content of an addressed call to or from this chain. Signatures are not verified, because this chain executes
-no such transaction.
+They are the content of addressed calls to or from this chain, and have type IDs of their own; `executor.l1` executes
+those that ask for something. `primitives.warp` has the messages around them.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
 from platform_app.txs.errors import TxSyntaxReason
-from platform_app.txs.l1 import PChainOwner
-from primitives.codec import INTERFACE, U32, U64, Blob, Codec, FixedLayout
+from platform_app.txs.l1 import ConvertSubnetToL1Tx, PChainOwner
+from primitives import warp
+from primitives.codec import INTERFACE, U64, Blob, Codec, FixedLayout
 from primitives.codec_errors import CodecError
 from primitives.hashing import sha256
 from primitives.ids import ID
+from primitives.warp import MAX_PAYLOAD_SIZE, SignedMessage, WarpError, WarpPayload
 from utxo.errors import InvalidTx
-
-MAX_PAYLOAD_SIZE = 24 * 1024
-
-
-class WarpSignature:
-    """Interface: the signature of a message."""
-
-
-class WarpPayload:
-    """Interface: the content of a message."""
 
 
 class L1Message:
     """Interface: a message between the chains of an L1 and this chain."""
-
-
-@dataclass(frozen=True, slots=True)
-class BitSetSignature(WarpSignature):
-    """An aggregate BLS signature, and a bit for each validator of the source's subnet."""
-
-    signers: Blob
-    signature: Annotated[bytes, FixedLayout(96)]
-
-    @property
-    def signer_count(self) -> int:
-        """The number of validators that have signed."""
-        return int.from_bytes(self.signers, "big").bit_count()
-
-
-@dataclass(frozen=True, slots=True)
-class UnsignedMessage:
-    """The part of a message that validators sign."""
-
-    network_id: U32
-    source_chain_id: ID
-    payload: Blob
-
-    @property
-    def message_id(self) -> ID:
-        """The sha256 hash of its bytes."""
-        return ID(sha256(_MESSAGES.marshal(self)))
-
-
-@dataclass(frozen=True, slots=True)
-class SignedMessage:
-    """A message and its signature."""
-
-    message: UnsignedMessage
-    signature: Annotated[WarpSignature, INTERFACE]
-
-    @property
-    def signer_count(self) -> int:
-        """The number of validators that have signed."""
-        assert isinstance(self.signature, BitSetSignature)
-        return self.signature.signer_count
-
-
-@dataclass(frozen=True, slots=True)
-class HashPayload(WarpPayload):
-    """A payload that is only a hash."""
-
-    hash: ID
-
-
-@dataclass(frozen=True, slots=True)
-class AddressedCall(WarpPayload):
-    """Bytes from an address on the source chain."""
-
-    source_address: Blob
-    payload: Blob
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +66,45 @@ class L1ValidatorWeight(L1Message):
     weight: U64
 
 
-_MESSAGES = Codec({0: BitSetSignature})
-_PAYLOADS = Codec({0: HashPayload, 1: AddressedCall}, max_size=MAX_PAYLOAD_SIZE)
+@dataclass(frozen=True, slots=True)
+class ConversionValidator:
+    """An initial validator of an L1, as the conversion ID commits to it."""
+
+    node_id: Blob
+    bls_public_key: Annotated[bytes, FixedLayout(48)]
+    weight: U64
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionData:
+    """The data of which a conversion ID is the hash: managers of L1s compare it with their own."""
+
+    subnet_id: ID
+    manager_chain_id: ID
+    manager_address: Blob
+    validators: tuple[ConversionValidator, ...]
+
+    @property
+    def conversion_id(self) -> ID:
+        """The sha256 hash of its bytes."""
+        return ID(sha256(_CONVERSIONS.marshal(self)))
+
+
+def conversion_of(tx: ConvertSubnetToL1Tx) -> ConversionData:
+    """Return the data of the conversion by a transaction."""
+    validators = (
+        ConversionValidator(initial.node_id, initial.signer.public_key, initial.weight)
+        for initial in tx.validators
+    )
+    return ConversionData(tx.subnet_id, tx.chain_id, tx.address, tuple(validators))
+
+
+def initial_validation_id(subnet_id: ID, index: int) -> ID:
+    """Return the validation ID of an L1's initial validator by its place in the conversion."""
+    return ID(sha256(subnet_id + index.to_bytes(4, "big")))
+
+
+_CONVERSIONS = Codec({})
 _L1_MESSAGES = Codec(
     {
         0: SubnetToL1Conversion,
@@ -140,7 +114,6 @@ _L1_MESSAGES = Codec(
     },
     max_size=MAX_PAYLOAD_SIZE,
 )
-_PAYLOAD = Annotated[WarpPayload, INTERFACE]
 _L1_MESSAGE = Annotated[L1Message, INTERFACE]
 
 
@@ -151,12 +124,8 @@ def parse_signed_message(raw: bytes) -> SignedMessage:
         InvalidTx: The bytes are not a signed message, or the signers' bits have a leading zero
             byte.
     """
-    message = _read(_MESSAGES, SignedMessage, raw)
-    assert isinstance(message, SignedMessage)
-    assert isinstance(message.signature, BitSetSignature)
-    if message.signature.signers[:1] == b"\0":
-        raise InvalidTx(TxSyntaxReason.INVALID_WARP_MESSAGE, cause="bitset is invalid")
-    return message
+    with _refused():
+        return warp.parse_signed(raw)
 
 
 def parse_payload(raw: bytes) -> WarpPayload:
@@ -165,9 +134,8 @@ def parse_payload(raw: bytes) -> WarpPayload:
     Raises:
         InvalidTx: The bytes are not a payload.
     """
-    payload = _read(_PAYLOADS, _PAYLOAD, raw)
-    assert isinstance(payload, WarpPayload)
-    return payload
+    with _refused():
+        return warp.parse_payload(raw)
 
 
 def parse_l1_message(raw: bytes) -> L1Message:
@@ -176,7 +144,8 @@ def parse_l1_message(raw: bytes) -> L1Message:
     Raises:
         InvalidTx: The bytes are not such a message.
     """
-    message = _read(_L1_MESSAGES, _L1_MESSAGE, raw)
+    with _refused():
+        message = _L1_MESSAGES.unmarshal(_L1_MESSAGE, raw)
     assert isinstance(message, L1Message)
     return message
 
@@ -186,8 +155,9 @@ def build_l1_message(message: L1Message) -> bytes:
     return _L1_MESSAGES.marshal(message, _L1_MESSAGE)
 
 
-def _read(codec: Codec, as_type: object, raw: bytes) -> object:
+@contextmanager
+def _refused() -> Iterator[None]:
     try:
-        return codec.unmarshal(as_type, raw)
-    except CodecError as error:
+        yield
+    except (CodecError, WarpError) as error:
         raise InvalidTx(TxSyntaxReason.INVALID_WARP_MESSAGE, cause=str(error)) from None

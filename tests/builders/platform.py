@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from platform_app.config import DAY, UNIT, specification_config
-from platform_app.txs import l1, staking, subnets, warp
+from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import (
     AuthInput,
     BaseTx,
@@ -24,11 +24,11 @@ from platform_app.txs.base import (
 )
 from platform_app.txs.codec import CODEC, build, sign_bytes
 from primitives import bls
-from primitives.codec import Codec
 from primitives.hashing import sha256
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, NodeID, ShortID
 from primitives.keys import address_of
 from primitives.secp256k1 import sign_sha256
+from primitives.warp import UnsignedMessage, build_signed
 from utxo.components import (
     UTXO,
     OutputOwners,
@@ -179,10 +179,8 @@ def credential_count(tx: Any) -> int:
 
 def warp_message() -> bytes:
     """Return a signed warp message from one signer."""
-    message = warp.UnsignedMessage(NETWORK_ID, C_CHAIN_ID, b"payload")
-    signature = warp.BitSetSignature(b"\x01", bytes(96))
-    codec = Codec({0: warp.BitSetSignature})
-    return codec.marshal(warp.SignedMessage(message, signature))
+    message = UnsignedMessage(NETWORK_ID, C_CHAIN_ID, b"payload")
+    return build_signed(message, signers=1, signature=bytes(96))
 
 
 def every_type() -> tuple[type[UnsignedTx], ...]:

@@ -20,6 +20,7 @@ from platform_app.txs.base import Tx, TxStatus, UnsignedTx, inner_output
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
+from tests.builders.l1_state import MemoryL1s
 from tests.builders.reasons import raises
 from utxo.components import UTXO, OutputOwners
 from utxo.errors import InvalidTx
@@ -186,12 +187,14 @@ class MemoryState:
         stakers: Mapping[ID, Staker] = EMPTY,
         owners: Mapping[ID, OutputOwners] = EMPTY,
         blockchains: Mapping[ID, ID] = EMPTY,
+        l1s: MemoryL1s | None = None,
     ) -> None:
         self.clock = MemoryClock(time, fees)
         self.supplies = MemorySupplies(supplies)
         self.utxos = MemoryUTXOs()
         self.stakers = MemoryStakers(stakers)
         self.subnets = MemorySubnets(dict(owners), dict(blockchains))
+        self.l1_validators = l1s or MemoryL1s()
         self.txs = MemoryTxs()
 
     def copied(self) -> "MemoryState":

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from platform_app.txs import warp
-from platform_app.txs.warp import AddressedCall, BitSetSignature, RegisterL1Validator
+from platform_app.txs.warp import RegisterL1Validator
 from primitives import bls, bls_native, bls_py_ecc
 from primitives.bls import Library
+from primitives.warp import AddressedCall, BitSetSignature
 from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
 from tests.conformance.platform_app.views import view

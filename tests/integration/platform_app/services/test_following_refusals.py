@@ -93,7 +93,7 @@ def test_a_transaction_that_the_rules_refuse(pchain: PChain) -> None:
 
     assert refused.reason is PlatformBlockReason.REFUSED_TX
     assert refused.values["tx_id"] == unfunded.tx_id
-    assert str(refused).startswith(f"tx {unfunded.tx_id} failed execution: ")
+    assert str(refused).startswith(f"standard tx {unfunded.tx_id} failed execution: ")
 
 
 def test_the_same_transaction_once_more(pchain: PChain) -> None:

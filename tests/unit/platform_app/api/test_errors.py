@@ -28,6 +28,8 @@ from primitives.rlp import RlpError
 from primitives.secp256k1 import SignatureError
 from primitives.settings import FormError
 from primitives.uint64 import Overflow
+from primitives.upgrades import InvalidUpgrades
+from primitives.warp import WarpError
 from utxo.errors import InvalidTx
 
 NEVER_AT_A_DOOR = (
@@ -37,8 +39,8 @@ NEVER_AT_A_DOOR = (
     ClockNotMovable,  # of a management command
     CertificateError, DerError,  # about peers
     IdentityError,  # about the node's own files
-    SignatureError, BlsError, Overflow,  # converted to errors of the rules
-    FormError,  # of the settings
+    SignatureError, BlsError, Overflow, WarpError,  # converted to errors of the rules
+    FormError, InvalidUpgrades,  # of the settings
     HexError, RlpError,  # of the C-Chain
     Bech32Error,  # converted to an error of addresses
     TooManyValues, TooDeep,  # converted to errors of the decoder

@@ -186,7 +186,7 @@ def test_one_refused_transaction_refuses_the_block() -> None:
     refused = assert_refused(
         lambda: execute_standard(standard(good, bad), state(FUNDS), ENV),
         PlatformBlockReason.REFUSED_TX,
-        f"tx {bad.tx_id} failed execution: "
+        f"standard tx {bad.tx_id} failed execution: "
         f"failed to read consumed UTXO {FUNDS.tx_id}:0 due to: not found",
     )
 
@@ -226,7 +226,7 @@ def test_a_proposal_block_proposes_rewards_only() -> None:
     holder, _ = due()
     refused = assert_refused(
         lambda: execute_proposal(proposal(platform.signed()), holder, ENV),
-        PlatformBlockReason.REFUSED_TX,
+        PlatformBlockReason.REFUSED_PROPOSAL,
         f"tx {platform.signed().tx_id} failed execution: wrong transaction type",
     )
 
@@ -238,7 +238,7 @@ def test_a_proposal_names_the_next_staker() -> None:
     other = build(RewardValidatorTx(platform.some_id("other")), ())
     refused = assert_refused(
         lambda: execute_proposal(proposal(other), holder, ENV),
-        PlatformBlockReason.REFUSED_TX,
+        PlatformBlockReason.REFUSED_PROPOSAL,
         f"tx {other.tx_id} failed execution: attempting to remove wrong staker: "
         f"{reward.unsigned.tx_id} != {platform.some_id('other')}",
     )
@@ -252,7 +252,7 @@ def test_a_reward_is_no_decision() -> None:
     assert_refused(
         lambda: execute_standard(standard(reward), holder, ENV),
         PlatformBlockReason.REFUSED_TX,
-        f"tx {reward.tx_id} failed execution: wrong transaction type",
+        f"standard tx {reward.tx_id} failed execution: wrong transaction type",
     )
 
 

@@ -13,7 +13,7 @@ from platform_app.executor.errors import moment
 from platform_app.executor.proposal import potential_reward
 from platform_app.state.chain import Diff
 from platform_app.state.facets import FeeState
-from platform_app.state.stakers import Priority
+from platform_app.state.stakers import Priority, Staker
 from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
@@ -44,10 +44,13 @@ def reward_of(amount: int, duration: int, supply: int) -> int:
 
 
 def test_the_next_change_is_the_first_start_or_end() -> None:
-    assert next_staker_change(state()) is None
-    assert next_staker_change(state(stakers=stakers(PENDING))) == NOW + 10
-    assert next_staker_change(state(stakers=stakers(CURRENT))) == NOW + 20
-    assert next_staker_change(state(stakers=stakers(CURRENT, PENDING))) == NOW + 10
+    def change(*present: Staker) -> int:
+        return next_staker_change(state(stakers=stakers(*present)), platform.CONFIG, limit=NOW + 30)
+
+    assert change() == NOW + 30
+    assert change(PENDING) == NOW + 10
+    assert change(CURRENT) == NOW + 20
+    assert change(CURRENT, PENDING) == NOW + 10
 
 
 @pytest.mark.parametrize(
@@ -55,11 +58,11 @@ def test_the_next_change_is_the_first_start_or_end() -> None:
     [(NOW - 5, NOW), (NOW + 5, NOW + 5), (NOW + 10, NOW + 10), (NOW + 500, NOW + 10)],
 )
 def test_a_block_s_time_is_the_clock_s_within_bounds(clock: int, expected: int) -> None:
-    assert next_block_time(state(stakers=stakers(PENDING)), clock) == expected
+    assert next_block_time(state(stakers=stakers(PENDING)), clock, platform.CONFIG) == expected
 
 
 def test_without_stakers_nothing_holds_time_back() -> None:
-    assert next_block_time(state(), NOW + 500) == NOW + 500
+    assert next_block_time(state(), NOW + 500, platform.CONFIG) == NOW + 500
 
 
 def test_a_pending_staker_becomes_current_at_its_start() -> None:

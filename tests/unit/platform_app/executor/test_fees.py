@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from platform_app.config import UNIT, GasConfig, reference_config, specification_config
 from platform_app.executor.complexity import Complexity
 from platform_app.executor.fees import (
+    FeeReason,
     consume,
     dynamic_fee,
     gas_of,
@@ -19,7 +20,7 @@ from platform_app.executor.fees import (
 from platform_app.state.facets import FeeState
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, EmptySigner, UnsignedTx
-from platform_app.txs.errors import TxSyntaxReason, UnsupportedTxType
+from platform_app.txs.errors import UnsupportedTxType
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from tests.builders.platform import CONFIG, SUBNET_ID, every_type, unsigned
 from tests.builders.reasons import raises
@@ -109,7 +110,7 @@ def test_what_users_cannot_issue_has_no_fee(cls: type[UnsignedTx]) -> None:
 
 
 def test_a_message_that_is_none_has_no_fee() -> None:
-    with raises(TxSyntaxReason.INVALID_WARP_MESSAGE, kind=InvalidTx):
+    with raises(FeeReason.NO_COMPLEXITY, kind=InvalidTx, match="^error calculating complexity: "):
         required_fee(unsigned(l1.SetL1ValidatorWeightTx, message=b"no"), CONFIG, FeeState())
 
 

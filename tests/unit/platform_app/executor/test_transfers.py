@@ -192,20 +192,6 @@ def test_a_chain_of_the_primary_network_that_state_knows_is_a_peer() -> None:
         *(
             (
                 kind,
-                TxStateReason.ETNA_FEATURE,
-                "attempting to use an Etna-upgrade feature prior to activation",
-            )
-            for kind in (
-                l1.ConvertSubnetToL1Tx,
-                l1.RegisterL1ValidatorTx,
-                l1.SetL1ValidatorWeightTx,
-                l1.IncreaseL1ValidatorBalanceTx,
-                l1.DisableL1ValidatorTx,
-            )
-        ),
-        *(
-            (
-                kind,
                 TxStateReason.HELICON_FEATURE,
                 "attempting to use a Helicon-upgrade feature prior to activation",
             )

@@ -1,0 +1,88 @@
+"""A recorded day of an L1 on the reference's local network: the same blocks, states, refusals and validator sets."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainvm.errors import InvalidBlock
+from chainvm.port import BlockContext
+from platform_app.apps import platform_chain, platform_runtime
+from platform_app.blocks.block import OptionBlock
+from platform_app.selectors import stakers
+from platform_app.services.vm import PlatformVM, parse_block
+from platform_app.store.state import DatabaseState
+from primitives.ids import ID
+from tests.builders.l1_vectors import l1s_of, validator_of
+from tests.integration.platform_app.conftest import PChain
+
+HISTORY = Path(__file__).parents[3] / "vectors" / "etna" / "history.json"
+
+
+@pytest.fixture(scope="module")
+def history() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(HISTORY.read_text())["cases"][0]
+    return found
+
+
+def assert_state(shown: dict[str, Any]) -> None:
+    state = DatabaseState(platform_chain().db)
+    l1s = state.l1_validators
+    assert state.clock.timestamp() == shown["time"]
+    fees = state.clock.fee_state()
+    assert (fees.capacity, fees.excess) == (shown["gasCapacity"], shown["gasExcess"])
+    expected = l1s_of(shown)
+    for record in shown["l1Validators"]:
+        validator = validator_of(record)
+        assert l1s.get(validator.validation_id) == validator
+        assert l1s.of_node(validator.subnet_id, validator.node_id) == validator.validation_id
+    assert [str(item.validation_id) for item in l1s.active()] == shown["activeOrder"]
+    assert l1s.active_count() == shown["activeL1Validators"]
+    assert l1s.fees().excess == expected.fees().excess
+    assert l1s.fees().accrued == expected.fees().accrued
+    for subnet_id, weight in shown["l1Weights"].items():
+        assert l1s.total_weight(ID.parse(subnet_id)) == weight
+    for subnet_id, conversion in expected.conversions.items():
+        assert l1s.conversion(subnet_id) == conversion
+    assert all(map(l1s.has_expiry, expected.expiries))
+    assert state.tip.l1s.expiries == len(expected.expiries)
+
+
+def accept(vm: PlatformVM, raw: bytes, case: dict[str, Any]) -> None:
+    block = vm.parse(raw)
+    vm.verify(block, BlockContext(case["time"], case["contextPChainHeight"]))
+    ids = [block.block_id]
+    if isinstance(block, OptionBlock):
+        ids = [block.block_id]
+    vm.accept(ids, written=lambda _: None)
+
+
+def test_the_recorded_history_of_an_l1_is_repeated(
+    reference_pchain: PChain, history: dict[str, Any]
+) -> None:
+    vm = platform_runtime().vm
+    for case in history["blocks"]:
+        raw = bytes.fromhex(case["bytes"])
+        if "refused" in case:
+            block = parse_block(raw)
+            with pytest.raises(InvalidBlock) as refused:
+                vm.verify(block, BlockContext(case["time"], case["contextPChainHeight"]))
+            assert str(refused.value) == case["refused"]
+            continue
+        accept(vm, raw, case)
+        if "stateAfter" in case:
+            assert_state(case["stateAfter"])
+
+    for at in history["validatorSets"]:
+        for subnet_id, expected in at["subnets"].items():
+            members = stakers.validators_at(platform_chain(), at["height"], ID.parse(subnet_id))
+            assert members is not None
+            found = {
+                str(node_id): {
+                    "publicKey": None if member.public_key is None else member.public_key.hex(),
+                    "weight": member.weight,
+                }
+                for node_id, member in members.items()
+            }
+            assert found == expected, at["height"]
