@@ -11,7 +11,16 @@ answer on the event loop from cached results about the accepted state (`answers`
 
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
-from platform_app.api import chains, heights, params, presence, transactions, utxos, validators
+from platform_app.api import (
+    chains,
+    heights,
+    l1,
+    params,
+    presence,
+    transactions,
+    utxos,
+    validators,
+)
 from platform_app.api.keystore import add_key_methods
 from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wallet import add_wallet_methods
@@ -108,7 +117,7 @@ def _validators(methods: Methods) -> None:
     )
     methods.add(
         "platform.getL1Validator",
-        transactions.get_l1_validator,
+        l1.get_l1_validator,
         params=[Param("validationID", params.identifier, EMPTY_ID)],
     )
 

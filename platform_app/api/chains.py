@@ -13,7 +13,7 @@ from platform_app.api.params import quoted
 from platform_app.api.presence import own_node_id
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, moment
-from platform_app.selectors import accepted, stakers, subnets
+from platform_app.selectors import accepted, l1_validators, stakers, subnets
 from platform_app.selectors.subnets import BlockchainRecord, SubnetRecord
 from primitives.cb58 import Cb58Error
 from primitives.ids import (
@@ -210,21 +210,22 @@ def get_subnets(rpc: PlatformRpc, ids: Sequence[ID]) -> Json:
 
 
 def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:
-    """platform.getSubnet: one subnet. All subnets of this chain are permissioned."""
+    """platform.getSubnet: one subnet, permissioned unless it was converted to an L1."""
     if subnet_id == PRIMARY_NETWORK_ID:
         raise refused("the primary network isn't a subnet")
     subnet = subnets.subnet(rpc.chain, subnet_id)
     if subnet is None:
         raise refused(NOT_FOUND)
+    conversion = l1_validators.conversion(rpc.chain, subnet_id)
     return {
-        "isPermissioned": True,
+        "isPermissioned": conversion is None,
         "controlKeys": _control_keys_of(rpc, subnet),
         "threshold": str(subnet.threshold),
         "locktime": str(subnet.locktime),
         "subnetTransformationTxID": str(EMPTY_ID),
-        "conversionID": str(EMPTY_ID),
-        "managerChainID": str(EMPTY_ID),
-        "managerAddress": None,
+        "conversionID": str(conversion.conversion_id if conversion else EMPTY_ID),
+        "managerChainID": str(conversion.manager_chain_id if conversion else EMPTY_ID),
+        "managerAddress": "0x" + conversion.manager_address.hex() if conversion else None,
     }
 
 

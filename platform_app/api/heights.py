@@ -18,7 +18,7 @@ from platform_app.memory.stakers import Member, Members
 from platform_app.selectors import accepted, stakers
 from platform_app.selectors.accepted import StoredBlock
 from primitives.checksummed import TextEncoding, encode
-from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.ids import ID, NodeID
 
 
 def get_block(rpc: PlatformRpc, block_id: ID, encoding: TextEncoding) -> Json:
@@ -77,7 +77,7 @@ def get_all_validators_at(rpc: PlatformRpc, height: int | ProposedHeight) -> Jso
     wanted = _wanted(rpc, height)
     sets = stakers.all_validators_at(rpc.chain, wanted)
     if sets is None:
-        raise _not_yet(rpc, wanted, PRIMARY_NETWORK_ID)
+        raise _not_yet(rpc, wanted, None)
     return {
         "validatorSets": {
             str(subnet_id): _canonical(rpc, members) for subnet_id, members in sets.items()
@@ -126,11 +126,11 @@ def _wanted(rpc: PlatformRpc, height: int | ProposedHeight) -> int:
     return proposed_height(rpc) if isinstance(height, ProposedHeight) else height
 
 
-def _not_yet(rpc: PlatformRpc, wanted: int, subnet_id: ID) -> JsonRpcError:
+def _not_yet(rpc: PlatformRpc, wanted: int, subnet_id: ID | None) -> JsonRpcError:
     return refused(
-        f"failed to get validator set at {wanted}: validator set height not yet finalized with "
-        f"SubnetID = {subnet_id}: current P-chain height ({rpc.chain.tip().height}) < requested "
-        f"P-Chain height ({wanted})"
+        f"failed to get validator {'set' if subnet_id else 'sets'} at {wanted}: failed to fetch "
+        f"validator set at unfinalized height{f' with SubnetID = {subnet_id}' if subnet_id else ''}: "
+        f"current P-chain height ({rpc.chain.tip().height}) < requested P-Chain height ({wanted})"
     )
 
 

@@ -130,14 +130,11 @@ def get_validator_fee_config(rpc: PlatformRpc) -> Json:
 
 
 def get_validator_fee_state(rpc: PlatformRpc) -> Json:
-    """platform.getValidatorFeeState: the current state of that fee. Without L1 validators the excess is always 0."""
+    """platform.getValidatorFeeState: the state of that fee after the last accepted block."""
+    tip = rpc.chain.tip()
+    excess = tip.l1s.fees.excess
     return {
-        "excess": 0,
-        "price": validator_price(rpc.chain.config.validator_fees, 0),
-        "timestamp": moment(rpc.chain.tip().timestamp),
+        "excess": excess,
+        "price": validator_price(rpc.chain.config.validator_fees, excess),
+        "timestamp": moment(tip.timestamp),
     }
-
-
-def get_l1_validator(rpc: PlatformRpc, validation_id: ID) -> Json:
-    """platform.getL1Validator: always an error, because this chain has no L1 validators."""
-    raise refused(f'fetching L1 validator "{validation_id}" failed: {NOT_FOUND}')

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Raw
 
-from platform_app.api import params, presence, records
+from platform_app.api import l1, params, presence, records
 from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.records import Piece
 from platform_app.api.rpc import PlatformRpc
@@ -18,13 +19,16 @@ from primitives.checksummed import TextEncoding
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.uint64 import MAX
 
+_encode: Final = msgspec.json.Encoder().encode
+
 
 def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[NodeID]) -> Raw:
     """platform.getCurrentValidators: the current validators of a subnet, all or those of given nodes.
 
     Unspecified: delegators are listed if exactly one node is given. Validators are in staker order, and
     unknown nodes are left out. A node's uptime on the Primary Network is shown on other subnets, too. Uptime is
-    the specification's fraction, and with the reference's parameters its percentage.
+    the specification's fraction, and with the reference's parameters its percentage. Validators of an L1 come
+    after the permissioned ones, in the order of their node IDs.
     """
     present = stakers.current_validators(rpc.chain, subnet_id)
     pieces = rpc.records.pieces_of(subnet_id, present)
@@ -46,7 +50,8 @@ def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
         rpc.records.record(staker, presences.of(_node(staker)), delegators, in_percent=in_percent)
         for staker in chosen
     )
-    return Raw(b'{"validators":[%b]}' % b",".join(shown))
+    pieces_of_l1 = map(_encode, l1.records_of(rpc, subnet_id, node_ids))
+    return Raw(b'{"validators":[%b]}' % b",".join((*shown, *pieces_of_l1)))
 
 
 def get_pending_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[NodeID]) -> Json:

@@ -65,7 +65,7 @@ def test_the_proposed_height_has_a_name(pchain: PChain, rpc: Rpc) -> None:
 
 def test_a_height_to_come_is_refused(rpc: Rpc) -> None:
     assert refusal(rpc, "platform.getValidatorsAt", height=5) == (
-        "failed to get validator set at 5: validator set height not yet finalized with "
+        "failed to get validator set at 5: failed to fetch validator set at unfinalized height with "
         "SubnetID = 11111111111111111111111111111111LpoYY: "
         "current P-chain height (0) < requested P-Chain height (5)"
     )
@@ -110,7 +110,10 @@ def test_all_sets_of_a_height(pchain: PChain, rpc: Rpc) -> None:
     assert rpc("platform.getAllValidatorsAt", height=2) == {
         "validatorSets": {str(PRIMARY_NETWORK_ID): primary}
     }
-    assert "not yet finalized" in refusal(rpc, "platform.getAllValidatorsAt", height=height + 1)
+    assert refusal(rpc, "platform.getAllValidatorsAt", height=height + 1) == (
+        f"failed to get validator sets at {height + 1}: failed to fetch validator set at unfinalized "
+        f"height: current P-chain height ({height}) < requested P-Chain height ({height + 1})"
+    )
 
 
 def test_all_sets_are_of_one_proposed_height(pchain: PChain, rpc: Rpc, monkeypatch) -> None:

@@ -8,14 +8,15 @@ import pytest
 
 from chainvm.errors import InvalidBlock
 from chainvm.port import BlockContext
+from jsonrpc.errors import JsonRpcError
+from nodeproject.apps import this_node
 from platform_app.apps import platform_chain, platform_runtime
-from platform_app.blocks.block import OptionBlock
 from platform_app.selectors import stakers
 from platform_app.services.vm import PlatformVM, parse_block
 from platform_app.store.state import DatabaseState
 from primitives.ids import ID
 from tests.builders.l1_vectors import l1s_of, validator_of
-from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.conftest import PChain, asking
 
 HISTORY = Path(__file__).parents[3] / "vectors" / "etna" / "history.json"
 
@@ -52,10 +53,7 @@ def assert_state(shown: dict[str, Any]) -> None:
 def accept(vm: PlatformVM, raw: bytes, case: dict[str, Any]) -> None:
     block = vm.parse(raw)
     vm.verify(block, BlockContext(case["time"], case["contextPChainHeight"]))
-    ids = [block.block_id]
-    if isinstance(block, OptionBlock):
-        ids = [block.block_id]
-    vm.accept(ids, written=lambda _: None)
+    vm.accept([block.block_id], written=lambda _: None)
 
 
 def test_the_recorded_history_of_an_l1_is_repeated(
@@ -86,3 +84,13 @@ def test_the_recorded_history_of_an_l1_is_repeated(
                 for node_id, member in members.items()
             }
             assert found == expected, at["height"]
+
+    ask = asking(this_node().endpoints.platform.dispatcher)
+    for exchange in history["replies"]:
+        expected = exchange["reply"]
+        if "error" in expected:
+            with pytest.raises(JsonRpcError) as error:
+                ask(exchange["method"], **exchange["params"])
+            assert error.value.message == expected["error"]
+        else:
+            assert ask(exchange["method"], **exchange["params"]) == expected, exchange["method"]
