@@ -17,7 +17,7 @@ from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain
 from info_app import selectors
 from info_app.go_texts import moment_text
 from info_app.selectors import PeerRecord
-from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL, activation_times
+from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import JsonRpcError
@@ -233,7 +233,7 @@ def _to_json(peer: PeerRecord) -> Json:
 
 def upgrades() -> Json:
     """info.upgrades: the activation time of each upgrade."""
-    return activation_times(node_network().upgrades.epoch_duration)
+    return node_network().upgrades.as_json()
 
 
 def acps() -> Json:

@@ -6,9 +6,6 @@ Tests use shorter periods; a running node uses these defaults except where its s
 from dataclasses import dataclass
 
 MIB = 1024 * 1024
-UPGRADE_TIME = 1_607_144_400
-"""Unix seconds of the latest upgrade, Granite: on this node's networks all upgrades are active since
-2020-12-05 05:00 UTC, as on the reference's local network (info.upgrades)."""
 
 
 @dataclass(frozen=True, slots=True)

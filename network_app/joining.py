@@ -18,7 +18,7 @@ from cchain_app.genesis import load_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from network_app import producer
 from network_app.addresses import bootstrappers
-from network_app.config import UPGRADE_TIME, NetworkConfig
+from network_app.config import NetworkConfig
 from network_app.node import NodeNetwork
 from network_app.ports import ValidatorInfo
 from network_app.sync.errors import UnusableGenesis
@@ -134,7 +134,7 @@ async def _ask(network: NodeNetwork) -> "GenesisAnswer":
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
     peers = PeerNetwork(
         network.identity,
-        NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME),
+        NetworkConfig(network_id=network_id, upgrade_time=network.upgrades.latest),
         _NoPeersKnown(),
         listen=("127.0.0.1", 0),
         advertised=("127.0.0.1", network.settings.staking_port),

@@ -22,7 +22,7 @@ from network_app.chains.voting import DeferredVM, VotedConsensus
 from network_app.chains.wrapping import Wrapper
 from network_app.producer import ProducerPolicy
 from network_app.proposervm.building import BlockSigner
-from network_app.proposervm.verification import Proposers, Upgrades
+from network_app.proposervm.verification import Proposers
 from network_app.settings import NetworkSettings
 from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alpha, parameters_of
 from platform_app.chain import PlatformChain
@@ -39,10 +39,6 @@ if TYPE_CHECKING:  # loaded with the first outer block, or with the connections
     from network_app.sync.handler import SharedParts
     from network_app.sync.requests import Requests
     from network_app.sync.voting import TakePart
-
-LOCAL_EPOCH = 30
-PUBLIC_EPOCH = 300
-"""Seconds (p2p.md 11.4)."""
 
 B = TypeVar("B", bound=Block)
 
@@ -74,9 +70,8 @@ class NodeNetwork:
         """The chains without outer blocks."""
         self.producer = ProducerPolicy(node, platform.chain)
         """This network's block producer."""
-        local = node.network_id == LOCAL
-        self.upgrades = Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
-        """Rules of outer blocks: on this node's networks all are active from genesis on."""
+        self.upgrades = platform.chain.config.upgrades
+        """The activation times of the rules of outer blocks."""
         self._proposers = proposers
         self._validators: dict[ID, PlatformValidators] = {}
         self.platform = self._chain(

@@ -20,7 +20,7 @@ from network_app import addresses, services
 from network_app.addresses import NodeAddress
 from network_app.chains import voting
 from network_app.chains.validators import ValidatorDirectory
-from network_app.config import UPGRADE_TIME, NetworkConfig
+from network_app.config import NetworkConfig
 from network_app.consensus.reporter import ConsensusRecorder
 from network_app.node import NodeNetwork
 from network_app.peers.network import PeerNetwork
@@ -61,7 +61,7 @@ class RunningNetwork:
         self._node, common, settings = node, node.common, node.settings
         config = NetworkConfig(
             network_id=common.network_id,
-            upgrade_time=UPGRADE_TIME,
+            upgrade_time=node.upgrades.latest,
             dials_private=settings.dials_private(common.network_id),
         )
         self._directory = ValidatorDirectory(

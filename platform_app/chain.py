@@ -3,8 +3,9 @@
 Each process has one chain, made from the settings; a test can make any number of chains.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from time import monotonic
 from typing import ClassVar, Final, NamedTuple, Self
 
@@ -31,6 +32,7 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import PLATFORM_ALIASES
 from primitives.node_identity import IdentityFiles
 from primitives.settings import CommonSettings
+from primitives.upgrades import read_upgrades
 
 PAUSE = 10.0
 """Seconds between two checks of all pending transactions."""
@@ -152,10 +154,12 @@ class PlatformChain:
 
     @cached_property
     def config(self) -> PlatformConfig:
-        """The parameters of its network, from the set that NODE_PARAMETERS names."""
-        if self.answers_as_reference:
-            return reference_config(self.node.network_id)
-        return specification_config(self.node.network_id)
+        """The parameters of its network, from the set that NODE_PARAMETERS names, and the times of NODE_UPGRADES."""
+        of_network = reference_config if self.answers_as_reference else specification_config
+        config = of_network(self.node.network_id)
+        if not self.node.upgrades:
+            return config
+        return replace(config, upgrades=read_upgrades(Path(self.node.upgrades)))
 
     @property
     def answers_as_reference(self) -> bool:

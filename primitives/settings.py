@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from primitives.networks import LOCAL
 from primitives.product import data_home
+from primitives.upgrades import InvalidUpgrades, UpgradeTimes, read_upgrades
 
 T = TypeVar("T")
 
@@ -86,6 +87,16 @@ def group(cls: type[T], prefix: str = "") -> T:
     return made
 
 
+def _read_upgrades(path: str) -> UpgradeTimes:
+    try:
+        return read_upgrades(Path(path))
+    except (OSError, InvalidUpgrades) as error:
+        raise FormError(str(error)) from error
+
+
+UPGRADES_FILE = TextFormat("the path of a JSON file with upgrade times", _read_upgrades)
+
+
 @dataclass(frozen=True, slots=True)
 class CommonSettings:
     """The settings that several apps use."""
@@ -111,6 +122,12 @@ class CommonSettings:
         "",
         "The P-Chain's genesis file (the reference's JSON). Default: a network with this node as its only "
         "validator.",
+    )
+    upgrades: str = flag(
+        "",
+        "JSON file with the activation times of the upgrades of a network of your own, with the names of "
+        "info.upgrades; those that it leaves out are active from the start. Default: the network's own times.",
+        form=UPGRADES_FILE,
     )
     parameters: str = flag(
         "specification",

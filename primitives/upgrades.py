@@ -4,10 +4,12 @@ An upgrade is active at times at or after its own. Rules of transactions compare
 with the block's time.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 from primitives.ids import EMPTY_ID, ID
@@ -19,6 +21,8 @@ NEVER: Final = 253_399_622_400
 """9999-12-01, the reference's time of an upgrade that is not scheduled."""
 
 _NANOSECONDS: Final = 1_000_000_000
+_MAX_FILE: Final = 65_536
+"""Bytes."""
 
 
 class InvalidUpgrades(ValueError):
@@ -63,7 +67,8 @@ class UpgradeTimes:
     @property
     def latest(self) -> int:
         """The time of the last upgrade that is scheduled, which nodes compare when they connect."""
-        return max(time for time in map(self.__getattribute__, _TIMES) if time < NEVER)
+        times: list[int] = [getattr(self, name) for name in _TIMES]
+        return max(time for time in times if time < NEVER)
 
     def as_json(self) -> dict[str, object]:
         """Return the values under their names in info.upgrades; the duration is in nanoseconds there."""
@@ -132,6 +137,26 @@ FUJI: Final = UpgradeTimes(
 )
 
 
+def read_upgrades(path: Path) -> UpgradeTimes:
+    """Read the upgrades of a network from a JSON file.
+
+    Raises:
+        OSError: The file cannot be read.
+        InvalidUpgrades: It is too large or no JSON object, or see `parse_upgrades`.
+    """
+    with path.open("rb") as file:
+        raw = file.read(_MAX_FILE + 1)
+    if len(raw) > _MAX_FILE:
+        raise InvalidUpgrades(f"more than {_MAX_FILE} bytes")
+    try:
+        content = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise InvalidUpgrades(f"not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise InvalidUpgrades("not a JSON object")
+    return parse_upgrades(content)
+
+
 def parse_upgrades(content: Mapping[str, Any]) -> UpgradeTimes:
     """Read the upgrades of a network of one's own, with the names and formats of info.upgrades; missing ones are active.
 
@@ -162,5 +187,5 @@ def parse_upgrades(content: Mapping[str, Any]) -> UpgradeTimes:
 def _seconds(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        raise ValueError("a time without an offset from UTC")
+        raise InvalidUpgrades(f"{text!r} has no offset from UTC")
     return int(moment.timestamp())

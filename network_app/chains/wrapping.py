@@ -13,9 +13,10 @@ from network_app.chains.outer_blocks import OuterRows, UnwrappedBlock
 from network_app.chains.validators import PlatformValidators
 from network_app.proposervm.block import OuterBlock, build_option
 from network_app.proposervm.building import BlockSigner, build_child
-from network_app.proposervm.verification import InnerContext, ParentContext, Upgrades, follow
+from network_app.proposervm.verification import InnerContext, ParentContext, follow
 from network_app.proposervm.windower import WINDOW_DURATION, next_slot, slot_of
 from primitives.ids import NodeID
+from primitives.upgrades import UpgradeTimes
 
 PIECE = 256
 """Blocks that are wrapped in one transaction."""
@@ -42,7 +43,7 @@ class Wrapper:
         *,
         node_id: NodeID,
         signature: BlockSigner,
-        upgrades: Upgrades,
+        upgrades: UpgradeTimes,
     ) -> None:
         self._rows = rows
         self._lock = lock

@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned
 from network_app.proposervm.verification import (
-    ALL_ACTIVE,
     ParentContext,
-    Upgrades,
     epoch_of_child,
 )
 from primitives.identity import PrivateKey
 from primitives.ids import ID
+from primitives.upgrades import OWN_NETWORK, UpgradeTimes
 
 
 class BlockSigner(NamedTuple):
@@ -29,7 +28,7 @@ def build_child(
     time: int,
     p_chain_height: int,
     signature: BlockSigner | None,
-    upgrades: Upgrades = ALL_ACTIVE,
+    upgrades: UpgradeTimes = OWN_NETWORK,
 ) -> SignedBlock:
     """Wrap an inner block whose parent is not a proposal.
 

@@ -17,6 +17,7 @@ from network_app.proposervm.errors import (
 )
 from network_app.proposervm.layout import header, verify_signature
 from primitives.ids import ID, NodeID
+from primitives.upgrades import OWN_NETWORK, UpgradeTimes
 
 MAX_SKEW = 10
 """Seconds by which a block's time may be ahead of the clock."""
@@ -50,20 +51,6 @@ class ParentContext:
     epoch: Epoch | None = None
     options: tuple[ID, ...] = ()
     """Inner IDs of the only blocks that may follow a proposal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Upgrades:
-    """Activation times of rules (Unix seconds); private networks activate all at genesis."""
-
-    durango_time: int = 0
-    etna_time: int = 0
-    granite_time: int = 0
-    epoch_duration: int = epochs.EPOCH_DURATION
-    """Seconds."""
-
-
-ALL_ACTIVE = Upgrades()
 
 
 def of_genesis(block_id: ID, time: int, height: int = 0) -> ParentContext:
@@ -100,7 +87,7 @@ def verify_child(
     p_height: int,
     bootstrapping: bool,
     proposers: Proposers,
-    upgrades: Upgrades = ALL_ACTIVE,
+    upgrades: UpgradeTimes = OWN_NETWORK,
 ) -> None:
     """Verify that a block may follow its parent.
 
@@ -189,13 +176,13 @@ def _verify_reached(block: SignedBlock, now: float, p_height: int | None) -> Non
         )
 
 
-def _verify_epoch(block: SignedBlock, parent: ParentContext, upgrades: Upgrades) -> None:
+def _verify_epoch(block: SignedBlock, parent: ParentContext, upgrades: UpgradeTimes) -> None:
     expected = epoch_of_child(parent, block.time, upgrades)
     if block.epoch != expected:
         raise OuterBlockError(OuterBlockReason.WRONG_EPOCH, actual=block.epoch, expected=expected)
 
 
-def epoch_of_child(parent: ParentContext, time: int, upgrades: Upgrades) -> Epoch | None:
+def epoch_of_child(parent: ParentContext, time: int, upgrades: UpgradeTimes) -> Epoch | None:
     """Return the epoch of a child with the timestamp `time` (Unix seconds)."""
     if parent.p_chain_height is None:
         return None
@@ -204,13 +191,17 @@ def epoch_of_child(parent: ParentContext, time: int, upgrades: Upgrades) -> Epoc
         parent.p_chain_height,
         parent.epoch,
         time,
-        upgrades.epoch_duration,
-        granite_time=upgrades.granite_time,
+        upgrades.granite_epoch_duration,
+        granite_time=upgrades.granite,
     )
 
 
 def inner_p_chain_height(
-    parent: ParentContext, time: int, p_chain_height: int, epoch: Epoch | None, upgrades: Upgrades
+    parent: ParentContext,
+    time: int,
+    p_chain_height: int,
+    epoch: Epoch | None,
+    upgrades: UpgradeTimes,
 ) -> int | None:
     """Return the P-Chain height with which a child's inner block is built and verified (p2p.md 11.4).
 
@@ -227,11 +218,11 @@ def inner_p_chain_height(
         return None
     if epoch is not None:  # since Granite
         return epoch.p_chain_height
-    return p_chain_height if time >= upgrades.etna_time else parent.p_chain_height
+    return p_chain_height if time >= upgrades.etna else parent.p_chain_height
 
 
 def inner_height_of(
-    block: OuterBlock | None, parent: ParentContext, upgrades: Upgrades
+    block: OuterBlock | None, parent: ParentContext, upgrades: UpgradeTimes
 ) -> int | None:
     """Return `inner_p_chain_height` of a block; None for an option, as in avalanchego, and for a bare block."""
     if not isinstance(block, SignedBlock):
@@ -246,12 +237,12 @@ def _verify_proposer(
     chain_id: ID,
     height: int,
     proposers: Proposers,
-    upgrades: Upgrades,
+    upgrades: UpgradeTimes,
 ) -> None:
     if parent.p_chain_height is None:
         return
     validators = proposers(parent.p_chain_height)
-    if parent.time < upgrades.durango_time:
+    if parent.time < upgrades.durango:
         signed = _signed_before_durango(block, parent, height, chain_id, validators)
     else:
         signed = _signed_in_slot(block, parent, height, chain_id, validators)

@@ -18,10 +18,8 @@ from network_app.proposervm.building import BlockSigner, build_child
 from network_app.proposervm.errors import NotOurSlot, NotWrapped
 from network_app.proposervm.ports import OuterBlocks, Proposal, ValidatorState
 from network_app.proposervm.verification import (
-    ALL_ACTIVE,
     InnerContext,
     ParentContext,
-    Upgrades,
     epoch_of_child,
     follow,
     inner_height_of,
@@ -29,6 +27,7 @@ from network_app.proposervm.verification import (
     verify_child,
 )
 from primitives.ids import ID, NodeID
+from primitives.upgrades import OWN_NETWORK, UpgradeTimes
 
 B = TypeVar("B", bound=Block)
 
@@ -86,7 +85,7 @@ class ProposerVM(Generic[B]):
         *,
         node_id: NodeID,
         signature: BlockSigner,
-        upgrades: Upgrades = ALL_ACTIVE,
+        upgrades: UpgradeTimes = OWN_NETWORK,
     ) -> None:
         self._inner = inner
         self._accepted = accepted

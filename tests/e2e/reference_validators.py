@@ -24,7 +24,6 @@ from network_app.proposervm.block import OuterOptionBlock, parse
 from network_app.proposervm.building import BlockSigner, build_child
 from network_app.proposervm.verification import (
     InnerContext,
-    Upgrades,
     follow,
     of_genesis,
 )
@@ -38,6 +37,7 @@ from platform_app.genesis.genesis import parse_genesis
 from platform_app.txs.base import Tx
 from primitives.ids import ID, P_CHAIN_ID, NodeID
 from primitives.node_identity import NodeIdentity
+from primitives.upgrades import OWN_NETWORK
 from tests.builders.peers import LOOPBACK, NETWORK_ID, Validators
 from tests.e2e.reference_voting import ALPHA, K, Voting
 
@@ -49,7 +49,7 @@ OPEN = 4
 TICK = 0.1
 PATIENCE = 60.0
 """Seconds until a test gives up waiting for an answer."""
-UPGRADES = Upgrades(epoch_duration=30)
+UPGRADES = OWN_NETWORK
 
 
 @dataclass

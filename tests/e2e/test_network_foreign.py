@@ -11,8 +11,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from network_app.config import UPGRADE_TIME
 from nodeproject.processes.local_network import make_keys
+from primitives.upgrades import OWN_NETWORK
 from tests.e2e.network import NetworkNode, wait_for
 from tests.e2e.platform_wallet import fund, new_keys
 from tests.e2e.reference_peer import ReferencePeer, reference_peer
@@ -148,5 +148,5 @@ def test_the_upgrade_time_is_announced_as_the_reference_does(
 ) -> None:
     reference, _ = peer
     (seen,) = reference.network.connected().values()
-    assert seen.upgrade_time == UPGRADE_TIME == 1_607_144_400
+    assert seen.upgrade_time == OWN_NETWORK.latest == 1_607_144_400
     assert seen.node_id == maker.node_id

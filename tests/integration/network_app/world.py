@@ -19,7 +19,7 @@ from network_app.chains.chain import NetworkChain
 from network_app.node import NodeNetwork
 from network_app.ports import AcceptResult
 from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned, parse
-from network_app.proposervm.verification import Proposers, Upgrades
+from network_app.proposervm.verification import Proposers
 from platform_app.apps import platform_runtime
 from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
@@ -27,6 +27,7 @@ from platform_app.config import DAY
 from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import NodeID
 from primitives.node_identity import NodeIdentity
+from primitives.upgrades import OWN_NETWORK
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.nodes import node
 from tests.builders.process import restart_node
@@ -36,7 +37,7 @@ from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import validator
 
 MAKER, FOLLOWER, STRANGER = (node(number).identity for number in range(3))
-UPGRADES = Upgrades(epoch_duration=30)
+UPGRADES = OWN_NETWORK
 
 
 class Wall:

@@ -12,13 +12,13 @@ from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.verification import (
     InnerContext,
     ParentContext,
-    Upgrades,
     follow,
     inner_height_of,
     of_genesis,
     verify_child,
 )
 from primitives.ids import NodeID
+from primitives.upgrades import UpgradeTimes
 from tests.builders.outer_blocks import (
     ALICE,
     BOB,
@@ -207,27 +207,32 @@ def test_another_epoch() -> None:
         errors.OuterBlockReason.WRONG_EPOCH, kind=errors.OuterBlockError, match=r"^epoch mismatch: "
     ):
         Case(signed()).with_parent(time=NOW - 40).verify()
-    after.verify(upgrades=Upgrades(epoch_duration=35))
+    after.verify(upgrades=UpgradeTimes(granite_epoch_duration=35))
     with raises(
         errors.OuterBlockReason.WRONG_EPOCH, kind=errors.OuterBlockError, match=r"^epoch mismatch: "
     ):
-        after.verify(upgrades=Upgrades(epoch_duration=36))
+        after.verify(upgrades=UpgradeTimes(granite_epoch_duration=36))
     with raises(
         errors.OuterBlockReason.WRONG_EPOCH, kind=errors.OuterBlockError, match=r"!= expected None$"
     ):
-        Case(signed()).verify(upgrades=Upgrades(granite_time=NOW + 1))
+        Case(signed()).verify(upgrades=UpgradeTimes(granite=NOW + 1))
 
 
 def test_the_height_of_the_inner_block_by_upgrade() -> None:
     before = replace(PARENT, epoch=None)
     with_epoch, without = signed(), signed(epoch=None)
     for block, parent, upgrades, height in (
-        (with_epoch, PARENT, Upgrades(), 6),  # the epoch's
-        (without, before, Upgrades(granite_time=NOW + 1), 8),  # the block's own
-        (without, before, Upgrades(etna_time=NOW + 1, granite_time=NOW + 1), 7),  # the parent's
-        (without, GENESIS, Upgrades(), None),
-        (option().block, PARENT, Upgrades(), None),
-        (None, PARENT, Upgrades(), None),
+        (with_epoch, PARENT, UpgradeTimes(), 6),  # the epoch's
+        (without, before, UpgradeTimes(granite=NOW + 1), 8),  # the block's own
+        (
+            without,
+            before,
+            UpgradeTimes(etna=NOW + 1, fortuna=NOW + 1, granite=NOW + 1),
+            7,
+        ),  # the parent's
+        (without, GENESIS, UpgradeTimes(), None),
+        (option().block, PARENT, UpgradeTimes(), None),
+        (None, PARENT, UpgradeTimes(), None),
     ):
         assert inner_height_of(block, parent, upgrades) == height
 
@@ -298,7 +303,7 @@ def test_while_bootstrapping_nobody_asks_who_proposed_when(block: Any) -> None:
 
 
 class TestBeforeDurango:
-    UPGRADES = Upgrades(durango_time=NOW)
+    UPGRADES = UpgradeTimes(durango=NOW, etna=NOW, fortuna=NOW, granite=NOW)
     STAKE = {ALICE.node_id: 2, BOB.node_id: 1}
 
     def verify(self, case: Case) -> None:
@@ -308,7 +313,7 @@ class TestBeforeDurango:
         owners = windower.window_owners(CHAIN, 5, self.STAKE)
         for node in (ALICE, BOB):
             start = PARENT.time + windower.minimum_delay(owners, node.node_id)
-            self.verify(Case(signed(node, time=start)))
+            self.verify(Case(signed(node, time=start, epoch=None)))
             if start > PARENT.time:
                 words = r"^proposer window hasn't started: delay \d+ s < \d+ s$"
                 with raises(
@@ -316,22 +321,22 @@ class TestBeforeDurango:
                     kind=errors.OuterBlockError,
                     match=words,
                 ):
-                    self.verify(Case(signed(node, time=start - 1)))
+                    self.verify(Case(signed(node, time=start - 1, epoch=None)))
 
     def test_after_half_a_minute_anybody_proposes_and_nobody_signs(self) -> None:
-        self.verify(unsigned(time=PARENT.time + 30))
+        self.verify(unsigned(time=PARENT.time + 30, epoch=None))
         with raises(
             errors.OuterBlockReason.WINDOW_NOT_STARTED,
             kind=errors.OuterBlockError,
             match=r"delay 29 s < 30 s$",
         ):
-            self.verify(unsigned(time=PARENT.time + 29))
+            self.verify(unsigned(time=PARENT.time + 29, epoch=None))
         with raises(
             errors.OuterBlockReason.PROPOSER_MISMATCH,
             kind=errors.OuterBlockError,
             match=r"should be unsigned$",
         ):
-            self.verify(Case(signed(time=PARENT.time + 30)))
+            self.verify(Case(signed(time=PARENT.time + 30, epoch=None)))
 
 
 def test_a_chain_that_is_built_is_accepted() -> None:
