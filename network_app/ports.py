@@ -196,6 +196,23 @@ class AcceptResult:
     transactions: int = 0
 
 
+class SignatureRefused(Exception):
+    """A message that this node does not sign.
+
+    Args:
+        code: The code for the peer.
+        words: The reason.
+    """
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+Signer = Callable[[bytes], bytes]
+"""Answers the request for the signature of a message; raises `SignatureRefused`. Blocking."""
+
+
 class AcceptedChain(Protocol):
     """One chain for the network. All blocks are outer blocks. The methods block, so they run in threads."""
 

@@ -19,6 +19,7 @@ from chaindb.connections import in_thread, release
 from network_app import addresses, services
 from network_app.addresses import NodeAddress
 from network_app.chains import voting
+from network_app.chains.signing import PlatformSigner
 from network_app.chains.validators import ValidatorDirectory
 from network_app.config import NetworkConfig
 from network_app.consensus.reporter import ConsensusRecorder
@@ -100,6 +101,9 @@ class RunningNetwork:
             serve=self._serve,
             now=time.time,
             genesis=self._genesis,
+            signers={
+                node.platform_chain.name: PlatformSigner(node.platform_chain, own.bls_secret).sign
+            },
             take_part=self._consensus.watched(node.take_part()),
             producer=node.producer.node_id,
         )

@@ -72,8 +72,9 @@ FIELDS = {
 """The field of `Message` that contains each type."""
 
 TRANSACTION_GOSSIP = 0
+SIGNATURE_REQUEST = 2
 GENESIS = 0x6E6F6465
-"""Handler IDs of application messages; the second is our own (node.proto)."""
+"""Handler IDs of application messages; the last is our own (node.proto)."""
 
 UNEXPECTED = -1
 NOT_REGISTERED = -2

@@ -13,13 +13,14 @@ from google.protobuf.message import DecodeError
 from network_app.bloom import BloomError, BloomFilter
 from network_app.config import NetworkConfig
 from network_app.gossip import KnownTransactions
-from network_app.ports import Directory, RunInThread
+from network_app.ports import Directory, RunInThread, SignatureRefused, Signer
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import (
     GENESIS,
     NOT_A_VALIDATOR,
     NOT_REGISTERED,
+    SIGNATURE_REQUEST,
     THROTTLED,
     TRANSACTION_GOSSIP,
     UNEXPECTED,
@@ -134,6 +135,13 @@ class Pulling:
         missing = await self._serve(self._missing_from, known)
         return AppResponse(app_bytes=PullGossipResponse(gossip=missing).SerializeToString())
 
+    async def signature(self, signer: Signer, payload: bytes) -> AppResponse | AppError:
+        """Answer a request for the signature of a message; any peer may ask."""
+        try:
+            return AppResponse(app_bytes=await self._serve(signer, payload))
+        except SignatureRefused as error:
+            return AppError(error_code=error.code, error_message=str(error))
+
     def _missing_from(self, known: BloomFilter) -> list[bytes]:
         """Return the missing transactions. Blocking: call it in a thread."""
         return KnownTransactions.missing_from(known, self._waiting(), self._config.pull_size)
@@ -191,13 +199,18 @@ class GenesisTeller:
 
 
 async def answer(
-    pulling: Pulling, genesis: GenesisTeller | None, node_id: NodeID, app_bytes: bytes
+    pulling: Pulling,
+    genesis: GenesisTeller | None,
+    signer: Signer | None,
+    node_id: NodeID,
+    app_bytes: bytes,
 ) -> Told:
     """Answer a peer's application request.
 
     Args:
         pulling: Transaction pulls of the requested chain.
         genesis: Answers requests for the genesis; None on chains that do not serve it.
+        signer: Answers requests for signatures; None on chains that sign nothing.
         node_id: The peer.
         app_bytes: The handler's number and the request.
     """
@@ -206,4 +219,6 @@ async def answer(
         return await pulling.answer(node_id, payload)
     if handler == GENESIS and genesis is not None:
         return await genesis.answer()
+    if handler == SIGNATURE_REQUEST and signer is not None:
+        return await pulling.signature(signer, payload)
     return AppError(error_code=NOT_REGISTERED, error_message="unregistered handler")

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import override
@@ -20,6 +21,7 @@ from network_app.ports import (
     NetworkReports,
     PeerInfo,
     RunInThread,
+    Signer,
 )
 from network_app.sync import pulling
 from network_app.sync.budget import AnswerBudget, PeerSlots
@@ -68,6 +70,7 @@ class ChainRouter(MessageHandler):
         serve: The same for requests of peers, in threads that nothing else waits for.
         now: Returns Unix seconds.
         genesis: Reads the genesis for peers that request it. Blocking; None: do not serve it.
+        signers: Answer requests for the signatures of messages, by the chain's name.
         take_part: Creates this node's part in the consensus of a chain; None: this node is the producer.
         producer: The block producer; None if the validators vote.
     """
@@ -85,6 +88,7 @@ class ChainRouter(MessageHandler):
         serve: RunInThread,
         now: Callable[[], float],
         genesis: Callable[[], GenesisBytes] | None = None,
+        signers: Mapping[str, Signer] = MappingProxyType({}),
         take_part: TakePart | None = None,
         producer: NodeID | None = None,
     ) -> None:
@@ -92,6 +96,7 @@ class ChainRouter(MessageHandler):
         self._beacons = beacons
         self._log_limit = LogLimit()
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
+        self._signers = signers
         self._bench = Bench(config)
         self._gate = PeerSlots()
         self.choice = PeerSelection(network, directory, self._bench)
@@ -223,10 +228,11 @@ class ChainRouter(MessageHandler):
         self, line: ChainHandler, node_id: NodeID, request: AppRequest
     ) -> None:
         genesis = self._genesis if line.chain.chain_id == P_CHAIN_ID else None
+        signer = self._signers.get(line.chain.alias)
         await line.serving.answer_in_turn(
             node_id,
             request,
-            lambda: pulling.answer(line.pulling, genesis, node_id, request.app_bytes),
+            lambda: pulling.answer(line.pulling, genesis, signer, node_id, request.app_bytes),
         )
 
 

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1anetwork_app/wire/sdk.proto\x12\x03sdk\"\x1c\n\nPushGossip\x12\x0e\n\x06gossip\x18\x01 \x03(\x0c\"7\n\x11PullGossipRequest\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\x0cJ\x04\x08\x01\x10\x02\"$\n\x12PullGossipResponse\x12\x0e\n\x06gossip\x18\x01 \x03(\x0c\":\n\x10SignatureRequest\x12\x0f\n\x07message\x18\x01 \x01(\x0c\x12\x15\n\rjustification\x18\x02 \x01(\x0c\"&\n\x11SignatureResponse\x12\x11\n\tsignature\x18\x01 \x01(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1anetwork_app/wire/sdk.proto\x12\x03sdk\"\x1c\n\nPushGossip\x12\x0e\n\x06gossip\x18\x01 \x03(\x0c\"7\n\x11PullGossipRequest\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\x0e\n\x06\x66ilter\x18\x03 \x01(\x0cJ\x04\x08\x01\x10\x02\"$\n\x12PullGossipResponse\x12\x0e\n\x06gossip\x18\x01 \x03(\x0c\":\n\x10SignatureRequest\x12\x0f\n\x07message\x18\x01 \x01(\x0c\x12\x15\n\rjustification\x18\x02 \x01(\x0c\"&\n\x11SignatureResponse\x12\x11\n\tsignature\x18\x01 \x01(\x0c\"\x97\x01\n$L1ValidatorRegistrationJustification\x12:\n\x1c\x63onvert_subnet_to_l1_tx_data\x18\x01 \x01(\x0b\x32\x12.sdk.SubnetIDIndexH\x00\x12\'\n\x1dregister_l1_validator_message\x18\x02 \x01(\x0cH\x00\x42\n\n\x08preimage\"1\n\rSubnetIDIndex\x12\x11\n\tsubnet_id\x18\x01 \x01(\x0c\x12\r\n\x05index\x18\x02 \x01(\rb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,4 +41,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SIGNATUREREQUEST']._serialized_end=218
   _globals['_SIGNATURERESPONSE']._serialized_start=220
   _globals['_SIGNATURERESPONSE']._serialized_end=258
+  _globals['_L1VALIDATORREGISTRATIONJUSTIFICATION']._serialized_start=261
+  _globals['_L1VALIDATORREGISTRATIONJUSTIFICATION']._serialized_end=412
+  _globals['_SUBNETIDINDEX']._serialized_start=414
+  _globals['_SUBNETIDINDEX']._serialized_end=463
 # @@protoc_insertion_point(module_scope)

@@ -9,6 +9,8 @@ import pytest
 from chainvm.errors import InvalidBlock
 from chainvm.port import BlockContext
 from jsonrpc.errors import JsonRpcError
+from network_app.chains.signing import PlatformSigner
+from network_app.ports import SignatureRefused
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.selectors import stakers
@@ -18,7 +20,9 @@ from primitives.ids import ID
 from tests.builders.l1_vectors import l1s_of, validator_of
 from tests.integration.platform_app.conftest import PChain, asking
 
-HISTORY = Path(__file__).parents[3] / "vectors" / "etna" / "history.json"
+VECTORS = Path(__file__).parents[3] / "vectors" / "etna"
+HISTORY = VECTORS / "history.json"
+REQUESTS = VECTORS / "signature_requests.json"
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +98,18 @@ def test_the_recorded_history_of_an_l1_is_repeated(
             assert error.value.message == expected["error"]
         else:
             assert ask(exchange["method"], **exchange["params"]) == expected, exchange["method"]
+
+    signer = PlatformSigner(platform_chain(), b"AvalancheLocalNetworkValidator01")
+    for case in json.loads(REQUESTS.read_text())["cases"]:
+        prefix, payload = case["appRequest"][:2], bytes.fromhex(case["appRequest"][2:])
+        assert prefix == "02"
+        if "error" in case:
+            with pytest.raises(SignatureRefused) as refused:
+                signer.sign(payload)
+            assert refused.value.code == case["error"]["code"], case["name"]
+            # After that come the words of the reference's protobuf library; ours names no field of a codec.
+            words, _, _ = case["error"]["message"].partition("proto: ")
+            words = words.replace("couldn't unmarshal uint32: ", "")
+            assert str(refused.value).startswith(words), case["name"]
+        else:
+            assert signer.sign(payload).hex() == case["appResponse"], case["name"]
