@@ -78,6 +78,8 @@ UNFOLD: dict[str, Any] = {
                     menu_item("Delegators", "handshake", "platform_app", "delegator"),
                     menu_item("Subnets", "lan", "platform_app", "subnet"),
                     menu_item("Blockchains", "link", "platform_app", "blockchain"),
+                    menu_item("L1s", "hub", "platform_app", "l1conversion"),
+                    menu_item("L1 validators", "shield_person", "platform_app", "l1validator"),
                     menu_item("UTXOs", "toll", "platform_app", "utxo"),
                     menu_item("Between chains", "sync_alt", "platform_app", "sharedutxo"),
                     menu_item("Mempool", "hourglass_top", "platform_app", "mempooltx"),

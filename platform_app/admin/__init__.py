@@ -6,6 +6,7 @@ transactions. No secrets of the keystore are read here.
 
 from platform_app.admin.blocks import BlockAdmin
 from platform_app.admin.keystore import KeystoreUserAdmin
+from platform_app.admin.l1 import L1ConversionAdmin, L1ValidatorAdmin
 from platform_app.admin.mempool import DroppedTxAdmin, MempoolTxAdmin
 from platform_app.admin.subnets import BlockchainAdmin, SubnetAdmin
 from platform_app.admin.transactions import TxAdmin
@@ -18,6 +19,8 @@ __all__ = [
     "DelegatorAdmin",
     "DroppedTxAdmin",
     "KeystoreUserAdmin",
+    "L1ConversionAdmin",
+    "L1ValidatorAdmin",
     "MempoolTxAdmin",
     "SharedUTXOAdmin",
     "SubnetAdmin",

@@ -56,6 +56,10 @@ class L1Validator(models.Model):
                 name="platform_l1_active_order",
                 condition=Q(is_active=True),
             ),
+            # The admin's lists: the latest first, of all, of an L1, of a node.
+            models.Index(fields=["added_height", "validation_id"], name="platform_l1_latest"),
+            models.Index(fields=["subnet_id", "added_height"], name="platform_l1_of_subnet"),
+            models.Index(fields=["node_id", "added_height"], name="platform_l1_of_node"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -215,6 +215,22 @@ def owner_bytes(owner: PChainOwner) -> bytes:
     return _OWNERS.marshal(owner)
 
 
+def owner_of(raw: bytes) -> PChainOwner:
+    """Return the owner with these bytes."""
+    return _OWNERS.unmarshal(PChainOwner, bytes(raw))
+
+
+def record_of(row: models.L1Validator) -> L1Validator:
+    """Return the validator of a row."""
+    return validator_of(
+        (
+            row.validation_id, row.subnet_id, row.node_id, row.public_key,
+            row.remaining_balance_owner, row.deactivation_owner, row.start_time, row.weight,
+            row.min_nonce, row.end_accumulated_fee,
+        )
+    )  # fmt: skip
+
+
 def conversion_of(row: tuple[Any, ...]) -> Conversion:
     """Return a conversion from its ID, manager chain and manager address."""
     conversion_id, chain_id, address = map(bytes, row)
@@ -232,8 +248,8 @@ def validator_of(row: tuple[Any, ...]) -> L1Validator:
         subnet_id=ID(bytes(subnet_id)),
         node_id=NodeID(bytes(node_id)),
         public_key=bytes(public_key),
-        remaining_balance_owner=_OWNERS.unmarshal(PChainOwner, bytes(balance_owner)),
-        deactivation_owner=_OWNERS.unmarshal(PChainOwner, bytes(deactivation_owner)),
+        remaining_balance_owner=owner_of(balance_owner),
+        deactivation_owner=owner_of(deactivation_owner),
         start=int(start),
         weight=int(weight),
         min_nonce=int(min_nonce),
