@@ -123,7 +123,7 @@ def test_a_proposal_that_is_not_due(pchain: PChain, rewarded: list[Block]) -> No
 
     refused = refusal(pchain, proposal, build_options(proposal)[0])
 
-    assert refused.reason is PlatformBlockReason.REFUSED_TX
+    assert refused.reason is PlatformBlockReason.REFUSED_PROPOSAL
     assert refused.values["cause"].reason is TxStateReason.STAKER_NOT_DUE
 
 

@@ -12,6 +12,7 @@ from chainvm.errors import InvalidBlock
 from jsonrpc.errors import JsonRpcError
 from platform_app.api import errors
 from platform_app.executor.errors import TxStateReason
+from platform_app.executor.signing import UnsignableMessage
 from platform_app.genesis.errors import GenesisError
 from platform_app.selectors.accepted import NoFirstValidator
 from platform_app.services.errors import ClockNotMovable, GenesisMismatch
@@ -37,7 +38,7 @@ NEVER_AT_A_DOOR = (
     NoFirstValidator,  # while looking for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
     ClockNotMovable,  # of a management command
-    CertificateError, DerError,  # about peers
+    CertificateError, DerError, UnsignableMessage,  # about and for peers
     IdentityError,  # about the node's own files
     SignatureError, BlsError, Overflow, WarpError,  # converted to errors of the rules
     FormError, InvalidUpgrades,  # of the settings
