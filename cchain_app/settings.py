@@ -29,6 +29,9 @@ def _gas_limit(number: int) -> None:
         raise ValueError
 
 
+NO_CODE_LIMIT: Final = 2**48
+"""Bytes of code that no contract can have."""
+
 AUTO_NAME: Final = "auto"
 """The client name that depends on the chain."""
 
@@ -86,7 +89,7 @@ class LocalChainSettings:
     hardfork: str = flag(
         "",
         "Hard fork whose rules apply from the first block of a new local chain, from `frontier` to `osaka`. "
-        "Default: the genesis file's.",
+        "Default: `osaka`.",
         form=HARDFORK,
         options=(),
     )
@@ -115,6 +118,24 @@ class LocalChainSettings:
         True,
         "Whether a new local chain has the deterministic CREATE2 deployer.",
         constants={"--disable-default-create2-deployer": "false", "--no-create2": "false"},
+    )
+    tx_gas_limit: bool = flag(
+        False,
+        "Whether a transaction of a new local chain has at most 16,777,216 gas since Osaka (EIP-7825).",
+        options=("--enable-tx-gas-limit",),
+    )
+    block_gas_limit: bool = flag(
+        True,
+        "Whether the transactions of a block of a new local chain must fit into its gas limit.",
+        constants={"--disable-block-gas-limit": "false"},
+    )
+    code_size_limit: int = flag(
+        0,
+        "Bytes of code that a contract of a new local chain may have; init code may have twice as many. 0: 24,576 (EIP-170).",
+        least=0,
+        most=NO_CODE_LIMIT,
+        constants={"--disable-code-size-limit": str(NO_CODE_LIMIT)},
+        options=(),
     )
 
 

@@ -120,6 +120,7 @@ def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
         fork=fork_of_next(chain, head),
         block_gas_limit=head.header.gas_limit,
         limits=limits,
+        execution=chain.config.limits,
     )
 
 
