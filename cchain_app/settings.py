@@ -350,6 +350,12 @@ class EvmSettings:
         "Whether the log of transactions and calls shows the output of console.log.",
         constants={"--disable-console-log": "false"},
     )
+    print_traces: bool = flag(
+        False,
+        "Whether the log of transactions and calls shows the calls in each transaction, eth_call and eth_estimateGas as a "
+        "tree.",
+        options=("--enable-trace-printing",),
+    )
     development: bool = flag(
         True,
         "Whether development methods (evm_, anvil_, hardhat_, signing for accounts) are available; only in the embedded "
@@ -385,6 +391,14 @@ class EvmSettings:
     )
     filter_lifetime: int = flag(
         300, "Seconds after which a filter is dropped if it is not polled.", least=1
+    )
+
+    slots_in_an_epoch: int = flag(
+        0,
+        "Blocks that `safe` is behind the head; `finalized` is twice as many behind it. 0: both are the last accepted "
+        "block.",
+        least=0,
+        options=(),
     )
 
     @property

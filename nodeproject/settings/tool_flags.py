@@ -88,10 +88,7 @@ REFUSED: Final[Mapping[str, str]] = {
     "--no-storage-caching": "a fork is stored in the data directory with all state that it has fetched",
     "--mnemonic-seed-unsafe": "Anvil's random numbers cannot be repeated here: give the words to --mnemonic",
     "--number": "a new local chain begins with block 0",
-    "--slots-in-an-epoch": "each accepted block is final, so safe and finalized are the latest block",
     "--memory-limit": "gas limits the memory of a call",
-    "--print-traces": "read traces with debug_traceTransaction or on the explorer's pages",
-    "--enable-trace-printing": "read traces with debug_traceTransaction or on the explorer's pages",
     "--disable-pool-balance-checks": "the pool keeps transactions that their senders can pay",
 }
 """Flags without a meaning or an implementation here, each with the reason."""
