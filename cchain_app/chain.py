@@ -437,6 +437,7 @@ class EvmChain:
             minimum_fee=self.config.min_base_fee,
             fee_cap=int(fee_cap * WEI) or None,
             unprotected_allowed=pool.unprotected,
+            balance_checks=pool.balance_checks,
         )
 
     def gas_cap(self, block_gas_limit: int) -> int:

@@ -80,6 +80,14 @@ class LocalChainSettings:
         form=WORDS,
         bare="12",
     )
+    mnemonic_seed: int = flag(
+        -1,
+        "Number whose mnemonic of 12 words takes the place of NODE_MNEMONIC, the same as Anvil's; anybody can find it out. -1: "
+        "none.",
+        least=-1,
+        most=2**64 - 1,
+        options=("--mnemonic-seed-unsafe",),
+    )
     balance: int = flag(
         10_000,
         "Coins that each of these accounts has at the beginning of a local network.",
@@ -182,6 +190,12 @@ class PoolSettings:
     min_tip: int = flag(0, "Minimum tip that the pool accepts, in wei per gas.", least=0)
     unprotected: bool = flag(
         False, "Accept legacy transactions without replay protection (EIP-155)."
+    )
+    balance_checks: bool = flag(
+        True,
+        "Refuse transactions that their sender cannot pay. Without it they are dropped when a block is made, if the "
+        "sender still cannot pay.",
+        constants={"--disable-pool-balance-checks": "false"},
     )
 
 

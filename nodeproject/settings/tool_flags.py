@@ -86,10 +86,8 @@ REFUSED: Final[Mapping[str, str]] = {
     "--md": "the log is text or JSON (--json)",
     "--preserve-historical-states": "a dump has the state at the head; the data directory keeps earlier states",
     "--no-storage-caching": "a fork is stored in the data directory with all state that it has fetched",
-    "--mnemonic-seed-unsafe": "Anvil's random numbers cannot be repeated here: give the words to --mnemonic",
     "--number": "a new local chain begins with block 0",
     "--memory-limit": "gas limits the memory of a call",
-    "--disable-pool-balance-checks": "the pool keeps transactions that their senders can pay",
 }
 """Flags without a meaning or an implementation here, each with the reason."""
 

@@ -82,6 +82,8 @@ def test_nothing_else_is_refused_than_flags_of_these_tools() -> None:
         (["--ipcpath", "a.ipc"], {"NODE_IPC": "a.ipc"}),
         (["--mnemonic-random"], {"NODE_MNEMONIC_RANDOM": "12"}),
         (["--mnemonic-random", "24"], {"NODE_MNEMONIC_RANDOM": "24"}),
+        (["--mnemonic-seed-unsafe", "7"], {"NODE_MNEMONIC_SEED": "7"}),
+        (["--disable-pool-balance-checks"], {"NODE_POOL_BALANCE_CHECKS": "false"}),
         (["--no-cors"], {"NODE_ALLOWED_ORIGINS": ""}),
         (["--allow-origin", "https://a.example"], {"NODE_ALLOWED_ORIGINS": "https://a.example"}),
         (["--no-request-size-limit"], {"NODE_BODY_LIMIT": str(2**63 - 1)}),
