@@ -297,18 +297,21 @@ class EvmChain:
         named = self.genesis_source.named()
         if named is not None:
             return named
-        new = self.new_local_file()
-        return self.genesis_source.of_local_chain(new, is_fork=self.fork is not None)
+        new, old = self.new_local_file(), self.new_local_file(as_in_0_1_0=True)
+        return self.genesis_source.of_local_chain(new, old, is_fork=self.fork is not None)
 
-    def new_local_file(self) -> bytes:
+    def new_local_file(self, *, as_in_0_1_0: bool = False) -> bytes:
         """Return the genesis file with which a new local chain begins, according to the settings.
 
         On a development chain it funds the accounts of NODE_MNEMONIC with NODE_BALANCE each.
 
+        Args:
+            as_in_0_1_0: Return the file of version 0.1.0 with these settings.
+
         Raises:
             KeyringError: The settings give no accounts.
         """
-        text = local_text(self.genesis_source.choices)
+        text = local_text(self.genesis_source.choices, as_in_0_1_0=as_in_0_1_0)
         if not self.is_development:
             return text
         wei = self.settings.local.balance * WEI
@@ -434,6 +437,7 @@ class EvmChain:
             minimum_fee=self.config.min_base_fee,
             fee_cap=int(fee_cap * WEI) or None,
             unprotected_allowed=pool.unprotected,
+            balance_checks=pool.balance_checks,
         )
 
     def gas_cap(self, block_gas_limit: int) -> int:

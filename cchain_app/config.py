@@ -47,6 +47,21 @@ MIN_BASE_FEE = "minBaseFee"
 FRESH_PREV_RANDAO = "freshPrevRandao"
 """Key of the file's `config`: whether PREVRANDAO differs from block to block."""
 
+NO_TRANSACTION_GAS_LIMIT = "noTransactionGasLimit"
+"""Key of the file's `config`: whether transactions may have more gas than EIP-7825 allows."""
+
+NO_BLOCK_GAS_LIMIT = "noBlockGasLimit"
+"""Key of the file's `config`: whether the transactions of a block may use more gas than its limit."""
+
+CODE_SIZE_LIMIT = "codeSizeLimit"
+"""Key of the file's `config`: bytes of code that a contract may have, in place of EIP-170's limit."""
+
+MAX_TRANSACTION_GAS = 2**24
+"""Gas limit of one transaction (EIP-7825, since Osaka)."""
+
+MAX_CODE_SIZE = 24_576
+"""Bytes of a contract's code (EIP-170, since Spurious Dragon); init code may have twice as many (EIP-3860)."""
+
 _BLOCK_FORKS = (
     ("homestead", "homesteadBlock"),
     ("tangerine_whistle", "eip150Block"),
@@ -118,6 +133,35 @@ _DEFAULT_BLOBS = {
 def at_least(fork: str, oldest: str) -> bool:
     """Return whether a rule set is the named one or a later one."""
     return FORKS.index(fork) >= FORKS.index(oldest)
+
+
+class ExecutionLimits(NamedTuple):
+    """Limits of execution in which a chain may differ from Ethereum; the defaults are Ethereum's."""
+
+    transaction_gas: bool = True
+    """Whether a transaction has at most `MAX_TRANSACTION_GAS`, since Osaka."""
+    block_gas: bool = True
+    """Whether the gas limits of a block's transactions must fit into that of the block."""
+    code_size: int = MAX_CODE_SIZE
+    """Bytes of code that a contract may have since Spurious Dragon."""
+
+    def of_transaction(self, fork: str) -> int:
+        """Return the highest gas limit of a transaction by the rules of a fork, whatever the block's limit."""
+        has_limit = self.transaction_gas and at_least(fork, "osaka")
+        return MAX_TRANSACTION_GAS if has_limit else uint64.MAX
+
+    def in_block(self, gas_limit: int) -> int:
+        """Return the highest gas limit of a transaction in a block with this gas limit."""
+        return gas_limit if self.block_gas else uint64.MAX
+
+    @property
+    def init_code_size(self) -> int:
+        """Bytes of init code that a creation may have since Shanghai."""
+        return 2 * self.code_size
+
+
+ETHEREUM_LIMITS = ExecutionLimits()
+"""The limits of chains whose file names no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +246,8 @@ class ChainConfig:
     """Whether PREVRANDAO differs from block to block; the file's `freshPrevRandao`."""
     deposit_contract: Address = DEPOSIT_CONTRACT
     """The contract whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
+    limits: ExecutionLimits = ETHEREUM_LIMITS
+    """Limits of execution; the file's `noTransactionGasLimit`, `noBlockGasLimit` and `codeSizeLimit`."""
 
     def floor_after(self, base_fee: int | None) -> int:
         """Return the floor of the base fee of the block after one with this base fee, in wei."""
@@ -230,9 +276,9 @@ def parse_config(
 ) -> ChainConfig:
     """Return the chain's parameters from the `config` object of a genesis file.
 
-    Unknown keys (Avalanche's apricot… to etna…, consensus engines) are ignored. Two known keys do not exist in
-    geth: `minBaseFee` and `freshPrevRandao`. They are in the file because all nodes of a network must agree on
-    them.
+    Unknown keys (Avalanche's apricot… to etna…, consensus engines) are ignored. Some known keys do not exist in
+    geth: `minBaseFee`, `freshPrevRandao`, `noTransactionGasLimit`, `noBlockGasLimit` and `codeSizeLimit`. They are in
+    the file because all nodes of a network must agree on them.
     Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
     that key existed are taken here with Ethereum's own figures. Without `depositContractAddress`
     deposits are read from mainnet's contract, where geth reads them from the zero address.
@@ -251,6 +297,16 @@ def parse_config(
         coinbase=coinbase,
         fresh_prev_randao=read_flag(document, FRESH_PREV_RANDAO, "config."),
         deposit_contract=_parse_deposit_contract(document),
+        limits=_parse_limits(document),
+    )
+
+
+def _parse_limits(document: Document) -> ExecutionLimits:
+    size = read_number(document, CODE_SIZE_LIMIT, "config.", default=MAX_CODE_SIZE, bits=62)
+    return ExecutionLimits(
+        transaction_gas=not read_flag(document, NO_TRANSACTION_GAS_LIMIT, "config."),
+        block_gas=not read_flag(document, NO_BLOCK_GAS_LIMIT, "config."),
+        code_size=size,
     )
 
 

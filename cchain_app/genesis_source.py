@@ -73,6 +73,9 @@ class GenesisSource:
             min_base_fee=self._settings.min_base_fee,
             timestamp=local.timestamp,
             create2_deployer=local.create2_deployer,
+            transaction_gas_limit=local.tx_gas_limit,
+            block_gas_limit=local.block_gas_limit,
+            code_size_limit=local.code_size_limit or None,
         )
 
     def named(self) -> bytes | None:
@@ -90,7 +93,7 @@ class GenesisSource:
         network = _NETWORKS.get(self._node.network_id)
         return None if network is None else built_in_text(network)
 
-    def of_local_chain(self, new: bytes, *, is_fork: bool) -> bytes:
+    def of_local_chain(self, new: bytes, old: bytes, *, is_fork: bool) -> bytes:
         """Return a local chain's genesis file: the one that the stored chain started with, else a new chain's.
 
         The hash of block 0 identifies the file, among the file that was kept at the first start, the one that the
@@ -102,6 +105,7 @@ class GenesisSource:
 
         Args:
             new: The file with which a new chain begins, by the settings.
+            old: The file with which version 0.1.0 would have begun one.
             is_fork: Whether the chain is a fork, whose first block is not that of its genesis file.
 
         Raises:
@@ -113,7 +117,7 @@ class GenesisSource:
         began = stored.first_block(self._db)
         if began is None:
             return new
-        for text in (*kept, new, without_coins_of_zero(new), built_in_text(OLD_NAME)):
+        for text in (*kept, *_written(new), *_written(old), built_in_text(OLD_NAME)):
             if self._makes(text, *began):
                 return text
         return new
@@ -136,3 +140,8 @@ class GenesisSource:
             genesis = genesis.with_timestamp(timestamp)
         trie = select_trie(self._settings.engine, cached=False)
         return first_block(trie, genesis, self._format)[0].hash == block_hash
+
+
+def _written(text: bytes) -> tuple[bytes, bytes]:
+    """Return a local genesis file, and the same as older versions wrote it."""
+    return text, without_coins_of_zero(text)

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from cchain_app.config import FRESH_PREV_RANDAO, MIN_BASE_FEE, with_fork_from_start
+from cchain_app.config import (
+    CHOSEN_FORKS,
+    CODE_SIZE_LIMIT,
+    FRESH_PREV_RANDAO,
+    MIN_BASE_FEE,
+    NO_BLOCK_GAS_LIMIT,
+    NO_TRANSACTION_GAS_LIMIT,
+    at_least,
+    with_fork_from_start,
+)
 from cchain_app.genesis import built_in_text
 from primitives.evm import ZERO_ADDRESS
 from primitives.hashing import keccak256
@@ -17,6 +26,10 @@ from primitives.hexadecimal import encode_data, encode_quantity
 OLD_NAME = "local"
 """The built-in file of local chains from before they had predeployed contracts."""
 
+DEFAULT_FORK = CHOSEN_FORKS[-1]
+"""The hard fork of new local chains."""
+OLD_FORK = "prague"
+"""The hard fork of new local chains in version 0.1.0."""
 
 CREATE2_DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 """Address of the deterministic CREATE2 deployer, as in the file of predeployed contracts."""
@@ -28,10 +41,10 @@ _COINS_OF_ZERO = 10_000 * 10**18
 
 @dataclass(frozen=True, slots=True)
 class LocalChoices:
-    """The developer's choices for a new local chain; each default leaves the value to the file."""
+    """The developer's choices for a new local chain."""
 
     hardfork: str = ""
-    """One of `config.CHOSEN_FORKS`, in force from block 0 on."""
+    """One of `config.CHOSEN_FORKS`, in force from block 0 on; empty: `DEFAULT_FORK`."""
     gas_limit: int = 0
     """Gas limit of blocks."""
     base_fee: int = -1
@@ -42,9 +55,15 @@ class LocalChoices:
     """Unix seconds of block 0; 0: the time of the first start."""
     create2_deployer: bool = True
     """Whether the chain has the deterministic CREATE2 deployer."""
+    transaction_gas_limit: bool = False
+    """Whether EIP-7825 limits the gas of transactions."""
+    block_gas_limit: bool = True
+    """Whether the transactions of a block must fit into its gas limit."""
+    code_size_limit: int | None = None
+    """Bytes of code that a contract may have; None: EIP-170's limit."""
 
 
-def local_text(choices: LocalChoices | None = None) -> bytes:
+def local_text(choices: LocalChoices | None = None, *, as_in_0_1_0: bool = False) -> bytes:
     """Return the genesis file of a new local chain.
 
     It has the contracts that tools expect on every chain, and a PREVRANDAO that is fresh in each block. Block 0
@@ -55,14 +74,16 @@ def local_text(choices: LocalChoices | None = None) -> bytes:
     and no blanks. The hash of block 0 thus identifies the rules of the chain, which no other field does.
     A base fee below the floor becomes the floor itself, since the fee would otherwise rise to the floor.
 
+    Unspecified: EIP-7825's limit does not apply unless the developer wants it, as in Anvil. A transaction may thus have
+    all the gas of a block, as before Osaka.
+
     Args:
         choices: The developer's choices.
+        as_in_0_1_0: Return the file of version 0.1.0, whose default was `OLD_FORK`.
     """
     choices = choices or LocalChoices()
     document: dict[str, Any] = json.loads(built_in_text(OLD_NAME))
-    config: dict[str, Any] = {**document["config"], FRESH_PREV_RANDAO: True}
-    if choices.hardfork:
-        config = dict(with_fork_from_start(config, choices.hardfork))
+    config = _config(document["config"], choices, as_in_0_1_0=as_in_0_1_0)
     if choices.gas_limit:
         document["gasLimit"] = encode_quantity(choices.gas_limit)
     if choices.base_fee >= 0:
@@ -78,6 +99,24 @@ def local_text(choices: LocalChoices | None = None) -> bytes:
         del contracts[CREATE2_DEPLOYER]
     document["alloc"] |= contracts | {_ZERO: {"balance": encode_quantity(_COINS_OF_ZERO)}}
     return json.dumps(document, indent=2).encode()
+
+
+def _config(
+    document: dict[str, Any], choices: LocalChoices, *, as_in_0_1_0: bool
+) -> dict[str, Any]:
+    """Return the rules of a new local chain, except for the floor of its base fee."""
+    fork = choices.hardfork or (OLD_FORK if as_in_0_1_0 else DEFAULT_FORK)
+    config = {**with_fork_from_start(document, fork), FRESH_PREV_RANDAO: True}
+    if at_least(fork, "osaka") and not as_in_0_1_0:
+        blobs = config["blobSchedule"]
+        config["blobSchedule"] = {**blobs, "osaka": blobs["prague"]}
+        if not choices.transaction_gas_limit:
+            config[NO_TRANSACTION_GAS_LIMIT] = True
+    if not choices.block_gas_limit:
+        config[NO_BLOCK_GAS_LIMIT] = True
+    if choices.code_size_limit is not None:
+        config[CODE_SIZE_LIMIT] = choices.code_size_limit
+    return config
 
 
 def without_coins_of_zero(text: bytes) -> bytes:

@@ -29,6 +29,9 @@ def _gas_limit(number: int) -> None:
         raise ValueError
 
 
+NO_CODE_LIMIT: Final = 2**48
+"""Bytes of code that no contract can have."""
+
 AUTO_NAME: Final = "auto"
 """The client name that depends on the chain."""
 
@@ -77,6 +80,14 @@ class LocalChainSettings:
         form=WORDS,
         bare="12",
     )
+    mnemonic_seed: int = flag(
+        -1,
+        "Number whose mnemonic of 12 words takes the place of NODE_MNEMONIC, the same as Anvil's; anybody can find it out. -1: "
+        "none.",
+        least=-1,
+        most=2**64 - 1,
+        options=("--mnemonic-seed-unsafe",),
+    )
     balance: int = flag(
         10_000,
         "Coins that each of these accounts has at the beginning of a local network.",
@@ -86,7 +97,7 @@ class LocalChainSettings:
     hardfork: str = flag(
         "",
         "Hard fork whose rules apply from the first block of a new local chain, from `frontier` to `osaka`. "
-        "Default: the genesis file's.",
+        "Default: `osaka`.",
         form=HARDFORK,
         options=(),
     )
@@ -115,6 +126,24 @@ class LocalChainSettings:
         True,
         "Whether a new local chain has the deterministic CREATE2 deployer.",
         constants={"--disable-default-create2-deployer": "false", "--no-create2": "false"},
+    )
+    tx_gas_limit: bool = flag(
+        False,
+        "Whether a transaction of a new local chain has at most 16,777,216 gas since Osaka (EIP-7825).",
+        options=("--enable-tx-gas-limit",),
+    )
+    block_gas_limit: bool = flag(
+        True,
+        "Whether the transactions of a block of a new local chain must fit into its gas limit.",
+        constants={"--disable-block-gas-limit": "false"},
+    )
+    code_size_limit: int = flag(
+        0,
+        "Bytes of code that a contract of a new local chain may have; init code may have twice as many. 0: 24,576 (EIP-170).",
+        least=0,
+        most=NO_CODE_LIMIT,
+        constants={"--disable-code-size-limit": str(NO_CODE_LIMIT)},
+        options=(),
     )
 
 
@@ -161,6 +190,12 @@ class PoolSettings:
     min_tip: int = flag(0, "Minimum tip that the pool accepts, in wei per gas.", least=0)
     unprotected: bool = flag(
         False, "Accept legacy transactions without replay protection (EIP-155)."
+    )
+    balance_checks: bool = flag(
+        True,
+        "Refuse transactions that their sender cannot pay. Without it they are dropped when a block is made, if the "
+        "sender still cannot pay.",
+        constants={"--disable-pool-balance-checks": "false"},
     )
 
 
@@ -329,6 +364,12 @@ class EvmSettings:
         "Whether the log of transactions and calls shows the output of console.log.",
         constants={"--disable-console-log": "false"},
     )
+    print_traces: bool = flag(
+        False,
+        "Whether the log of transactions and calls shows the calls in each transaction, eth_call and eth_estimateGas as a "
+        "tree.",
+        options=("--enable-trace-printing",),
+    )
     development: bool = flag(
         True,
         "Whether development methods (evm_, anvil_, hardhat_, signing for accounts) are available; only in the embedded "
@@ -364,6 +405,14 @@ class EvmSettings:
     )
     filter_lifetime: int = flag(
         300, "Seconds after which a filter is dropped if it is not polled.", least=1
+    )
+
+    slots_in_an_epoch: int = flag(
+        0,
+        "Blocks that `safe` is behind the head; `finalized` is twice as many behind it. 0: both are the last accepted "
+        "block.",
+        least=0,
+        options=(),
     )
 
     @property

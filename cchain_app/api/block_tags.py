@@ -1,13 +1,15 @@
 """Find the block that a parameter names; the errors are geth's.
 
-Every accepted block is final, so latest, safe and finalized are the head, as in coreth. `services.pending` defines
-`pending`; all methods that take a block resolve it here.
+Every accepted block is final, so latest, safe and finalized are the head, as in coreth. With NODE_SLOTS_IN_AN_EPOCH safe
+and finalized are that many blocks and twice as many behind the head, as in Anvil. `services.pending` defines `pending`;
+all methods that take a block resolve it here.
 """
 
 from cchain_app.api.errors import server_error
 from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 
 FIRST = 0
@@ -19,9 +21,19 @@ def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
 
     Callers that search accepted blocks handle `pending` themselves; here it means the head.
     """
-    if isinstance(number, Tag):
-        return FIRST if number is Tag.EARLIEST else blocks.head(rpc.chain).number
-    return number
+    return tag_height(rpc.chain, number) if isinstance(number, Tag) else number
+
+
+def tag_height(chain: EvmChain, tag: Tag) -> int:
+    """Return the height of the accepted block that a tag means; `pending` means the head.
+
+    Unspecified: on a chain that is too short, safe and finalized are block 0, as in Anvil.
+    """
+    if tag is Tag.EARLIEST:
+        return FIRST
+    slots = chain.settings.slots_in_an_epoch
+    behind = {Tag.SAFE: slots, Tag.FINALIZED: 2 * slots}.get(tag, 0)
+    return max(blocks.head(chain).number - behind, FIRST)
 
 
 def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
@@ -35,11 +47,9 @@ def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
         return blocks.by_hash(rpc.chain, param.hash)
     if param is Tag.PENDING:
         return rpc.pending.current() or blocks.head(rpc.chain)
-    if isinstance(param, Tag):
-        return (
-            blocks.by_number(rpc.chain, FIRST) if param is Tag.EARLIEST else blocks.head(rpc.chain)
-        )
-    return blocks.by_number(rpc.chain, param)
+    if param is Tag.LATEST:
+        return blocks.head(rpc.chain)
+    return blocks.by_number(rpc.chain, height_of(rpc, param))
 
 
 def require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:

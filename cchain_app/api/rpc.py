@@ -178,9 +178,10 @@ class EvmRpc:
         return 0 if answers is None else answers.epoch
 
     def keep_environment(self, epoch: int, env: BlockEnv) -> None:
-        """Store the environment of calls at the head for the shortcut."""
+        """Store the environment of calls at the head for the shortcut, which prints no traces."""
         answers = self.chain.memory.answers
-        if answers is not None:
+        prints = self.chain.settings.print_traces and self.transaction_log.is_on
+        if answers is not None and not prints:
             answers.keep_environment(epoch, env, self.gas_cap(env.gas_limit), CONSOLE)
 
     def keep_estimates(

@@ -63,6 +63,7 @@ def next_env(
         parent_hash=parent.hash,
         parent_beacon_block_root=ZERO_HASH if at_least(fork, "cancun") else None,
         deposit_contract=config.deposit_contract,
+        limits=config.limits,
     )
 
 
@@ -94,6 +95,7 @@ def env_of(header: Header, config: ChainConfig) -> BlockEnv:
         parent_hash=header.parent_hash,
         parent_beacon_block_root=header.parent_beacon_block_root,
         deposit_contract=config.deposit_contract,
+        limits=config.limits,
     )
 
 

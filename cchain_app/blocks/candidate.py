@@ -20,7 +20,7 @@ from primitives.hashing import keccak256
 from primitives.ids import ID
 
 MAX_BYTES = 2 * 1024 * 1024
-"""Maximum size of a block, which is that of a message between nodes."""
+"""Maximum size of a block, which is that of a message between nodes and below that of EIP-7934."""
 
 MIN_TRANSACTION = 12
 """Bytes of a signed envelope: even a legacy transaction whose nine fields are as short as possible has more."""
@@ -152,7 +152,9 @@ def parse_block(raw: bytes, *, may_have_payload: bool = False) -> CandidateBlock
     with _reading():
         parts, payload = _parts(raw, may_have_payload=may_have_payload)
         header = decode_header(parts[0])
-        transactions = tuple(_envelopes(parts[1], header.gas_limit // MIN_GAS))
+        transactions = tuple(
+            _envelopes(parts[1], max(header.gas_limit, header.gas_used) // MIN_GAS)
+        )
     _check_empty(parts, header)
     return CandidateBlock(header, transactions, keccak256(parts[0]), raw, payload=payload)
 
@@ -167,7 +169,9 @@ def parse_foreign_block(raw: bytes) -> CandidateBlock:
     with _reading():
         parts, _ = _parts(raw)
         header = decode_header(parts[0])
-        transactions = tuple(_envelopes(parts[1], header.gas_limit // MIN_GAS))
+        transactions = tuple(
+            _envelopes(parts[1], max(header.gas_limit, header.gas_used) // MIN_GAS)
+        )
         ommers = decode_ommers(parts[2])
         withdrawals = decode_withdrawals(parts[3]) if len(parts) == _WITH_WITHDRAWALS else ()
     _check_withdrawals(parts, header)

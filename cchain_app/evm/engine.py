@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
-from cchain_app.config import DEPOSIT_CONTRACT
+from cchain_app.config import DEPOSIT_CONTRACT, ETHEREUM_LIMITS, ExecutionLimits
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
@@ -94,6 +94,8 @@ class BlockEnv:
     its usual price; no signature occurs twice. Only development chains use this (devnet.md 4)."""
     deposit_contract: Address = DEPOSIT_CONTRACT
     """The contract whose logs are deposits (EIP-6110)."""
+    limits: ExecutionLimits = ETHEREUM_LIMITS
+    """The chain's limits of gas and code."""
 
 
 class Log(NamedTuple):

@@ -23,6 +23,7 @@ from cchain_app.evm.engine import (
     StateReader,
 )
 from cchain_app.evm.reference_env import fork_of
+from cchain_app.evm.reference_limits import limits_of
 from cchain_app.evm.reference_package import ForkModules, recursion_for_nested_calls
 from cchain_app.evm.tracing import BlockTrace, ClosedBlock, Recording, TransactionTrace
 from cchain_app.txs.transaction import Transaction
@@ -49,6 +50,13 @@ def given_signers(env: BlockEnv) -> Iterator[None]:
         yield
     finally:
         _current.signers = None
+
+
+@contextmanager
+def _rules_of(env: BlockEnv) -> Iterator[None]:
+    """Apply the signers and limits of a block's environment to code that this thread executes in the body."""
+    with given_signers(env), limits_of(env):
+        yield
 
 
 def _install(fork: ForkModules) -> None:
@@ -99,7 +107,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_block import BlockExecution
 
-        with recursion_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), _rules_of(env):
             return BlockExecution(env, state).run(transactions, skip_invalid=skip_invalid)
 
     def close_block(self, env: BlockEnv, state: StateReader, logs: Sequence[Log]) -> ClosedBlock:
@@ -111,7 +119,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_block import BlockExecution
 
-        with recursion_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), _rules_of(env):
             return BlockExecution(env, state).close(logs)
 
     def call(
@@ -135,7 +143,7 @@ class ReferenceEngine:
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with recursion_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), _rules_of(env):
             return run_call(env, message, state, watcher, with_access_list=with_access_list)
 
     def estimate(
@@ -159,7 +167,7 @@ class ReferenceEngine:
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with recursion_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), _rules_of(env):
             return run_estimate(env, message, state, watcher, error_ratio)
 
     def trace_block(
@@ -182,7 +190,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_tracing import BlockTracing
 
-        with recursion_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), _rules_of(env):
             return BlockTracing(env, state, recording, time_limit).run(transactions, first)
 
     def trace_call(
@@ -206,7 +214,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_tracing import trace_call
 
-        with recursion_for_nested_calls(), given_signers(env):
+        with recursion_for_nested_calls(), _rules_of(env):
             return trace_call(
                 env,
                 message,

@@ -21,11 +21,11 @@ from cchain_app.evm.reference_env import (
     block_environment,
     changed,
     fork_of,
-    initcode_limit,
     intrinsic_cost,
     unsigned_transaction,
 )
 from cchain_app.evm.reference_failures import frame_words, too_little_gas
+from cchain_app.evm.reference_limits import init_code_limit
 from cchain_app.evm.reference_package import ForkModules
 from cchain_app.evm.reference_state import LazyState, StateSource
 from cchain_app.evm.reference_trace import Watcher, watched
@@ -180,7 +180,7 @@ def _check(message: CallMessage, tx: Any, fork: ForkModules, sender: Any, *, bas
         words = failures.insufficient_funds(message.sender, int(sender.balance), cost)
     elif (words := too_little_gas(message.gas, tx, fork)) is not None:
         raise GasTooLowError(words)
-    limit = initcode_limit(fork)
+    limit = init_code_limit(fork)
     if words is None and message.to is None and limit is not None and len(message.data) > limit:
         words = failures.initcode_size(len(message.data), limit)
     if words is not None:
@@ -240,7 +240,7 @@ def _message(call: ReferenceCall) -> Any:
         ),
     )
     accounts = {Bytes20(account) for account, _ in message.access_list}
-    if initcode_limit(fork) is not None:
+    if init_code_limit(fork) is not None:
         accounts.add(call.block_env.coinbase)
     tx_env = fork.build(
         "TransactionEnvironment",

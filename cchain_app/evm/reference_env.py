@@ -166,11 +166,6 @@ def intrinsic_cost(transaction: Any, fork: ForkModules) -> tuple[int, int]:
     return int(cost), 0
 
 
-def initcode_limit(fork: ForkModules) -> int | None:
-    """Return the maximum length of init code, or None before Shanghai."""
-    return getattr(fork.interpreter, "MAX_INIT_CODE_SIZE", None)
-
-
 _current = local()
 
 

@@ -11,15 +11,14 @@ from typing import Any, Final, NamedTuple
 from cchain_app.evm import failures
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.evm.opcodes import CREATIONS, LOGS, OPCODES, memory_areas
-from cchain_app.evm.reference_env import initcode_limit, intrinsic_cost
+from cchain_app.evm.reference_env import intrinsic_cost
+from cchain_app.evm.reference_limits import current_limits, init_code_limit
 from cchain_app.evm.reference_package import ForkModules
 from cchain_app.txs.transaction import DELEGATION_PREFIX, SET_CODE, Transaction
 from primitives.hexadecimal import checksum_address
 
 _SSTORE: Final = 0x55
 _SSTORE_SENTRY: Final = 2300
-_MAX_CODE_SIZE: Final = 24_576
-_MAX_INITCODE_SIZE: Final = 2 * _MAX_CODE_SIZE
 _GAS_PER_CODE_BYTE: Final = 200
 _CREATE_GAS: Final = 32_000
 _MAX_BYTES: Final = 2**64 - 32
@@ -76,7 +75,7 @@ def frame_words(
     if type(error).__name__ == "OutOfGasError" and creation and returned is not None:
         if returned.gas < returned.size * _GAS_PER_CODE_BYTE:
             return failures.CODE_STORAGE
-        return failures.code_size(returned.size, _MAX_CODE_SIZE)
+        return failures.code_size(returned.size, current_limits().code_size)
     return _words(error, last)
 
 
@@ -115,8 +114,9 @@ def _out_of_gas(last: LastStep) -> str:
         return failures.GAS_OVERFLOW
     if end > _MAX_MEMORY:
         return failures.LARGE_MEMORY
-    if is_creation and last.items[2] > _MAX_INITCODE_SIZE:
-        return failures.inner_initcode_size(last.items[2], _MAX_INITCODE_SIZE)
+    most = current_limits().init_code_size
+    if is_creation and last.items[2] > most:
+        return failures.inner_initcode_size(last.items[2], most)
     return failures.OUT_OF_GAS
 
 
@@ -153,12 +153,12 @@ def refusal(
         accepted: Whether the block is accepted already, so that a sender may have code (EIP-3607). An
             impersonated sender may always have code.
     """
-    if transaction.gas > env.gas_limit - gas_used:
+    if transaction.gas > env.limits.in_block(env.gas_limit - gas_used):
         return RefusalError("gas limit reached", retry=transaction.gas <= env.gas_limit)
     reason = _against_form(env, transaction) or _against_fee(env, transaction)
     if reason is not None:
         return reason
-    words = _against_gas(fork, transaction, tx)
+    words = _against_gas(env, fork, transaction, tx)
     if words is not None:
         return RefusalError(words)
     if not (accepted or transaction.is_impersonated) and _is_contract(account):
@@ -192,11 +192,11 @@ def _against_fee(env: BlockEnv, transaction: Transaction) -> RefusalError | None
     return None
 
 
-def _against_gas(fork: ForkModules, transaction: Transaction, tx: Any) -> str | None:
-    cap = getattr(fork.transactions, "TX_MAX_GAS_LIMIT", None)
-    if cap is not None and transaction.gas > int(cap):
-        return failures.gas_cap(transaction.gas, int(cap))
-    limit = initcode_limit(fork)
+def _against_gas(env: BlockEnv, fork: ForkModules, transaction: Transaction, tx: Any) -> str | None:
+    cap = env.limits.of_transaction(env.fork)
+    if transaction.gas > cap:
+        return failures.gas_cap(transaction.gas, cap)
+    limit = init_code_limit(fork)
     if transaction.to is None and limit is not None and len(transaction.data) > limit:
         return failures.initcode_size(len(transaction.data), limit)
     return too_little_gas(transaction.gas, tx, fork)

@@ -76,7 +76,7 @@ def verify_header(candidate: CandidateBlock, parent: AcceptedBlock, rules: Chain
     verify_place(header, parent, now=header.timestamp)
     verify_extra_data(header)
     fork = rules.config.fork_at(header.number, header.timestamp, header.difficulty)
-    _verify_gas(candidate, parent, fork)
+    _verify_gas(candidate, parent, rules, fork)
     _verify_fees(candidate, parent, rules, fork)
     _verify_beacon_root(candidate, fork)
     if at_least(fork, "paris"):
@@ -88,7 +88,9 @@ def verify_header(candidate: CandidateBlock, parent: AcceptedBlock, rules: Chain
         )
 
 
-def _verify_gas(candidate: CandidateBlock, parent: AcceptedBlock, fork: str) -> None:
+def _verify_gas(
+    candidate: CandidateBlock, parent: AcceptedBlock, rules: ChainRules, fork: str
+) -> None:
     header, before = candidate.header, parent.header.gas_limit
     if at_least(fork, "london") and parent.header.base_fee is None:
         before *= ELASTICITY_MULTIPLIER
@@ -98,7 +100,7 @@ def _verify_gas(candidate: CandidateBlock, parent: AcceptedBlock, fork: str) -> 
         raise InvalidForeignBlock(
             ForeignBlockReason.GAS_LIMIT, have=header.gas_limit, lowest=lowest, highest=highest
         )
-    if header.gas_used > header.gas_limit:
+    if header.gas_used > rules.config.limits.in_block(header.gas_limit):
         raise InvalidForeignBlock(
             ForeignBlockReason.GAS_USED, have=header.gas_used, limit=header.gas_limit
         )

@@ -164,7 +164,7 @@ class ForeignReplay:
         roots: list[Hash] = []
         gas_used = 0
         for index, transaction in enumerate(transactions):
-            if gas_used + transaction.gas > env.gas_limit:
+            if transaction.gas > env.limits.in_block(env.gas_limit - gas_used):
                 raise BlockRefused(
                     BlockReason.EXECUTION_REFUSED,
                     failure=f"could not apply tx {index} [0x{transaction.hash.hex()}]: gas limit reached",

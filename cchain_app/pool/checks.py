@@ -7,7 +7,7 @@ The checks and their order are go-ethereum's (`eth_sendRawTransaction`). The che
 from dataclasses import dataclass, field
 from typing import Final
 
-from cchain_app.config import at_least
+from cchain_app.config import ETHEREUM_LIMITS, ExecutionLimits, at_least
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.txs.codec import DecodedTransaction
@@ -19,12 +19,6 @@ from cchain_app.txs.transaction import (
     floor_gas,
     intrinsic_gas,
 )
-
-MAX_INITCODE_SIZE: Final = 49_152
-"""Bytes of init code (EIP-3860, since Shanghai)."""
-
-MAX_TX_GAS: Final = 2**24
-"""Gas limit of one transaction (EIP-7825, since Osaka)."""
 
 MAXIMUM_NONCE: Final = 2**64 - 1
 """The first nonce that no transaction may have (EIP-2681)."""
@@ -41,6 +35,7 @@ class AdmissionRules:
     block_gas_limit: int
     """Gas limit of the head."""
     limits: PoolLimits = field(default_factory=PoolLimits)
+    execution: ExecutionLimits = ETHEREUM_LIMITS
 
 
 def check_before_sender(
@@ -119,14 +114,13 @@ def _check_type(transaction: Transaction | DecodedTransaction, fork: str) -> Non
 
 
 def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
-    size = len(transaction.data)
-    if transaction.to is None and size > MAX_INITCODE_SIZE and at_least(rules.fork, "shanghai"):
-        raise PoolRejection(PoolReason.INIT_CODE_TOO_LARGE, size=size, limit=MAX_INITCODE_SIZE)
-    if transaction.gas > MAX_TX_GAS and at_least(rules.fork, "osaka"):
-        raise PoolRejection(
-            PoolReason.GAS_ABOVE_TRANSACTION_CAP, gas=transaction.gas, cap=MAX_TX_GAS
-        )
-    if transaction.gas > rules.block_gas_limit:
+    size, most = len(transaction.data), rules.execution.init_code_size
+    if transaction.to is None and size > most and at_least(rules.fork, "shanghai"):
+        raise PoolRejection(PoolReason.INIT_CODE_TOO_LARGE, size=size, limit=most)
+    cap = rules.execution.of_transaction(rules.fork)
+    if transaction.gas > cap:
+        raise PoolRejection(PoolReason.GAS_ABOVE_TRANSACTION_CAP, gas=transaction.gas, cap=cap)
+    if transaction.gas > rules.execution.in_block(rules.block_gas_limit):
         raise PoolRejection(PoolReason.GAS_ABOVE_BLOCK_LIMIT)
 
 

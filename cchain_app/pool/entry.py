@@ -4,7 +4,7 @@ The limits are settings of a node, not rules of the chain.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash
@@ -107,6 +107,10 @@ EMPTY_ACCOUNT_QUEUE = AccountQueue((), (), (), 0)
 """The queue of a sender without pool transactions."""
 
 
+_ANY_FUNDS: Final = 2**512
+"""Wei; more than all transactions of a pool can cost."""
+
+
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
     """The limits of the pool; the defaults are go-ethereum's. Capacity is counted in slots."""
@@ -133,6 +137,12 @@ class PoolLimits:
     """Wei: the highest gas cost of a transaction that arrives over RPC; None: no cap."""
     unprotected_allowed: bool = False
     """Whether legacy transactions without a chain ID are accepted over RPC."""
+    balance_checks: bool = True
+    """Whether a sender must be able to pay for all its pending transactions."""
+
+    def funds(self, balance: int) -> int:
+        """Return the wei that an account with this balance may spend by transactions of the pool."""
+        return balance if self.balance_checks else _ANY_FUNDS
 
     @property
     def slots(self) -> int:

@@ -114,7 +114,7 @@ def next_nonces(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, 
     state = state_at(chain, number)
     for address, waiting in missing.items():
         account = state.account(address)
-        queue = _split(waiting, state, address)
+        queue = _split(chain, waiting, state, address)
         nonces[address] = next_free_nonce(account.nonce if account else 0, queue.pending)
         if remembers:
             memory.pool.remember_nonce(address, nonces[address], tag)
@@ -129,7 +129,7 @@ def queues(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, Accou
     number = blocks.head(chain).number
     prefetch_accounts(chain, list(by_sender), number)
     state = state_at(chain, number)
-    return {sender: _split(waiting, state, sender) for sender, waiting in by_sender.items()}
+    return {sender: _split(chain, waiting, state, sender) for sender, waiting in by_sender.items()}
 
 
 def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> PoolContent:
@@ -212,6 +212,9 @@ def _of_head(chain: EvmChain, read: Callable[[], list[PoolEntry]]) -> list[PoolE
         blocks.catch_up(chain)
 
 
-def _split(waiting: Iterable[PoolEntry], state: StateAt, sender: Address) -> AccountQueue:
+def _split(
+    chain: EvmChain, waiting: Iterable[PoolEntry], state: StateAt, sender: Address
+) -> AccountQueue:
     account = state.account(sender)
-    return split(waiting, account.nonce if account else 0, account.balance if account else 0)
+    funds = chain.pool_limits.funds(account.balance if account else 0)
+    return split(waiting, account.nonce if account else 0, funds)

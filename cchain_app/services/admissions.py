@@ -120,6 +120,7 @@ def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
         fork=fork_of_next(chain, head),
         block_gas_limit=head.header.gas_limit,
         limits=limits,
+        execution=chain.config.limits,
     )
 
 
@@ -292,7 +293,7 @@ class Admissions:
             admission = check_against(
                 entry,
                 nonce=account.nonce if account else 0,
-                balance=account.balance if account else 0,
+                balance=self._limits.funds(account.balance if account else 0),
                 queue=self._queues.get(sender, EMPTY_ACCOUNT_QUEUE),
                 delegation=self._delegation(newcomer, entry, account),
                 counts=self._counts,

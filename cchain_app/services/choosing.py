@@ -46,7 +46,7 @@ def choose(
     chosen = select(
         pending,
         base_fee_after(chain, parent) or 0,
-        parent.header.gas_limit * _CHOICE,
+        chain.config.limits.in_block(parent.header.gas_limit) * _CHOICE,
         chain.pool_limits.minimum_tip,
         MAX_BYTES,
         by_arrival=chain.settings.order == "fifo",

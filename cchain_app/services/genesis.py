@@ -177,11 +177,15 @@ def begin_time(chain: EvmChain, now: int) -> int:
 def remarks(chain: EvmChain) -> list[str]:
     """Return messages about settings for new local chains that differ from this chain."""
     wanted, genesis = chain.genesis_source.choices, chain.own_genesis
+    limits = genesis.config.limits
     compared = (
         ("NODE_HARDFORK", wanted.hardfork, genesis.fork, ""),
         ("NODE_GAS_LIMIT", wanted.gas_limit, genesis.gas_limit, 0),
         ("NODE_BASE_FEE", wanted.base_fee, genesis.base_fee, -1),
         ("NODE_TIMESTAMP", wanted.timestamp, genesis.timestamp, 0),
+        ("NODE_TX_GAS_LIMIT", wanted.transaction_gas_limit, limits.transaction_gas, False),
+        ("NODE_BLOCK_GAS_LIMIT", wanted.block_gas_limit, limits.block_gas, True),
+        ("NODE_CODE_SIZE_LIMIT", wanted.code_size_limit, limits.code_size, None),
     )
     return [
         f"{name} is {want}, but this chain began with {'none' if have is None else have} and keeps that value: "

@@ -84,8 +84,8 @@ def _expire(chain: EvmChain, now: int) -> int:
             settled = settle(
                 waiting,
                 account.nonce if account else 0,
-                account.balance if account else 0,
-                block_gas_limit=head.header.gas_limit,
+                chain.pool_limits.funds(account.balance if account else 0),
+                block_gas_limit=chain.config.limits.in_block(head.header.gas_limit),
                 now=now,
                 limits=chain.pool_limits,
             )

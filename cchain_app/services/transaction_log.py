@@ -24,6 +24,7 @@ from cchain_app.evm.tracing import (
 )
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import TraceDiffers
+from cchain_app.transaction_log.call_tree import call_tree
 from cchain_app.transaction_log.declarations import Declared, KnownSignatures
 from cchain_app.transaction_log.entries import (
     NOTHING,
@@ -274,7 +275,7 @@ class TransactionLog:
                 _log.exception("a call could not be executed again for the log")
                 missing = "calls and console.log, since it could not be executed again"
                 entry = replace(entry, missing=missing)
-        entry = replace(entry, messages=shown_messages(frames))
+        entry = replace(entry, messages=self._messages(frames), tree=self._tree(frames))
         if (failure := waiting.failure) is None:
             return entry
         text = failure_of(frames, self._names()) if frames else None
@@ -289,7 +290,8 @@ class TransactionLog:
     def _inside(self, block: AcceptedBlock, known: KnownSignatures) -> list[ExecutionDetails]:
         """Return the recorded calls of each transaction."""
         inside = [NOTHING] * len(block.transactions)
-        indexes = to_record(block)
+        everything = range(len(block.transactions))
+        indexes = everything if self._prints_traces else to_record(block)
         if not indexes:
             return inside
         until = self._clock() + SECONDS_A_BLOCK
@@ -322,7 +324,17 @@ class TransactionLog:
             replay.pass_over(time_limit=SECONDS_A_TRANSACTION)
             return ExecutionDetails(missing=str(error))
         found = recorded(trace.frames, known)
-        return found if self._chain.settings.console_log else replace(found, messages=())
+        return replace(found, messages=self._messages(trace.frames), tree=self._tree(trace.frames))
+
+    def _messages(self, frames: Sequence[Frame]) -> tuple[str, ...]:
+        return shown_messages(frames) if self._chain.settings.console_log else ()
+
+    def _tree(self, frames: Sequence[Frame]) -> tuple[str, ...]:
+        return call_tree(frames, self._names()) if self._prints_traces and frames else ()
+
+    @property
+    def _prints_traces(self) -> bool:
+        return self._chain.settings.print_traces
 
     def _write(self, entries: Iterator[Entry]) -> None:
         for entry in entries:

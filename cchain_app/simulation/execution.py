@@ -192,7 +192,7 @@ class Simulation:
         self, requests: Sequence[CallRequest], env: BlockEnv, state: PendingState
     ) -> list[SimulatedCall]:
         calls: list[SimulatedCall] = []
-        gas_left = env.gas_limit
+        gas_left = env.limits.in_block(env.gas_limit)
         for request in requests:
             left = GasLeft(gas_left, self._budget.gas)
             account = state.account(request.sender)

@@ -4,9 +4,10 @@ A contract encoded the bytes and may be malicious, so decoding is bounded (`boun
 may have any bytes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from cchain_app.transaction_log.errors import MalformedDeclaration
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
@@ -29,7 +30,7 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
     """Decode arguments.
 
     Args:
-        types: Elementary types, and arrays of them.
+        types: Elementary types, tuples in parentheses, and arrays of both.
         data: The encoding, without a selector.
 
     Raises:
@@ -42,8 +43,31 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
     return tuple(_value(type_, value) for type_, value in zip(types, values, strict=True))
 
 
+def split(text: str) -> Iterator[str]:
+    """Yield the parts that commas separate, ignoring commas in parentheses.
+
+    Raises:
+        MalformedDeclaration: The parentheses do not close, or a part is empty.
+    """
+    depth, start = 0, 0
+    if not text.strip():
+        return
+    for index, character in enumerate(text + ","):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            part = text[start:index].strip()
+            if not part:
+                raise MalformedDeclaration(text)
+            yield part
+            start = index + 1
+    if depth:
+        raise MalformedDeclaration(text)
+
+
 def _value(type_: str, value: object) -> Value:
     if isinstance(value, list | tuple):
+        if type_.endswith(")"):
+            return tuple(map(_value, split(type_[1:-1]), value))
         element = type_.rpartition("[")[0]
         return tuple(_value(element, item) for item in value)
     if type_ == "address":

@@ -8,22 +8,19 @@ Types are canonical (`uint256`, never `uint`), and a tuple is written as its mem
 names well-known functions and errors by their selectors, from the lists in `signatures/`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from typing import Final, NamedTuple, Self
 
-from cchain_app.transaction_log.abi import SELECTOR_BYTES, decode, text_of
-from cchain_app.transaction_log.errors import Undecodable
+from cchain_app.transaction_log.abi import SELECTOR_BYTES, Value, decode, split, text_of
+from cchain_app.transaction_log.errors import MalformedDeclaration, Undecodable
 from primitives.evm import Address
 from primitives.hashing import keccak256
 
 _INDEXED: Final = "indexed"
-
-
-class MalformedDeclaration(Exception):
-    """A text that is not a declaration."""
+_HASHED: Final = frozenset({"string", "bytes"})
 
 
 class Parameter(NamedTuple):
@@ -55,7 +52,7 @@ class Declaration:
         name, opened, rest = text.strip().partition("(")
         if not opened or not rest.endswith(")") or not name.isidentifier():
             raise MalformedDeclaration(text)
-        return cls(name, tuple(map(_parameter, _split(rest[:-1]))))
+        return cls(name, tuple(map(_parameter, split(rest[:-1]))))
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -91,7 +88,7 @@ def _parameter(text: str) -> Parameter:
         type_, *words = text.split()
         return Parameter(type_, _name(words), indexed=_INDEXED in words)
     inside, _, rest = text[1:].rpartition(")")
-    members = tuple(map(_parameter, _split(inside)))
+    members = tuple(map(_parameter, split(inside)))
     array, _, words_text = rest.partition(" ")
     words = words_text.split()
     type_ = f"({','.join(member.type for member in members)}){array}"
@@ -106,29 +103,16 @@ def _name(words: list[str]) -> str:
     return left[0] if left else ""
 
 
-def _split(text: str) -> Iterator[str]:
-    """Yield the parts that commas separate, ignoring commas in parentheses.
-
-    Raises:
-        MalformedDeclaration: The parentheses do not close, or a part is empty.
-    """
-    depth, start = 0, 0
-    if not text.strip():
-        return
-    for index, character in enumerate(text + ","):
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            part = text[start:index].strip()
-            if not part:
-                raise MalformedDeclaration(text)
-            yield part
-            start = index + 1
-    if depth:
-        raise MalformedDeclaration(text)
-
-
 _MAX_SHOWN: Final = 4096
-"""Bytes of an error's arguments that are decoded at most."""
+"""Bytes of arguments that are decoded at most."""
+
+_MAX_HEX: Final = 256
+"""Bytes that are shown in hexadecimal at most."""
+
+
+def cut_hex(data: bytes) -> str:
+    """Return data in hexadecimal, without what is too long to show."""
+    return f"0x{data[:_MAX_HEX].hex()}{'…' if len(data) > _MAX_HEX else ''}"
 
 
 class KnownSignatures:
@@ -137,6 +121,7 @@ class KnownSignatures:
     Args:
         functions: Signatures of known functions.
         errors: Signatures of known errors.
+        events: Signatures of known events.
         declared: Returns the signatures that a contract declares (its verified ABI); None if they are unknown.
     """
 
@@ -144,17 +129,20 @@ class KnownSignatures:
         self,
         functions: Iterable[Declaration],
         errors: Iterable[Declaration],
+        events: Iterable[Declaration] = (),
         declared: "Declared | None" = None,
     ) -> None:
         self.functions = {function.selector: function.signature for function in functions}
         """Signatures of the known functions by selector."""
         self._errors = {error.selector: error for error in errors}
+        self.events = {(event.topic, _indexed(event)): event for event in events}
+        """The known events by topic and number of indexed parameters."""
         self._declared = declared
 
     @classmethod
     def load(cls, declared: "Declared | None" = None) -> Self:
         """Read the lists that come with the node."""
-        return cls(listed("functions"), listed("errors"), declared)
+        return cls(listed("functions"), listed("errors"), listed("events"), declared)
 
     def method(self, call_data: bytes, contract: Address | None = None) -> str | None:
         """Return the signature of the called function, or the selector of an unknown one; None without a selector.
@@ -185,6 +173,39 @@ class KnownSignatures:
                 return shown
         return None
 
+    def call(self, call_data: bytes, contract: Address | None = None) -> tuple[str, str]:
+        """Return the name of the called function, or its selector, and its arguments as text.
+
+        Unspecified: input without a selector calls `fallback`, as Foundry names it.
+        """
+        signature = self.method(call_data, contract)
+        if signature is None:
+            return "fallback", cut_hex(call_data) if call_data else ""
+        arguments = call_data[SELECTOR_BYTES:]
+        name, opened, _ = signature.partition("(")
+        if opened and len(arguments) <= _MAX_SHOWN:
+            try:
+                values = decode(Declaration.parse(signature).types, arguments)
+            except (Undecodable, MalformedDeclaration):
+                pass
+            else:
+                return name, ", ".join(map(text_of, values))
+        return name, cut_hex(arguments) if arguments else ""
+
+    def event(self, topics: Sequence[bytes], data: bytes, contract: Address | None = None) -> str:
+        """Return an event with its arguments, or its topics and data if it is unknown or malformed."""
+        if topics and len(data) <= _MAX_SHOWN:
+            key = bytes(topics[0]), len(topics) - 1
+            for signatures in (self._of(contract), self):
+                event = None if signatures is None else signatures.events.get(key)
+                try:
+                    if event is not None:
+                        return f"{event.name}({', '.join(_event_arguments(event, topics, data))})"
+                except Undecodable:
+                    continue
+        parts = [f"topic {index}: {cut_hex(topic)}" for index, topic in enumerate(topics)]
+        return ", ".join([*parts, f"data: {cut_hex(data)}"])
+
     def _of(self, contract: Address | None) -> "KnownSignatures | None":
         return None if contract is None or self._declared is None else self._declared(contract)
 
@@ -198,6 +219,27 @@ class KnownSignatures:
         except Undecodable:
             return None
         return f"{declaration.name}({', '.join(map(text_of, values))})"
+
+
+def _indexed(event: Declaration) -> int:
+    """Return the number of an event's indexed parameters."""
+    return sum(parameter.indexed for parameter in event.parameters)
+
+
+def _event_arguments(event: Declaration, topics: Sequence[bytes], data: bytes) -> Iterator[str]:
+    """Yield an event's arguments with their names; of an indexed value without a fixed size there is only the hash."""
+    plain = [parameter.type for parameter in event.parameters if not parameter.indexed]
+    values, hashed = iter(decode(plain, data)), iter(topics[1:])
+    for parameter in event.parameters:
+        value: Value
+        if not parameter.indexed:
+            value = next(values)
+        else:
+            topic = next(hashed)
+            is_hash = parameter.type in _HASHED or parameter.type.endswith((")", "]"))
+            value = cut_hex(topic) if is_hash else decode([parameter.type], topic)[0]
+        name = f"{parameter.name}: " if parameter.name else ""
+        yield f"{name}{text_of(value)}"
 
 
 Declared = Callable[[Address], KnownSignatures | None]

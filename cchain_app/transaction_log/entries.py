@@ -33,6 +33,8 @@ class ExecutionDetails:
     """Messages of console.log, in order."""
     missing: str | None = None
     """Why it could not be recorded, as text."""
+    tree: tuple[str, ...] = ()
+    """Its calls as lines, if they are printed."""
 
 
 NOTHING: Final = ExecutionDetails()
@@ -91,6 +93,8 @@ class CallEntry:
     """Whether the method exists."""
     messages: tuple[str, ...] = ()
     """Messages of console.log; only for an entry of a single call."""
+    tree: tuple[str, ...] = ()
+    """The calls in it as lines, if they are printed; only for an entry of a single call."""
     missing: str | None = None
     """Why messages may be missing, as text."""
     failure: FailureText | None = None
@@ -241,6 +245,7 @@ def _repeats(last: Entry | None, entry: Entry) -> bool:
         and isinstance(entry, CallEntry)
         and (last.method, last.exists, last.failure) == (entry.method, entry.exists, entry.failure)
         and not entry.messages
+        and not entry.tree
         and entry.missing is None
     )
 

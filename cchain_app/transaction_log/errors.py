@@ -5,5 +5,9 @@ class Undecodable(Exception):
     """Bytes that do not encode the expected arguments, or that are too many."""
 
 
+class MalformedDeclaration(Exception):
+    """A text that is not a declaration."""
+
+
 class Unencodable(Exception):
     """Values that do not match their types, or types that do not exist or are too long."""

@@ -79,7 +79,7 @@ def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
     inside = entry.recorded
     if not entry.succeeded:
         yield from _failure_lines(inside.failure or FailureText("failed"))
-    yield from _inside_lines(inside.messages, inside.missing)
+    yield from _inside_lines(inside.messages, inside.missing, inside.tree)
     yield ""
 
 
@@ -90,7 +90,9 @@ def _failure_lines(failure: FailureText) -> Iterator[str]:
         yield _named("Failed in", one_line(failure.frame))
 
 
-def _inside_lines(messages: Sequence[str], missing: str | None) -> Iterator[str]:
+def _inside_lines(
+    messages: Sequence[str], missing: str | None, tree: Sequence[str]
+) -> Iterator[str]:
     if missing is not None:
         yield _named("Not recorded", _printable(missing))
     if messages:
@@ -99,6 +101,10 @@ def _inside_lines(messages: Sequence[str], missing: str | None) -> Iterator[str]
         for message in messages:
             for line in _printable(message).split("\n"):
                 yield close_colours(f"    {line}") if line else ""
+    if tree:
+        yield ""
+        yield "  Traces:"
+        yield from (f"    {one_line(line)}" for line in tree)
 
 
 def _printable(text: str) -> str:
@@ -124,13 +130,17 @@ def _transaction_fields(entry: TransactionEntry) -> dict[str, Any]:
     if inside.failure is not None:
         fields["error"] = inside.failure.reason
         fields["failed_in"] = inside.failure.frame
-    return fields | _inside_fields(inside.messages, inside.missing)
+    return fields | _inside_fields(inside.messages, inside.missing, inside.tree)
 
 
-def _inside_fields(messages: Sequence[str], missing: str | None) -> dict[str, Any]:
+def _inside_fields(
+    messages: Sequence[str], missing: str | None, tree: Sequence[str]
+) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if messages:
         fields["console"] = list(messages)
+    if tree:
+        fields["traces"] = list(tree)
     if missing is not None:
         fields["not_recorded"] = missing
     return fields
@@ -174,7 +184,8 @@ def _call(entry: CallEntry) -> LogText:
     times = f" ({entry.count} times)" if entry.count > 1 else ""
     head = f"{GREEN}{method}{PLAIN}" if entry.exists else f"{RED}{method}: no such method{PLAIN}"
     failed = () if entry.failure is None else _failure_lines(entry.failure)
-    text = _lines(iter([head + times, *failed, *_inside_lines(entry.messages, entry.missing)]))
+    inside = entry.messages, entry.missing, entry.tree
+    text = _lines(iter([head + times, *failed, *_inside_lines(*inside)]))
     fields: dict[str, Any] = {
         "event": "call",
         "method": entry.method,
@@ -185,7 +196,7 @@ def _call(entry: CallEntry) -> LogText:
         fields["error"] = entry.failure.reason
         fields["failed_in"] = entry.failure.frame
         fields["code"] = entry.code
-    return LogText(text, fields | _inside_fields(entry.messages, entry.missing))
+    return LogText(text, fields | _inside_fields(*inside))
 
 
 def _hex(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The functions and errors that contracts declare in their verified ABIs, for the log of transactions."""
+"""The functions, errors and events that contracts declare in their verified ABIs, for the log of transactions."""
 
 import time
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class DeclaredSignatures:
         )
 
     def __call__(self, contract: Address) -> KnownSignatures | None:
-        """Return the functions and errors of a contract's ABI, of its implementation's if it is a proxy, or None."""
+        """Return the functions, errors and events of a contract's ABI, of its implementation's if it is a proxy, or None."""
         now = self._clock()
         kept = self._kept.peek(contract)
         if kept is not None and now < kept[0]:
@@ -50,6 +50,6 @@ class DeclaredSignatures:
             abi = verified.abi_of(self._chain, contract)
         except UpstreamError:  # the log is written without the names
             return None
-        if not (abi.functions or abi.errors):
+        if not (abi.functions or abi.errors or abi.events):
             return None
-        return KnownSignatures(abi.functions, abi.errors)
+        return KnownSignatures(abi.functions, abi.errors, abi.events)

@@ -115,7 +115,7 @@ pub(crate) fn execute(
     system::before_transactions(&mut evm, env, spec)?;
     let mut block = Block::default();
     for (index, transaction) in transactions.iter().enumerate() {
-        match apply(&mut evm, env, transaction, env.gas_limit - block.gas_used) {
+        match apply(&mut evm, env, transaction, env.gas_left(block.gas_used)) {
             Ok(outcome) => {
                 block.gas_used += outcome.gas_used;
                 block.included.push(index);

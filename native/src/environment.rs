@@ -42,6 +42,18 @@ pub(crate) struct Env {
     blob_base_fee: Option<u128>,
     precompile_moves: Vec<(Addr, Option<Addr>)>,
     signers: Vec<(Blob, Addr)>,
+    limits: ExecutionLimits,
+}
+
+/// The chain's limits of gas and code.
+#[derive(FromPyObject)]
+struct ExecutionLimits {
+    /// Whether a transaction has at most EIP-7825's gas.
+    transaction_gas: bool,
+    /// Whether the transactions of a block must fit into its gas limit.
+    block_gas: bool,
+    /// Bytes of code that a contract may have.
+    code_size: usize,
 }
 
 /// Data that accompanies an execution and is not known to revm.
@@ -88,7 +100,17 @@ impl Env {
         let mut rules = CfgEnv::new_with_spec(spec);
         rules.chain_id = self.chain_id;
         rules.blob_base_fee_update_fraction = self.blob_base_fee_update_fraction;
+        rules.limit_contract_code_size = Some(self.limits.code_size);
+        rules.disable_block_gas_limit = !self.limits.block_gas;
+        if !self.limits.transaction_gas {
+            rules.tx_gas_limit_cap = Some(u64::MAX);
+        }
         rules
+    }
+
+    /// Return the gas that is left in the block after its transactions have used this much.
+    pub(crate) fn gas_left(&self, used: u64) -> u64 {
+        if self.limits.block_gas { self.gas_limit.saturating_sub(used) } else { u64::MAX }
     }
 
     /// Return the block as revm's type.

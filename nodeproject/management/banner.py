@@ -78,6 +78,8 @@ def _wallet(node: Node) -> dict[str, str]:
     hidden = (
         f"random, in {node.settings.mnemonic_path}"
         if local.mnemonic_random
+        else "that of NODE_MNEMONIC_SEED"
+        if local.mnemonic_seed >= 0
         else "that of NODE_MNEMONIC, which is not shown"
     )
     return {

@@ -5,6 +5,7 @@ Importing this module fixes the settings: the start command's flags must be in t
 
 from nodeproject.settings.flags import BadSetting, read, with_values
 from nodeproject.settings.node import NodeSettings
+from nodeproject.settings.seeded_mnemonic import seeded_mnemonic
 from primitives.whole_files import write_whole
 
 
@@ -23,19 +24,27 @@ def with_platform(given: NodeSettings) -> NodeSettings:
 
 
 def with_mnemonic(given: NodeSettings) -> NodeSettings:
-    """Return the settings with the random mnemonic in the place of NODE_MNEMONIC, if NODE_MNEMONIC_RANDOM asks for one.
+    """Return the settings with the mnemonic that NODE_MNEMONIC_RANDOM or NODE_MNEMONIC_SEED asks for.
 
-    It is kept in the data directory, because its accounts are funded in the first block; a file that exists is used
-    whatever the number of its words.
+    A random one is kept in the data directory, because its accounts are funded in the first block; a file that exists
+    is used whatever the number of its words.
 
     Raises:
-        BadSetting: NODE_MNEMONIC is given too, or the file cannot be used.
+        BadSetting: NODE_MNEMONIC or both of these settings are given too, or the file cannot be used.
     """
     local = given.cchain.local
+    named = {
+        "NODE_MNEMONIC": local.mnemonic != NodeSettings().cchain.local.mnemonic,
+        "NODE_MNEMONIC_RANDOM": local.mnemonic_random > 0,
+        "NODE_MNEMONIC_SEED": local.mnemonic_seed >= 0,
+    }
+    first, *others = [name for name, is_given in named.items() if is_given] or [""]
+    if others:
+        raise BadSetting(f"{first} and {others[0]} are both set: remove one of them")
+    if local.mnemonic_seed >= 0:
+        return with_values(given, {"mnemonic": seeded_mnemonic(local.mnemonic_seed)})
     if not local.mnemonic_random:
         return given
-    if local.mnemonic != NodeSettings().cchain.local.mnemonic:
-        raise BadSetting("NODE_MNEMONIC and NODE_MNEMONIC_RANDOM are both set: remove one of them")
     path = given.mnemonic_path
     try:
         if not path.exists():

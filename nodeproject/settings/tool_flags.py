@@ -86,18 +86,8 @@ REFUSED: Final[Mapping[str, str]] = {
     "--md": "the log is text or JSON (--json)",
     "--preserve-historical-states": "a dump has the state at the head; the data directory keeps earlier states",
     "--no-storage-caching": "a fork is stored in the data directory with all state that it has fetched",
-    "--mnemonic-seed-unsafe": "Anvil's random numbers cannot be repeated here: give the words to --mnemonic",
     "--number": "a new local chain begins with block 0",
-    "--slots-in-an-epoch": "each accepted block is final, so safe and finalized are the latest block",
-    "--code-size-limit": "the engine has EIP-170's limit",
-    "--disable-code-size-limit": "the engine has EIP-170's limit",
-    "--disable-block-gas-limit": "a transaction has to fit into a block: raise --gas-limit",
-    "--enable-tx-gas-limit": "the hard fork decides on EIP-7825's limit",
-    "--tx-gas-limit": "the hard fork decides on EIP-7825's limit",
     "--memory-limit": "gas limits the memory of a call",
-    "--print-traces": "read traces with debug_traceTransaction or on the explorer's pages",
-    "--enable-trace-printing": "read traces with debug_traceTransaction or on the explorer's pages",
-    "--disable-pool-balance-checks": "the pool keeps transactions that their senders can pay",
 }
 """Flags without a meaning or an implementation here, each with the reason."""
 

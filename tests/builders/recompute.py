@@ -162,6 +162,7 @@ class RecomputedChain:
             blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
             parent_hash=Hash(bytes(given.parent_hash)),
             parent_beacon_block_root=None if beacon_root is None else Hash(bytes(beacon_root)),
+            limits=self._config.limits,
         )
 
 

@@ -213,7 +213,7 @@ def node_info(rpc: EvmRpc) -> dict[str, Any]:
         "currentBlockTimestamp": head.header.timestamp,
         "currentBlockHash": encode_data(head.hash),
         "hardFork": rules.capitalize(),
-        "transactionOrder": "fees",
+        "transactionOrder": chain.settings.order,
         "environment": {
             "baseFee": encode_quantity(base_fee),
             "chainId": chain.config.chain_id,

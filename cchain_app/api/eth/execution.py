@@ -149,8 +149,8 @@ class CallContext(NamedTuple):
     def logged(self, method: str, message: CallMessage, run: Callable[["CallContext"], T]) -> T:
         """Run a call, once or several times, log it once, and return the result.
 
-        A request that moves to a thread is logged there. A call that called console.log is executed again for the
-        log, later and in a separate thread. If another call of the same batch moves the batch to a thread, this
+        A request that moves to a thread is logged there. A call that called console.log, or whose trace is printed, is
+        executed again for the log, later and in a separate thread. If another call of the same batch moves the batch to a thread, this
         call's name is counted twice, but its console messages are logged once.
 
         Args:
@@ -159,7 +159,7 @@ class CallContext(NamedTuple):
             run: Runs the call in the context that it gets.
 
         Raises:
-            WouldBlock: The call called console.log, in a batch that may have to move to a thread.
+            WouldBlock: The call called console.log, or traces are printed, in a batch that may have to move to a thread.
         """
         log = self.rpc.transaction_log
         if not log.takes_calls(that_act=True):
@@ -168,14 +168,18 @@ class CallContext(NamedTuple):
         try:
             outcome = run(CallContext(self.rpc, self.env, watched, self.deadline, self.allowance))
         except (CallRejected, JsonRpcError):
-            self._log_call(method, message, watched)
+            self._log_call(method, message, watched, has_run=False)
             raise
-        self._log_call(method, message, watched)
+        self._log_call(method, message, watched, has_run=True)
         return outcome
 
-    def _log_call(self, method: str, message: CallMessage, watched: WatchedState) -> None:
+    def _log_call(
+        self, method: str, message: CallMessage, watched: WatchedState, *, has_run: bool
+    ) -> None:
         trace = None
-        if watched.console_was_called and self.rpc.chain.settings.console_log:
+        settings = self.rpc.chain.settings
+        has_messages = watched.console_was_called and settings.console_log
+        if has_messages or (settings.print_traces and has_run):
             if in_batch():
                 raise WouldBlock
             trace = self.again(message)

@@ -14,7 +14,6 @@ from cchain_app.api.eth.execution import CallContext, Overrides
 from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.config import at_least
 from cchain_app.evm.engine import BlockEnv, CallMessage, CallRejected, CallResult
 from cchain_app.evm.estimation import TRANSFER_GAS
 from cchain_app.evm.overrides import BlockOverride
@@ -22,9 +21,6 @@ from cchain_app.txs.request import unsigned
 from cchain_app.txs.transaction import AccessList
 from jsonrpc.errors import JsonRpcError
 from primitives.hexadecimal import encode_quantity
-
-OSAKA_GAS_LIMIT: Final = 2**24
-"""Maximum gas of a transaction since Osaka (EIP-7825)."""
 
 ERROR_RATIO: Final = 0.015
 """Maximum relative error of an estimate, as a fraction."""
@@ -184,5 +180,4 @@ def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
 
 def _most(rpc: EvmRpc, env: BlockEnv) -> int:
     """Return the highest gas limit that the block and the node allow."""
-    cap = rpc.gas_cap(env.gas_limit)
-    return min(cap, OSAKA_GAS_LIMIT) if at_least(env.fork, "osaka") else cap
+    return min(rpc.gas_cap(env.gas_limit), env.limits.of_transaction(env.fork))

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
+from cchain_app.api.block_tags import tag_height
 from cchain_app.api.params.values import BlockHash, Tag
 from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.filters import LogFilter
@@ -164,7 +165,7 @@ class _Heights:
         if named is Tag.PENDING:
             return None  # a fork makes its own blocks
         if isinstance(named, Tag):
-            return 0 if named is Tag.EARLIEST else blocks.head(chain).number
+            return tag_height(chain, named)
         if isinstance(named, int):
             return named
         block_hash = named.hash if isinstance(named, BlockHash) else Hash(named)

@@ -7,7 +7,17 @@ from typing import Any, Final, TypeVar
 from cchain_app.api import wire
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.config import DEPOSIT_CONTRACT, FRESH_PREV_RANDAO, BlobParameters, ChainConfig
+from cchain_app.config import (
+    CODE_SIZE_LIMIT,
+    DEPOSIT_CONTRACT,
+    FRESH_PREV_RANDAO,
+    MAX_CODE_SIZE,
+    NO_BLOCK_GAS_LIMIT,
+    NO_TRANSACTION_GAS_LIMIT,
+    BlobParameters,
+    ChainConfig,
+    ExecutionLimits,
+)
 from cchain_app.forks import fork_id, precompiles, system_contracts
 from cchain_app.selectors import blocks, development, pool
 from cchain_app.settings import AUTO_NAME, PLAIN_NAME
@@ -171,6 +181,7 @@ def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     answer.update({f"{fork}Time": first for fork, first in schedule.times.items()})
     if config.fresh_prev_randao:
         answer[FRESH_PREV_RANDAO] = True
+    answer |= _limits(config.limits)
     if schedule.petersburg_block is not None:
         answer["petersburgBlock"] = schedule.petersburg_block
     if config.deposit_contract != DEPOSIT_CONTRACT:
@@ -178,6 +189,18 @@ def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     if config.blobs:
         answer["blobSchedule"] = {fork: _to_json(blobs) for fork, blobs in config.blobs.items()}
     return answer
+
+
+def _limits(limits: ExecutionLimits) -> dict[str, Any]:
+    """Return the keys of the limits that are not Ethereum's."""
+    keys: dict[str, Any] = {}
+    if not limits.transaction_gas:
+        keys[NO_TRANSACTION_GAS_LIMIT] = True
+    if not limits.block_gas:
+        keys[NO_BLOCK_GAS_LIMIT] = True
+    if limits.code_size != MAX_CODE_SIZE:
+        keys[CODE_SIZE_LIMIT] = limits.code_size
+    return keys
 
 
 def fork_config(rpc: EvmRpc) -> dict[str, Any]:

@@ -94,12 +94,12 @@ pub(crate) fn block(
     let mut tracer = Tracer::new(evm.ctx, env.precompiles(spec), recording.most_bytes);
     let unrecorded = Recording::default();
     let mut traces = Vec::new();
-    let mut gas_left = env.gas_limit;
+    let mut gas_used = 0;
     for (index, transaction) in transactions.iter().enumerate() {
         let refused = |why: Rejection| TraceFailure::Block(block::invalid(index, transaction, why));
         limit(tracer.context(), turns)?;
         let tx = transaction.decode().map_err(|error| refused(rejection::malformed(&error)))?.tx;
-        if tx.gas_limit > gas_left {
+        if tx.gas_limit > env.gas_left(gas_used) {
             return Err(refused(rejection::block_full(false)));
         }
         let contract = block::created_address(&tx);
@@ -112,7 +112,7 @@ pub(crate) fn block(
             },
             error => refused(block::rejection(&error, tracer.context(), env)),
         })?;
-        gas_left -= trace.gas_used;
+        gas_used += trace.gas_used;
         if index >= first {
             traces.push(trace);
         }

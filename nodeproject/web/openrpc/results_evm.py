@@ -43,6 +43,7 @@ _CHAIN_CONFIG: Final = described(
         "type": "object",
         "properties": {
             "chainId": COUNT, "freshPrevRandao": BOOLEAN, "blobSchedule": mapping(_BLOBS),
+            "noTransactionGasLimit": BOOLEAN, "noBlockGasLimit": BOOLEAN,
         },
         "required": ["chainId"],
         "additionalProperties": COUNT,

@@ -77,7 +77,7 @@ def test_accounts_with_coins_are_shown_with_their_keys(
     assert bool(evm_chain().keyring) == (consensus == "sole")
     assert ("  Mnemonic         test test" in shown) == (consensus == "sole")
     for line in (
-        "  Chain ID   43112\n", "  Hard fork  prague\n", "  Base fee   1000000000 wei\n",
+        "  Chain ID   43112\n", "  Hard fork  osaka\n", "  Base fee   1000000000 wei\n",
         "  Gas limit  30000000\n", "  Explorer       http://127.0.0.1:9650/\n",
         "  API reference  http://127.0.0.1:9650/ext/docs\n",
         "  Keystore       http://127.0.0.1:9650/ext/keystore\n",

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from cchain_app.blocks.assembly import fresh_prev_randao, next_env
-from cchain_app.config import CHOSEN_FORKS, at_least, fork_named, parse_config, with_fork_from_start
+from cchain_app.config import (
+    CHOSEN_FORKS,
+    ExecutionLimits,
+    at_least,
+    fork_named,
+    parse_config,
+    with_fork_from_start,
+)
 from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import built_in_text, load_genesis
@@ -72,8 +79,9 @@ def test_predeployed_contracts_have_the_code_of_public_chains() -> None:
     }
 
 
-def test_all_else_is_as_in_older_versions() -> None:
-    old, new = json.loads(built_in_text("local")), chosen()
+def test_a_chain_of_prague_begins_as_in_older_versions() -> None:
+    old, new = json.loads(built_in_text("local")), chosen(hardfork="prague")
+    assert local_text(as_in_0_1_0=True) == local_text(LocalChoices(hardfork="prague"))
     assert new["config"].pop("freshPrevRandao") is True
     for address in (*predeployed(), ZERO):
         del new["alloc"][address]
@@ -100,6 +108,52 @@ def test_a_hard_fork_holds_from_the_first_block_on(fork: str) -> None:
     assert genesis.fork == fork
     assert genesis.config.fork_at(10**6, 2**40) == fork
     assert (genesis.base_fee is not None) == at_least(fork, "london")
+
+
+def test_a_new_chain_has_osakas_rules_without_its_limit_for_transactions() -> None:
+    genesis = load_genesis(local_text())
+    assert (genesis.fork, genesis.config.limits) == (
+        "osaka",
+        ExecutionLimits(transaction_gas=False),
+    )
+    assert local_text(LocalChoices(hardfork="osaka")) == local_text()
+    # geth refuses a fork with blobs that has no entry.
+    assert json.loads(local_text())["config"]["blobSchedule"]["osaka"] == {
+        "target": 6, "max": 9, "baseFeeUpdateFraction": 5007716,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("choices", "limits"),
+    [
+        ({"transaction_gas_limit": True}, ExecutionLimits()),
+        ({"hardfork": "prague"}, ExecutionLimits()),
+        ({"block_gas_limit": False}, ExecutionLimits(transaction_gas=False, block_gas=False)),
+        ({"code_size_limit": 7}, ExecutionLimits(transaction_gas=False, code_size=7)),
+    ],
+)
+def test_limits_are_the_developers_choice(choices: dict[str, Any], limits: ExecutionLimits) -> None:
+    assert load_genesis(local_text(LocalChoices(**choices))).config.limits == limits
+
+
+def test_the_file_of_the_first_version_had_only_the_limits_of_its_fork() -> None:
+    text = local_text(LocalChoices(hardfork="osaka"), as_in_0_1_0=True)
+    assert load_genesis(text).config.limits == ExecutionLimits()
+    assert "osaka" not in json.loads(text)["config"]["blobSchedule"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("noTransactionGasLimit", 1, "not true or false"),
+        ("noBlockGasLimit", "yes", "not true or false"),
+        ("codeSizeLimit", -1, "not a whole number"),
+        ("codeSizeLimit", 2**62, "wider than 62 bits"),
+    ],
+)
+def test_a_malformed_limit_is_refused(key: str, value: object, words: str) -> None:
+    with pytest.raises(GenesisFileError, match=rf"config\.{key}: {words}"):
+        parse_config({"chainId": 1, key: value})
 
 
 def test_a_schedule_is_replaced_and_the_rest_stays() -> None:
@@ -141,7 +195,8 @@ def test_block_0_says_by_which_rules_a_chain_was_begun() -> None:
     texts = [
         local_text(LocalChoices(**choices))
         for choices in (
-            {}, {"hardfork": "osaka"}, {"hardfork": "cancun"}, {"gas_limit": 10**7}, {"base_fee": 3},
+            {}, {"hardfork": "prague"}, {"hardfork": "cancun"}, {"gas_limit": 10**7}, {"base_fee": 3},
+            {"transaction_gas_limit": True}, {"block_gas_limit": False}, {"code_size_limit": 50_000},
             {"base_fee": 3, "min_base_fee": 5},
         )
     ]  # fmt: skip

@@ -1,7 +1,8 @@
-"""NODE_MNEMONIC_RANDOM: made once, kept in the data directory, and never beside NODE_MNEMONIC."""
+"""NODE_MNEMONIC_RANDOM and NODE_MNEMONIC_SEED: never beside NODE_MNEMONIC; the random one is kept."""
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,34 @@ def test_it_excludes_a_mnemonic_of_your_own(tmp_path: Path) -> None:
     assert str(refused.value) == (
         "NODE_MNEMONIC and NODE_MNEMONIC_RANDOM are both set: remove one of them"
     )
+
+
+@pytest.mark.parametrize(
+    ("seed", "mnemonic"),
+    [
+        (0, "leisure need topic clown code attend earn lounge baby omit vault crunch"),
+        (7, "same equip riot once hat lizard survey rose exist next tired document"),
+        (2**64 - 1, "reunion eager public radio victory silver palm elite make sing accuse moon"),
+    ],
+)
+def test_a_seed_has_the_mnemonic_of_anvil(seed: int, mnemonic: str, tmp_path: Path) -> None:
+    """The words are those that Anvil 1.7.1 prints."""
+    given = updated(NodeSettings(), data_dir=str(tmp_path / "data"), mnemonic_seed=seed)
+
+    assert with_mnemonic(given).cchain.local.mnemonic == mnemonic
+    assert not given.mnemonic_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"mnemonic_random": 12}, "NODE_MNEMONIC_RANDOM and NODE_MNEMONIC_SEED are both set"),
+        ({"mnemonic": "legal winner"}, "NODE_MNEMONIC and NODE_MNEMONIC_SEED are both set"),
+    ],
+)
+def test_a_seed_excludes_other_mnemonics(other: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadSetting, match=words):
+        with_mnemonic(updated(NodeSettings(), mnemonic_seed=1, **other))
 
 
 def test_a_directory_that_cannot_be_is_named(tmp_path: Path) -> None:

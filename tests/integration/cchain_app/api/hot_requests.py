@@ -117,7 +117,7 @@ def of_head(receipts: list[str]) -> list[dict[str, object]]:
             one(method, address, *block)
             for method in ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
             for address in (SENDER_TEXT, RECIPIENT_TEXT, COUNTER_TEXT, NOBODY)
-            for block in ((), ("latest",), ("safe",), ("finalized",), ("accepted",))
+            for block in ((), ("latest",), ("accepted",))
         ),
         one("eth_getStorageAt", COUNTER_TEXT, ZERO_SLOT, "latest"),
         one("eth_getStorageAt", COUNTER_TEXT, ZERO_SLOT),
@@ -128,11 +128,11 @@ def of_head(receipts: list[str]) -> list[dict[str, object]]:
         one("eth_call", {"to": RECIPIENT_TEXT, "data": "0x12", "value": "0x0"}, "latest"),
         one("eth_estimateGas", {"to": COUNTER_TEXT}, "latest"),
         one("eth_estimateGas", {"to": COUNTER_TEXT, "from": SENDER_TEXT, "gas": "0x186a0"}),
-        one("eth_estimateGas", {"to": COUNTER_TEXT, "gas": "0x5207"}, "safe"),
+        one("eth_estimateGas", {"to": COUNTER_TEXT, "gas": "0x5207"}, "accepted"),
         one("eth_estimateGas", {"to": RECIPIENT_TEXT, "from": SENDER_TEXT, "value": "0x1"}),
         *(
             one("eth_getBlockByNumber", block, full)
-            for block in ("latest", "safe", "finalized", "accepted", "0x0", "0x1", "0x2")
+            for block in ("latest", "accepted", "0x0", "0x1", "0x2")
             for full in (False, True)
         ),
         *(one("eth_getTransactionReceipt", each) for each in receipts),
@@ -158,6 +158,8 @@ def other_forms(receipts: list[str]) -> list[object]:
             for each in (
                 "pending",
                 "earliest",
+                "safe",
+                "finalized",
                 "0x0",
                 "0x1",
                 "0x01",

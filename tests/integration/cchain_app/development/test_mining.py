@@ -263,7 +263,7 @@ def test_a_call_may_use_what_a_block_has(rpc, chain):
 def test_it_says_what_it_is(rpc, chain):
     chain.do()
     info = rpc("anvil_nodeInfo")
-    assert (info["currentBlockNumber"], info["hardFork"]) == ("0x1", "Prague")
+    assert (info["currentBlockNumber"], info["hardFork"]) == ("0x1", "Osaka")
     number = rpc("evm_snapshot")
     told = rpc("anvil_metadata")
     assert told["latestBlockNumber"] == 1

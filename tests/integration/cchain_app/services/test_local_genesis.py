@@ -10,11 +10,12 @@ from django.db import connection
 
 from cchain_app.apps import evm_chain
 from cchain_app.blocks.assembly import fresh_prev_randao
-from cchain_app.config import CHOSEN_FORKS, at_least
+from cchain_app.config import CHOSEN_FORKS, ETHEREUM_LIMITS, at_least
 from cchain_app.genesis import built_in_text
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import LocalChoices, local_text, without_coins_of_zero
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.services.genesis import (
     StoredGenesisReason,
     WrongChainInDatabase,
@@ -61,7 +62,7 @@ def begin(db: None, node_settings: Any, tmp_path: Path, settings: Any) -> Begin:
 def old(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A data directory created by an older version."""
     with monkeypatch.context() as older:
-        older.setattr("cchain_app.chain.local_text", lambda _: built_in_text("local"))
+        older.setattr("cchain_app.chain.local_text", lambda *_, **__: built_in_text("local"))
         older.setattr(GenesisSource, "keep", lambda *_: None)
         load_genesis(evm_chain())
     begin()
@@ -112,6 +113,30 @@ def test_an_old_directory_continues_as_it_began() -> None:
 
 
 @pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("hardfork", ["", "osaka", "cancun"])
+def test_a_directory_of_version_0_1_0_keeps_its_rules(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, hardfork: str, *, kept: bool
+) -> None:
+    begin(hardfork=hardfork)
+    with monkeypatch.context() as older:
+        older.setattr(
+            "cchain_app.chain.local_text",
+            lambda choices, **_: local_text(choices, as_in_0_1_0=True),
+        )
+        first = load_genesis(evm_chain())
+    if not kept:
+        evm_chain().genesis_source.kept.unlink()
+
+    begin()
+
+    assert load_genesis(evm_chain()) == first
+    config = evm_chain().config
+    assert config.fork_at(1, 2**40) == (hardfork or "prague")
+    assert config.limits == ETHEREUM_LIMITS
+    assert remarks(evm_chain()) == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
 def test_a_directory_that_began_without_coins_of_the_zero_address_is_kept(
     begin: Begin, monkeypatch: pytest.MonkeyPatch, *, kept: bool
 ) -> None:
@@ -119,7 +144,7 @@ def test_a_directory_that_began_without_coins_of_the_zero_address_is_kept(
     with monkeypatch.context() as older:
         older.setattr(
             "cchain_app.chain.local_text",
-            lambda choices: without_coins_of_zero(local_text(choices)),
+            lambda choices, **_: without_coins_of_zero(local_text(choices)),
         )
         first = load_genesis(evm_chain())
     if not kept:
@@ -143,23 +168,28 @@ def test_what_settings_want_of_a_chain_that_is_there_is_said(begin: Begin) -> No
     assert evm_chain().config.fork_at(1, 2**40) == "cancun"
     assert remarks(evm_chain()) == []
 
-    begin(hardfork="London", gas_limit=20_000_000, base_fee=0)
+    begin(
+        hardfork="London", gas_limit=20_000_000, base_fee=0,
+        tx_gas_limit=True, block_gas_limit=False, code_size_limit=9,
+    )  # fmt: skip
     assert load_genesis(evm_chain()).hash == first.hash
     keeps = "and keeps that value: the setting is for new local chains, in a new data directory and without NODE_GENESIS."
     assert remarks(evm_chain()) == [
         f"NODE_HARDFORK is london, but this chain began with cancun {keeps}",
         f"NODE_GAS_LIMIT is 20000000, but this chain began with 10000000 {keeps}",
         f"NODE_BASE_FEE is 0, but this chain began with 5 {keeps}",
+        f"NODE_BLOCK_GAS_LIMIT is False, but this chain began with True {keeps}",
+        f"NODE_CODE_SIZE_LIMIT is 9, but this chain began with 24576 {keeps}",
     ]
 
 
 def test_without_the_kept_file_the_settings_that_it_began_with_are_needed(begin: Begin) -> None:
     """As on the second machine of the production profile, which has the rows but not the file."""
-    begin(hardfork="osaka")
+    begin(hardfork="cancun")
     first = load_genesis(evm_chain())
     evm_chain().genesis_source.kept.unlink()
 
-    begin(hardfork="osaka")
+    begin(hardfork="cancun")
     assert load_genesis(evm_chain()).hash == first.hash
     begin(hardfork="")
     with raises(StoredGenesisReason.GENESIS_FILE_MISMATCH, kind=WrongChainInDatabase):
@@ -314,6 +344,41 @@ def test_predeployed_contracts_work(chain: Chain, rpc: Rpc) -> None:
 
     chain_id = rpc("eth_call", {"to": MULTICALL3, "data": "0x3408e470"}, "latest")
     assert int(chain_id, 16) == 43112
+
+
+def test_a_chain_may_have_other_limits_of_gas_and_code(begin: Begin, rpc: Rpc) -> None:
+    begin(block_gas_limit=False, code_size_limit=50_000, gas_limit=100_000)
+    chain = Chain()
+    deploy = bytes.fromhex("61c3505ff3")  # 50,000 bytes
+
+    transaction, block = chain.do(to=None, value=0, data=deploy, gas=40_000_000)
+
+    assert (block.header.gas_limit, block.receipts[0].succeeded) == (100_000, True)
+    assert block.header.gas_used > 10_000_000
+    assert chain.evm.format.parse_block(block.raw).header == block.header
+    address = rpc("eth_getTransactionReceipt", f"0x{transaction.hash.hex()}")["contractAddress"]
+    assert rpc("eth_getCode", address, "latest") == "0x" + "00" * 50_000
+    assert rpc("eth_chainConfig")["codeSizeLimit"] == 50_000
+    assert rpc("eth_chainConfig")["noBlockGasLimit"] is True
+    trace = rpc("debug_traceTransaction", f"0x{transaction.hash.hex()}", {"tracer": "callTracer"})
+    assert int(trace["gasUsed"], 16) == block.header.gas_used
+    assert_recomputes(chain.evm)
+
+
+@pytest.mark.parametrize("limited", [True, False])
+def test_the_gas_limit_of_transactions_is_a_switch(
+    begin: Begin, rpc: Rpc, *, limited: bool
+) -> None:
+    begin(tx_gas_limit=limited)
+    chain = Chain()
+    if limited:
+        with raises(PoolReason.GAS_ABOVE_TRANSACTION_CAP, kind=PoolRejection):
+            chain.do(gas=2**24 + 1)
+        chain.do(gas=2**24)
+    else:
+        chain.do(gas=30_000_000)
+    assert ("noTransactionGasLimit" in rpc("eth_chainConfig")) is not limited
+    assert_recomputes(chain.evm)
 
 
 @pytest.mark.parametrize("fork", CHOSEN_FORKS)

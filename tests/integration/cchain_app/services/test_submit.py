@@ -49,6 +49,29 @@ def test_a_batch_has_an_outcome_for_each_in_order(chain: Chain) -> None:
     assert models.PoolTransaction.objects.count() == 2
 
 
+@pytest.mark.node_settings(pool_balance_checks=False)
+def test_without_balance_checks_a_block_decides_who_can_pay(chain: Chain) -> None:
+    poor = signed(nonce=0, key=bytes(31) + b"\x07")
+    never = signed(nonce=0, key=bytes(31) + b"\x08", value=10**40)
+    chain.send(poor, never)
+    assert pool.counts(evm_chain()) == (2, 0)
+    chain.do(
+        to=poor.sender, value=10**18, max_fee_per_gas=90 * 10**9, max_priority_fee_per_gas=10**10
+    )
+    if models.PoolTransaction.objects.exists():
+        chain.mine()
+
+    mined = [item.hash for height in (1, 2) for item in _transactions_of(height)]
+    assert poor.hash in mined
+    assert never.hash not in mined
+    assert pool.counts(evm_chain()) == (0, 0)
+
+
+def _transactions_of(height: int) -> Sequence[Any]:
+    block = blocks.by_number(evm_chain(), height)
+    return () if block is None else block.transactions
+
+
 def test_a_nonce_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) -> None:
     chain.send(signed(nonce=1))
     assert pool.counts(evm_chain()) == (0, 1)

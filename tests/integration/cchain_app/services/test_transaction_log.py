@@ -289,6 +289,80 @@ def test_a_contract_names_its_own_errors_and_functions(rpc, chain, log, lines) -
     assert "  Method:              pay(uint256)" in paid
 
 
+@pytest.mark.node_settings(print_traces=True)
+def test_traces_are_printed_of_transactions_calls_and_estimates(rpc, chain, lines) -> None:
+    told = encoded("log(string)", "once")
+    asked = {"to": hexed(PROXY), "input": hexed(words(TELLER) + told), "gas": "0x186a0"}
+    rpc("eth_call", asked)
+    rpc("eth_call", asked)
+    rpc("eth_estimateGas", asked)
+    chain.do(to=PROXY, data=words(TELLER) + told, gas=100_000, value=0)
+    sent, _ = chain.do(value=5)
+
+    *others, transfer = lines()
+    assert [text.partition("\n")[0] for text in others] == [
+        "eth_call",
+        "eth_call",
+        "eth_estimateGas",
+        f"  Method:              0x{bytes(12).hex()[:8]}",
+    ]
+    for text in others:
+        assert "  console.log:\n    once\n" in text
+        _, _, tree = text.partition("\n  Traces:\n")
+        head, inner, console, *rest = tree.splitlines()
+        assert head.endswith(
+            f"] {checksum_address(PROXY)}::0x00000000(0x{(words(TELLER) + told)[4:].hex()})"
+        )
+        assert inner.startswith("      ├─ [")
+        assert inner.endswith(
+            f"] {checksum_address(TELLER)}::0x{told[:4].hex()}({hexed(told[4:])})"
+        )
+        assert console == "      │   ├─ [0] console::log(once) [staticcall]"
+        assert [line.strip() for line in rest if line][-1].startswith("└─ ← [")
+    assert f"  Transaction:         {hexed(sent.hash)}" in transfer
+    assert (
+        f"\n  Traces:\n    [0] {checksum_address(RECIPIENT)}::fallback{{value: 5}}()\n" in transfer
+    )
+
+
+@pytest.mark.node_settings(print_traces=True, console_log=False)
+def test_traces_of_failures_name_the_reason(rpc, chain, lines) -> None:
+    data = encoded("Error(string)", "no")
+    asked = {"to": hexed(REVERTER), "input": hexed(reverting(b"", data))}
+    with pytest.raises(JsonRpcError, match="execution reverted: no"):
+        rpc("eth_call", asked)
+    with pytest.raises(JsonRpcError, match="insufficient funds"):
+        rpc("eth_call", asked | {"from": "0x" + "77" * 20, "value": "0x1"})
+
+    failed, rejected = lines()
+    assert failed.endswith("      └─ ← [Revert] reason string 'no'")
+    assert "  Error:               reverted with reason string 'no'\n" in failed
+    assert "Traces" not in rejected
+    assert "console.log" not in failed + rejected
+
+
+@pytest.mark.node_settings(print_traces=True)
+def test_the_shortcut_passes_over_calls_whose_traces_are_printed(rpc, chain, log, lines) -> None:
+    asked = body("eth_call", {"to": hexed(RECIPIENT)}, "latest")
+    assert b'"result"' in hot_dispatcher().answer(asked)
+    for _ in range(2):
+        assert b'"result"' in asyncio.run(on_event_loop(asked))
+
+    assert [text.count("Traces:") for text in lines()] == [1, 1, 1]
+
+
+@pytest.mark.node_settings(print_traces=True)
+def test_traces_are_members_in_json(rpc, chain, log, caplog) -> None:
+    chain.do(value=5)
+    log.work_off()
+
+    (record,) = [item for item in caplog.records if item.name == "node.transactions"]
+    shown = json.loads(json_formatter().format(record))
+    assert shown["traces"] == [
+        f"[0] {checksum_address(RECIPIENT)}::fallback{{value: 5}}()", "  └─ ← [Stop]",
+    ]  # fmt: skip
+
+
 def test_failed_calls_have_members_in_json(rpc, chain, log, caplog) -> None:
     with pytest.raises(JsonRpcError):
         rpc("eth_sendRawTransaction", "0x01")

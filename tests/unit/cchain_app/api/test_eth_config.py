@@ -46,7 +46,7 @@ def test_the_local_network_has_one_fork_from_its_genesis_on(rpc, memory_chain):
     assert current["blobSchedule"] == PRAGUE_BLOBS
     assert current["forkId"] == f"0x{zlib.crc32(memory_chain.blocks[0].hash):08x}"
     assert current["precompiles"]["ECREC"] == "0x" + "01".rjust(40, "0")
-    assert "P256VERIFY" not in current["precompiles"]
+    assert current["precompiles"]["P256VERIFY"] == "0x" + "100".rjust(40, "0")
     assert current["systemContracts"]["BEACON_ROOTS_ADDRESS"] == (
         "0x000f3df6d732807ef1319fb7b8bb8522d0beac02"
     )

@@ -11,6 +11,7 @@ from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import Tag
 from cchain_app.api.rendered import RenderedCache
 from cchain_app.apps import evm_chain
+from cchain_app.config import ETHEREUM_LIMITS
 from cchain_app.evm.engine import CallInterrupted
 from cchain_app.rules.ethereum import EthereumRules
 from chaindb.connections import WouldBlock
@@ -226,10 +227,17 @@ def test_a_fee_cap_below_the_base_fee_is_said(rpc, memory_chain, method, words):
     assert re.match(f"{words}max fee per gas less than block base fee", failure.value.message)
 
 
+def test_a_new_local_chain_has_no_limit_for_the_gas_of_transactions(estimate):
+    with pytest.raises(JsonRpcError, match=r"gas required exceeds allowance \(30000000\)"):
+        estimate(bytecode.LOOP)
+
+
 def test_since_osaka_a_transaction_has_at_most_2_to_the_24_gas(estimate, monkeypatch):
     env_of = EthereumRules.env_of
     monkeypatch.setattr(
-        EthereumRules, "env_of", lambda rules, block: replace(env_of(rules, block), fork="osaka")
+        EthereumRules,
+        "env_of",
+        lambda rules, block: replace(env_of(rules, block), limits=ETHEREUM_LIMITS),
     )
     monkeypatch.setattr(this_node().evm_rpc, "environments", RenderedCache(1))
     with pytest.raises(JsonRpcError, match=r"gas required exceeds allowance \(16777216\)"):

@@ -37,6 +37,22 @@ def test_tags_of_accepted_blocks_are_the_head(rpc, block, tag):
     assert rpc("eth_getBlockByNumber", tag, False)["number"] == "0x2"
 
 
+@pytest.mark.node_settings(slots_in_an_epoch=2)
+@pytest.mark.usefixtures("node_settings", "block")
+@pytest.mark.parametrize(
+    ("tag", "height", "after_more"),
+    [("latest", 2, 5), ("safe", 0, 3), ("finalized", 0, 1), ("accepted", 2, 5)],
+)
+def test_with_epochs_safe_and_finalized_are_behind_the_head(
+    memory_chain, rpc, tag, height, after_more
+):
+    assert rpc("eth_getBlockByNumber", tag, False)["number"] == hex(height)
+    for _ in range(3):
+        memory_chain.accept()
+    assert rpc("eth_getBlockByNumber", tag, False)["number"] == hex(after_more)
+    assert rpc("eth_getBlockTransactionCountByNumber", tag) == ("0x2" if after_more == 1 else "0x0")
+
+
 def test_pending_is_the_head_where_no_pending_block_is_built(rpc, block):
     assert rpc("eth_getBlockByNumber", "pending", False) == rpc(
         "eth_getBlockByNumber", "latest", False

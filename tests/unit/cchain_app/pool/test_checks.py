@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cchain_app.config import ExecutionLimits
 from cchain_app.pool.checks import (
     AdmissionRules,
     check_after_sender,
@@ -26,6 +27,10 @@ def check_stateless(transaction, rules):
     """Run all checks that need no state, in the order of a submission."""
     check_before_sender(transaction, rules)
     check_after_sender(transaction, rules)
+
+
+def limited(fork, **limits):
+    return AdmissionRules(fork, 30_000_000, execution=ExecutionLimits(**limits))
 
 
 def under(fork, **limits):
@@ -54,6 +59,21 @@ def set_code(**changes):
 def test_a_valid_transaction_passes_before_and_after_its_sender_is_known(transaction):
     check_stateless(transaction, RULES)
     check_stateless(decode_unsigned(transaction.raw), RULES)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "limits"),
+    [
+        (signed(gas=2**24 + 1, max_fee_per_gas=GWEI), {"transaction_gas": False}),
+        (
+            signed(gas=30_000_001, max_fee_per_gas=GWEI),
+            {"transaction_gas": False, "block_gas": False},
+        ),
+        (signed(to=None, data=bytes(49_153), gas=900_000), {"code_size": 24_577}),
+    ],
+)
+def test_a_chain_with_other_limits_admits_a_transaction_within_them(transaction, limits):
+    check_stateless(transaction, limited("osaka", **limits))
 
 
 @pytest.mark.parametrize(
@@ -112,6 +132,18 @@ def test_a_valid_transaction_passes_before_and_after_its_sender_is_known(transac
             under("osaka"),
             PoolReason.GAS_ABOVE_TRANSACTION_CAP,
             "transaction gas limit too high (cap: 16777216, tx: 16777217)",
+        ),
+        (
+            signed(gas=30_000_001, max_fee_per_gas=GWEI),
+            limited("osaka", transaction_gas=False),
+            PoolReason.GAS_ABOVE_BLOCK_LIMIT,
+            "exceeds block gas limit",
+        ),
+        (
+            signed(to=None, data=bytes(201), gas=900_000),
+            limited("osaka", code_size=100),
+            PoolReason.INIT_CODE_TOO_LARGE,
+            "max initcode size exceeded: code size 201, limit 200",
         ),
         (
             signed(gas=30_000_001),

@@ -6,8 +6,8 @@ from eth_utils import function_signature_to_4byte_selector, keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.transaction_log.declarations import Declaration, MalformedDeclaration, listed
-from cchain_app.transaction_log.errors import Undecodable
+from cchain_app.transaction_log.declarations import Declaration, listed
+from cchain_app.transaction_log.errors import MalformedDeclaration, Undecodable
 from explorer_app.names.book import Abi, NameBook
 from explorer_app.names.decoding import arguments_of, count, decode_event, first
 
