@@ -1,7 +1,7 @@
 """Formats of addresses, hashes, amounts, times and tokens on the explorer's pages.
 
 Lists truncate amounts after six decimals; the exact amount is in the tooltip, or on the page of the block,
-transaction or account.
+transaction or account. All amounts of a coin are in coins, and all gas prices in Gwei, so that columns can be compared.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,7 @@ from primitives.hexadecimal import checksum_address
 
 register = template.Library()
 
-_WEI_UNITS: Final = ((10**14, 10**18, ""), (10**5, 10**9, "gwei"), (0, 1, "wei"))
-"""Smallest amount in wei that is shown in a unit, size of the unit in wei, and its name; coins have no name."""
-
+_COIN: Final = 10**18
 _GWEI: Final = 10**9
 _SMALL_SLOT: Final = 10**9
 """Compilers number variables from 0; larger slots are hashes."""
@@ -61,38 +59,43 @@ def number(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-@register.simple_tag
-def wei(amount: int | None, *, exact: bool = False) -> SafeString:
-    """Return an amount of wei in coins, gwei or wei, truncated after six decimals unless `exact`; tooltip in wei."""
+@register.simple_tag(takes_context=True)
+def wei(
+    context: Any, amount: int | None, *, exact: bool = False, column: bool = False
+) -> SafeString:
+    """Return an amount of wei in coins with the coin's symbol; tooltip in wei.
+
+    Args:
+        context: The page's, with `coin_symbol`.
+        amount: Wei.
+        exact: Whether all decimals are shown, instead of the first six.
+        column: Whether the head of a table's column has the symbol, so that the amount does not need it.
+    """
     if amount is None:
         return NOTHING
-    size, unit = next((size, unit) for minimum, size, unit in _WEI_UNITS if amount >= minimum)
-    shown = _decimal(amount, size, exact=exact)
-    return format_html(
-        '<span class="num" title="{} wei">{}</span>', f"{amount:,}", f"{shown} {unit}".rstrip()
-    )
+    return _coin(context, amount, _COIN, f"{amount:,} wei", exact=exact, column=column)
 
 
 @register.simple_tag
-def gwei(amount: int | None) -> SafeString:
-    """Return a gas price in gwei, with at most nine decimals; tooltip in wei."""
+def gwei(amount: int | None, *, column: bool = False) -> SafeString:
+    """Return a gas price in Gwei, with at most nine decimals; tooltip in wei. `column` as for `wei`."""
     if amount is None:
         return NOTHING
     shown = formats.format_units(amount, _GWEI)
     if amount >= 1000 * _GWEI:
         shown = formats.cut_decimals(shown)
-    return format_html('<span class="num" title="{} wei">{} gwei</span>', f"{amount:,}", shown)
+    return _amount(shown, "" if column else "Gwei", f"{amount:,} wei")
 
 
 @register.simple_tag(takes_context=True)
-def coins(context: Any, amount: int | None, *, exact: bool = False) -> SafeString:
-    """Return an amount of the P-Chain's smallest units in coins, truncated after six decimals unless `exact`."""
+def coins(
+    context: Any, amount: int | None, *, exact: bool = False, column: bool = False
+) -> SafeString:
+    """Return an amount of the P-Chain's smallest units in coins, as `wei`; the context has also the `unit`."""
     if amount is None:
         return NOTHING
-    shown = _decimal(amount, context["unit"], exact=exact)
-    return format_html(
-        '<span class="num" title="{} smallest units">{}</span>', f"{amount:,}", shown
-    )
+    tooltip = f"{amount:,} smallest units"
+    return _coin(context, amount, context["unit"], tooltip, exact=exact, column=column)
 
 
 @register.simple_tag(takes_context=True)
@@ -203,6 +206,18 @@ def sparkline(values: Sequence[float], label: str) -> SafeString:
         '<polygon points="0,28 {} 100,28"/><polyline points="{}"/></svg>',
         label, points, points,
     )  # fmt: skip
+
+
+def _coin(
+    context: Any, amount: int, unit: int, tooltip: str, *, exact: bool, column: bool
+) -> SafeString:
+    symbol = "" if column else context["coin_symbol"]
+    return _amount(_decimal(amount, unit, exact=exact), symbol, tooltip)
+
+
+def _amount(number: str, unit: str, tooltip: str) -> SafeString:
+    shown = f"{number} {unit}".rstrip()
+    return format_html('<span class="num" title="{}">{}</span>', tooltip, shown)
 
 
 def _decimal(amount: int, unit: int, *, exact: bool) -> str:

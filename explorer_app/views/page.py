@@ -140,6 +140,7 @@ def rendered(
         "product": NAME,
         "network_name": name_of(network),
         "coin_symbol": site.node.coin_symbol,
+        "coin_name": site.node.coin_name,
         "is_local": network == LOCAL,
         "has_cchain": site.has_cchain,
         "has_faucet": site.faucet is not None,

@@ -194,7 +194,7 @@ def test_heads_tick_and_search_leads_on(history: History, proxy: PathProxy) -> N
     assert ticked["after"] > ticked["before"]
     assert led["suggested"] == f"{proxy.path}/p/validator/{history.validator}"
     assert led["found"] == f"{proxy.path}/tx/{ticked['hash']}"
-    assert "7 wei" in read["text"]
+    assert "0.000000000000000007 AVAX" in read["text"]
 
 
 def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: History) -> None:

@@ -138,7 +138,7 @@ def test_a_transaction_has_a_one_sentence_description(made: TracedChain, browse:
     page = browse("/tx/" + made.hash("transfer"))
 
     assert f"{checked(SENDER)[:6]}…" in page.text
-    assert "5 wei" in page.text
+    assert "0.000000000000000005 AVAX" in page.text
     assert "succeeded" in page.text
     assert len(page.chain_statements) <= MAX_STATEMENTS
     assert page.slow_plans() == []
@@ -197,8 +197,8 @@ def test_coins_move_once_and_not_where_it_was_undone(made: TracedChain, browse: 
 
     assert "DELEGATECALL" in once
     table, _, tree = once.partition("<h2>Calls</h2>")
-    assert table.count(">7,000 wei<") == tree.count(">7,000 wei<") == 1
-    assert ">3 wei<" in never
+    assert table.count('title="7,000 wei"') == tree.count('title="7,000 wei"') == 1
+    assert 'title="3 wei"' in never
     assert "Value transfers" not in never
 
 
@@ -416,9 +416,23 @@ def test_amounts_are_exact_where_they_belong_and_never_zero_in_lists(
     made.chain.send(more)
     made.chain.mine()
 
-    exact = ">1.000000000000000001<"
+    exact = ">1.000000000000000001 AVAX<"
     assert browse("/tx/" + hexed(sent.hash)).text.count(exact) == 2
     assert exact in browse(f"/tx/{hexed(more.hash)}", tab="state").text
-    assert ">1.000000000000000002<" in browse(f"/tx/{hexed(more.hash)}", tab="state").text
-    assert ">1.000000000000000002<" in browse(f"/address/{to}").text
-    assert exact not in browse("/txs").text
+    assert ">1.000000000000000002 AVAX<" in browse(f"/tx/{hexed(more.hash)}", tab="state").text
+    assert ">1.000000000000000002 AVAX<" in browse(f"/address/{to}").text
+    assert "1.000000000000000001" not in browse("/txs").text
+
+
+@pytest.mark.node_settings(coin_symbol="GOLD", coin_name="Golden")
+def test_the_operators_coin_has_its_symbol_and_name_on_every_page(
+    made: TracedChain, browse: Browse
+) -> None:
+    paths = ["/txs", "/tx/" + made.hash("transfer"), f"/address/{hexed(SENDER)}", "/p/txs"]
+    for path in [*paths, "/p/validators", "/p/supply", "/pool", "/connect"]:
+        page = browse(path)
+        assert "AVAX" not in page.text
+        assert "Avalanche" not in page.text
+        if path != "/pool":  # which is empty
+            assert "GOLD" in page.text, path
+    assert 'data-coin="Golden"' in browse("/connect").text
