@@ -14,7 +14,9 @@ from django.utils.safestring import SafeString, mark_safe
 
 from adminkit import formats
 from chaindb import clock
+from explorer_app.names.page_names import NameForm, PageNames
 from explorer_app.selectors.tokens import MAX_COUNTED, TokenRow
+from explorer_app.templatetags import naming
 from explorer_app.tokens.strings import looks_like_a_link
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
@@ -159,14 +161,23 @@ def values(points: Sequence[Any]) -> list[float]:
 
 
 @register.simple_tag(takes_context=True)
-def account(context: Any, address: bytes | None, *, full: bool = False) -> SafeString:
-    """Return a C-Chain address as a link: with its name if it has one, else shortened or in full."""
+def account(context: Any, address: bytes | str | None, *, full: bool = False) -> SafeString:
+    """Return a C-Chain address as a link, shortened or in full, with the name of its contract if it has one."""
     if address is None:
         return NOTHING
-    text = checksummed(address)
-    name = (context.get("account_names") or {}).get(bytes(address))
-    shown = name or (text if full else formats.shorten(text, keep=6))
-    return _link(reverse("explorer:address", args=[text]), shown, text, copy=full)
+    if isinstance(address, str):
+        address = bytes.fromhex(address.removeprefix("0x"))
+    return named(context, address, "full" if full else "short")
+
+
+@register.simple_tag(takes_context=True)
+def named(context: Any, address: bytes, form: str) -> SafeString:
+    """Return a C-Chain address in a form (`NameForm`); `PageNames.fill` inserts it after the page is rendered."""
+    names: PageNames | None = context.get("names")
+    place = Address(bytes(address))
+    if names is None:
+        return naming.shown(place, None, NameForm(form))
+    return format_html("{}", names.place(place, NameForm(form)))
 
 
 @register.simple_tag
@@ -174,7 +185,7 @@ def tx(tx_hash: bytes, *, full: bool = False) -> SafeString:
     """Return a transaction's hash as a link."""
     text = hexed(tx_hash)
     shown = text if full else formats.shorten(text, keep=6)
-    return _link(reverse("explorer:tx", args=[text]), shown, text, copy=full)
+    return naming.link(reverse("explorer:tx", args=[text]), shown, text, copy=full)
 
 
 @register.simple_tag
@@ -188,7 +199,7 @@ def blocklink(height: int) -> SafeString:
 @register.simple_tag
 def copyable(text: object) -> SafeString:
     """Return a text in a monospace font with a button that copies it."""
-    return format_html('<code class="hex">{}</code>{}', text, _copy(str(text)))
+    return format_html('<code class="hex">{}</code>{}', text, naming.copy_button(str(text)))
 
 
 @register.simple_tag
@@ -225,25 +236,8 @@ def _decimal(amount: int, unit: int, *, exact: bool) -> str:
     return whole if exact else formats.cut_decimals(whole)
 
 
-def _link(page: str, shown: str, title: str, *, copy: bool) -> SafeString:
-    button = _copy(title) if copy else ""
-    if shown == title:
-        return format_html('<a class="hex" href="{}">{}</a>{}', page, shown, button)
-    return format_html('<a class="hex" href="{}" title="{}">{}</a>{}', page, title, shown, button)
-
-
-def _copy(text: str) -> SafeString:
-    return format_html(
-        '<button class="copy" type="button" data-copy="{}" aria-label="Copy" hidden></button>', text
-    )
-
-
 _MAX_SHOWN: Final = 24
 """Limit of characters of a name in a list."""
-
-_ALIKE: Final = mark_safe(
-    '<span class="badge bad" title="An older token, or the native coin of the chain, has this name or symbol">lookalike</span>'
-)
 
 
 @register.simple_tag
@@ -262,8 +256,19 @@ def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
     texts = [token.name, token.symbol] if full else [token.symbol or token.name]
     present = [text for text in texts if text is not None]
     shown = format_html_join(" ", "{}", ((_said(text, cut=not full),) for text in present))
-    mark = _ALIKE if token.is_copy else ""
+    mark = naming.ALIKE if token.is_copy else ""
     return format_html("{} {}", shown, mark) if present else format_html("{}", mark)
+
+
+@register.simple_tag
+def token_symbol(token: TokenRow) -> SafeString:
+    """Return a token's symbol, else its name, as a link to its page; its address if these are missing or look like a link."""
+    text = token.symbol or token.name
+    if text is None or looks_like_a_link(text):
+        return token_link(token)
+    page = reverse("explorer:token", args=[checksummed(token.address)])
+    mark = format_html(" {}", naming.ALIKE) if token.is_copy else ""
+    return format_html('<a href="{}">{}</a>{}', page, _said(text, cut=True), mark)
 
 
 @register.simple_tag

@@ -38,7 +38,7 @@ def test_a_contract_has_its_sources_and_its_calls_have_their_names(
     assert "guessed from the selector" in unnamed
     assert ">verified<" in after
     assert "function setNumber" in after
-    assert "called <b>setNumber</b> of" in named
+    assert "called <b>setNumber</b> on" in named
     assert "guessed from the selector" not in named
     assert "setNumber" in page(explored, f"/tx/0x{sent.hash.hex()}", tab="calls")
 
