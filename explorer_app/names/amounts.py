@@ -24,6 +24,10 @@ _POSITIONS: Final = {
 """Positions of the amounts in the functions and events of ERC-20, whatever the parameters' names are."""
 
 
+_ANSWERS: Final = frozenset({"allowance", "balanceOf", "totalSupply"})
+"""Functions of ERC-20 that return an amount."""
+
+
 class TokenUnit(NamedTuple):
     """The unit of an ERC-20's amounts."""
 
@@ -54,6 +58,15 @@ def with_amounts(call: DecodedCall | None, unit: TokenUnit | None) -> DecodedCal
         for index, argument in enumerate(call.arguments)
     )
     return replace(call, arguments=tuple(arguments))
+
+
+def answer_with_amount(
+    function: str, values: tuple[DecodedArgument, ...], unit: TokenUnit | None
+) -> tuple[DecodedArgument, ...]:
+    """Return the answer of a token's function with its amount, if it is a standard one that returns an amount."""
+    if unit is None or function not in _ANSWERS or len(values) != 1 or values[0].type != _TYPE:
+        return values
+    return (replace(values[0], amount=unit.amount(int(str(values[0].value)))),)
 
 
 def _is_amount(argument: DecodedArgument, *, is_standard: bool) -> bool:

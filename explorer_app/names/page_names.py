@@ -22,6 +22,8 @@ class NameForm(StrEnum):
     """Text, for the title of a page."""
     HEADING = "heading"
     """Only the name and its marks; nothing if there is no name."""
+    MARK = "mark"
+    """Only the mark of a verified contract; nothing if it is not verified."""
     TOKEN = "token"  # noqa: S105  # the tokens are ERC-20's
     """A line of facts with a link to the token's page; nothing if it is no token."""
 

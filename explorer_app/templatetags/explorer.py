@@ -61,6 +61,13 @@ def number(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
+@register.filter
+def counted(count: int, thing: str) -> str:
+    """Return a number with the name of what it counts: `1 log`, `2 logs`; or by `address,addresses` in both forms."""
+    one, _, many = thing.partition(",")
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 @register.simple_tag(takes_context=True)
 def wei(
     context: Any, amount: int | None, *, exact: bool = False, column: bool = False

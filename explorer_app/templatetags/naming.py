@@ -37,6 +37,8 @@ def shown(address: Address, label: ContractLabel | None, form: NameForm) -> Safe
             return format_html("{} {}", "" if label is None else _cut(label.name, _MAX_NAME), short)
         case NameForm.HEADING:
             return mark_safe("") if label is None else _named(label, _MAX_FULL_NAME)
+        case NameForm.MARK:
+            return mark_safe("") if label is None or not label.is_verified else _verified(label)
         case NameForm.TOKEN:
             return mark_safe("") if label is None else _token_fact(address, label)
 
@@ -74,11 +76,14 @@ def copy_button(text: str) -> SafeString:
 
 
 def _named(label: ContractLabel, maximum: int) -> SafeString:
-    title = f"verified source code: {label.contract}"
-    mark = format_html(_VERIFIED, title) if label.is_verified else _UNVERIFIED
+    mark = _verified(label) if label.is_verified else _UNVERIFIED
     alike = format_html(" {}", ALIKE) if label.is_copy else ""
     name = _cut(label.name, maximum)
     return format_html('<bdi class="claimed">{}</bdi> {}{}', name, mark, alike)
+
+
+def _verified(label: ContractLabel) -> SafeString:
+    return format_html(_VERIFIED, f"verified source code: {label.contract}")
 
 
 def _token_fact(address: Address, label: ContractLabel) -> SafeString:

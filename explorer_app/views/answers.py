@@ -10,7 +10,7 @@ from cchain_app.evm.failures import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.selectors import blocks
 from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.abi_json import Function
-from explorer_app.names.amounts import TokenUnit, with_amounts
+from explorer_app.names.amounts import TokenUnit, answer_with_amount, with_amounts
 from explorer_app.names.book import NO_ABI, Abi
 from explorer_app.names.decoding import DecodedArgument, DecodedCall, arguments_of, count, first
 from explorer_app.selectors import verified
@@ -78,6 +78,8 @@ class ContractCaller:
         self._contracts = Contracts(site.evm, blocks.head(site.evm))
         self._until = time.monotonic() + SECONDS
         self._gas = min(GAS, site.evm.gas_cap(GAS) or GAS)
+        token = tokens_at(site.evm, [address]).get(address)
+        self._unit = None if token is None else unit_of(token)
 
     def ask(self, function: Function, data: bytes) -> ReadResult:
         """Call a function.
@@ -104,7 +106,9 @@ class ContractCaller:
             return failed(self._site, self._address, result.output)
         if result.error is not None:
             return ReadResult(trouble=f"The call failed: {result.error}.")
-        return _decoded(function, result)
+        answer = _decoded(function, result)
+        values = answer_with_amount(function.name, answer.values, self._unit)
+        return answer._replace(values=values)
 
 
 def failed(site: Explorer, address: Address, output: bytes) -> ReadResult:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adminkit.formats import format_time, format_units
+from explorer_app.templatetags.explorer import counted
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx, inner_input, inner_output
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -32,7 +33,7 @@ def sentence(tx: Tx, coin: Coin) -> str:
 
 def _base(tx: Any, coin: Coin) -> str:
     total = sum(inner_output(transferable.output).amount for transferable in tx.outputs)
-    return f"Moves {coin.amount(total)} to {_count(len(tx.outputs), 'output')}"
+    return f"Moves {coin.amount(total)} to {counted(len(tx.outputs), 'output')}"
 
 
 def _export(tx: Any, coin: Coin) -> str:
@@ -69,7 +70,7 @@ def _remove(tx: Any, _coin: Coin) -> str:
 def _create_subnet(tx: Any, _coin: Coin) -> str:
     owner = tx.owner
     return (
-        f"Creates a subnet that {owner.threshold} of {_count(len(owner.addresses), 'key')} control"
+        f"Creates a subnet that {owner.threshold} of {counted(len(owner.addresses), 'key')} control"
     )
 
 
@@ -94,11 +95,7 @@ def _transform(tx: Any, _coin: Coin) -> str:
 
 
 def _convert(tx: Any, _coin: Coin) -> str:
-    return f"Converts the subnet {tx.subnet_id} to an L1 with {_count(len(tx.validators), 'validator')}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    return f"Converts the subnet {tx.subnet_id} to an L1 with {counted(len(tx.validators), 'validator')}"
 
 
 _WORDS: dict[type, Callable[[Any, Coin], str]] = {

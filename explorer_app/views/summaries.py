@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors.tokens import TokenRow
+from explorer_app.templatetags.explorer import counted
 from explorer_app.tokens.events import TokenStandard
 from primitives.evm import ZERO_ADDRESS, Address
 
@@ -95,7 +96,7 @@ def _predicate(tx: SummarizedTx, tokens: Mapping[Address, TokenRow]) -> Iterator
         yield from _with_value(tx)
     elif tx.data_size:
         yield _verb(tx, "sent", "send")
-        size = f"{tx.data_size:,} byte{'' if tx.data_size == 1 else 's'}"
+        size = counted(tx.data_size, "byte")
         yield Phrase("a message to" if tx.message else f"{size} to")
         yield Phrase(account=tx.to)
         yield from _with_value(tx)

@@ -7,8 +7,7 @@ from typing import Any, Final, NamedTuple
 from django.http import Http404, HttpRequest, HttpResponse
 
 from cchain_app.evm import failures
-from cchain_app.evm.engine import AccountState
-from cchain_app.evm.tracing import Frame, TouchedState
+from cchain_app.evm.tracing import Frame
 from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
 from cchain_app.transaction_log.reasons import FailureText, failure_of
@@ -22,11 +21,11 @@ from explorer_app.services import indexes
 from explorer_app.site import Explorer
 from explorer_app.views.answers import PageContracts
 from explorer_app.views.cchain import message_of
+from explorer_app.views.differences import changed_accounts, with_names
 from explorer_app.views.page import NO_PART, cchain_page, rendered
 from explorer_app.views.summaries import Outcome, SummarizedTx, summary
 from explorer_app.views.tokens import transfer_rows
 from primitives.evm import Address, Hash
-from primitives.hashing import EMPTY_HASH
 
 TABS: Final = {"": "Overview", "calls": "Calls", "state": "State changes", "raw": "Raw"}
 MAX_LOGS: Final = 100
@@ -74,18 +73,6 @@ class CallRow(NamedTuple):
     def value(self) -> int | None:
         """The value in wei that the call itself transfers."""
         return None if self.frame.type in _MOVING_NOTHING else self.frame.value
-
-
-class AccountDifference(NamedTuple):
-    """The changes of an account by a transaction."""
-
-    address: Address
-    balance: tuple[int, int] | None
-    nonce: tuple[int, int] | None
-    slots: Sequence[tuple[bytes, bytes, bytes]]
-    """Slot, value before, value after."""
-    code: bool
-    """Whether its code changed."""
 
 
 @cchain_page
@@ -179,11 +166,12 @@ def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 def _state(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     traced = _traced(site, row, state=True)
-    touched = traced.trace.state if traced.trace else None
-    changes = list(_changes(touched)) if touched else []
+    trace = traced.trace
+    changes = [] if trace is None or trace.state is None else changed_accounts(trace.state)
+    shown = changes[:MAX_CHANGES]
     return {
         "trouble": traced.trouble,
-        "changes": changes[:MAX_CHANGES],
+        "changes": shown if trace is None else with_names(site, shown, trace.frames),
         "left_out": max(0, len(changes) - MAX_CHANGES),
     }
 
@@ -287,28 +275,3 @@ def _alone(frames: Sequence[Frame], index: int) -> list[Frame]:
             break
         inside.append(frame._replace(depth=frame.depth - depth))
     return inside
-
-
-def _changes(touched: TouchedState) -> Iterator[AccountDifference]:
-    changed = touched.changes
-    slots: dict[Address, list[tuple[bytes, bytes, bytes]]] = {}
-    for (address, slot), values in changed.storage.items():
-        slots.setdefault(address, []).append((slot, values.before, values.after))
-    for address in sorted({*changed.accounts, *slots}):
-        account = changed.accounts.get(address)
-        was, now = (account.before, account.after) if account else (None, None)
-        yield AccountDifference(
-            address,
-            _pair(was.balance if was else 0, now.balance if now else 0) if account else None,
-            _pair(was.nonce if was else 0, now.nonce if now else 0) if account else None,
-            sorted(slots.get(address, ())),
-            _code_hash(was) != _code_hash(now),
-        )
-
-
-def _code_hash(account: AccountState | None) -> Hash:
-    return EMPTY_HASH if account is None else account.code_hash
-
-
-def _pair(before: int, after: int) -> tuple[int, int] | None:
-    return None if before == after else (before, after)

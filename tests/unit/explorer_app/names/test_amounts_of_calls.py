@@ -3,8 +3,8 @@
 import pytest
 
 from cchain_app.transaction_log.declarations import Declaration
-from explorer_app.names.amounts import TokenUnit, with_amounts
-from explorer_app.names.decoding import decode_call
+from explorer_app.names.amounts import TokenUnit, answer_with_amount, with_amounts
+from explorer_app.names.decoding import DecodedArgument, decode_call
 from tests.builders.bytecode import words
 
 GOLD = TokenUnit(18, "GLD")
@@ -42,3 +42,17 @@ def test_a_contract_without_a_unit_has_no_amounts() -> None:
     assert amounts("transfer(address,uint256)", SOMEBODY, 5, unit=None) == ["", ""]
     assert amounts("transfer(address,uint256)", SOMEBODY, 5, unit=TokenUnit(1, "")) == ["", "0.5"]
     assert with_amounts(None, GOLD) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "type_", "amount"),
+    [
+        ("totalSupply", "uint256", "2 GLD"),
+        ("balanceOf", "uint256", "2 GLD"),
+        ("balanceOf", "uint8", ""),
+        ("deadline", "uint256", ""),
+    ],
+)
+def test_answers_of_standard_functions_are_amounts(function: str, type_: str, amount: str) -> None:
+    (answer,) = answer_with_amount(function, (DecodedArgument("", type_, str(2 * 10**18)),), GOLD)
+    assert answer.amount == amount
