@@ -180,9 +180,15 @@ class PageContracts:
     def __init__(self, site: Explorer, addresses: Iterable[bytes | None]) -> None:
         self._site = site
         self._abis: dict[bytes, Abi] = {}
-        present = {Address(bytes(address)) for address in addresses if address is not None}
-        self.tokens: Final = tokens_at(site.evm, present) if present else {}
+        self.tokens: Final[dict[Address, TokenRow]] = {}
         """The known tokens by address."""
+        self.find_tokens(addresses)
+
+    def find_tokens(self, addresses: Iterable[bytes | None]) -> None:
+        """Read the tokens among further contracts; None is ignored."""
+        present = {Address(bytes(address)) for address in addresses if address is not None}
+        if present:
+            self.tokens.update(tokens_at(self._site.evm, present))
 
     def call(self, to: bytes | None, data: bytes) -> DecodedCall | None:
         """Return a call of a contract with its arguments; None if it is unknown or a creation."""

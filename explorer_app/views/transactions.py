@@ -10,7 +10,7 @@ from cchain_app.evm import failures
 from cchain_app.evm.tracing import Frame
 from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
-from cchain_app.transaction_log.reasons import FailureText, failure_of
+from cchain_app.transaction_log.reasons import FailureText, failure_of, failure_path
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction
 from explorer_app.names.decoding import DecodedCall
@@ -198,12 +198,20 @@ def _decode(raw: bytes) -> Any:
 
 
 def _failure(site: Explorer, contracts: PageContracts, row: TransactionRow) -> dict[str, Any]:
-    """Return why a transaction failed: as text, and as an error that its contract declares."""
+    """Return why a transaction failed: as text, as an error that its contract declares, and the call that failed."""
     traced = _traced(site, row)
     frames = traced.trace.frames if traced.trace else ()
+    path = failure_path(frames)
+    contracts.find_tokens(frame.to for frame in path)
     named = failure_of(frames, site.known) if frames else None
     failure = named or FailureText(traced.trouble or "The transaction failed.")
-    return {"failure": failure, "error": _declared(contracts, frames)}
+    context: dict[str, Any] = {"failure": failure, "error": _declared(contracts, frames)}
+    if path and path[-1].depth:
+        inner = path[-1]
+        is_call = not inner.type.startswith("CREATE")
+        context["failed_frame"] = inner
+        context["failed_method"] = contracts.method(inner.to, inner.input) if is_call else ""
+    return context
 
 
 def _declared(contracts: PageContracts, frames: Sequence[Frame]) -> DecodedCall | None:

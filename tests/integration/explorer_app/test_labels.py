@@ -1,18 +1,22 @@
 """Names of contracts on pages: of tokens, verified contracts and proxies, in a number of statements that is bounded."""
 
+import re
+
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from explorer_app.names.book import NO_ABI
+from explorer_app.selectors import cchain, verified
 from explorer_app.selectors import labels as selector
-from explorer_app.selectors import verified
 from explorer_app.selectors.labels import labels
 from explorer_app.verification.proxies import SLOTS
 from primitives.evm import Address
+from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 from tests.builders import puppet
+from tests.builders.bytecode import words
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.conftest import Chain
 from tests.integration.explorer_app.contracts.conftest import Explored, explored
@@ -147,6 +151,31 @@ def test_no_more_than_some_names_are_read_for_a_page(
     monkeypatch.setattr(selector, "MAX_LABELS", 1)
 
     assert list(labels(tokens.chain.evm, made)) == made[:1]
+
+
+def test_a_transactions_sentence_and_decoded_values_have_the_tokens_decimals(
+    tokens: TokenChain,
+) -> None:
+    transfer = keccak256(b"transfer(address,uint256)")[:4]
+    answers = {**puppet.of_erc20(b"Gold", b"GLD"), transfer: puppet.answering(words(1))}
+    address = tokens.deploy(answers)
+    tokens.call(address, erc20(NOBODY, RECIPIENT, 1_500_000))
+    tokens.index()
+    data = transfer + words(RECIPIENT, 301_250_000)
+    sent, _ = tokens.chain.do(to=address, data=data, value=0, gas=200_000)
+    text = page(f"/tx/0x{sent.hash.hex()}")
+    sentence = re.sub(r"<[^>]*>", "", text.partition('<p class="summary">')[2].partition("</p>")[0])
+    shown = text_of(RECIPIENT)
+
+    assert (
+        sentence
+        == f"{text_of(SENDER)[:6]}…{text_of(SENDER)[-4:]} sent 301.25 GLD to {shown[:6]}…{shown[-4:]}"
+    )
+    assert (
+        '<b class="num"><bdi>301.25 GLD</bdi></b> <span class="hex faint">301250000</span>' in text
+    )
+    minted = page(f"/tx/0x{cchain.transactions(tokens.chain.evm)[1].hash.hex()}")
+    assert '<b class="num"><bdi>1.5 GLD</bdi></b>' in minted
 
 
 def test_methods_in_lists_have_the_names_of_the_contracts_abi(
