@@ -10,7 +10,20 @@ _TYPE: Final = "uint256"
 _UNLIMITED: Final = 2**256 - 1
 
 _NAMES: Final = frozenset(
-    {"allowance", "amount", "balance", "needed", "supply", "tokens", "value", "wad"}
+    [
+        "allowance",
+        "amount",
+        "available",
+        "balance",
+        "held",
+        "needed",
+        "required",
+        "supply",
+        "tokens",
+        "value",
+        "wad",
+        "wanted",
+    ]
 )
 """Names of parameters that are amounts, in lower case without underscores."""
 

@@ -52,7 +52,16 @@ class PageNames:
         return f"[{self._key}{address.hex()}{form}]"
 
     def fill(self, html: str, shown: Callable[[Address, NameForm], str]) -> str:
-        """Return the page with what `shown` returns, as HTML, instead of the placeholders."""
-        return self._placeholder.sub(
-            lambda match: shown(Address(bytes.fromhex(match[1])), NameForm(match[2])), html
-        )
+        """Return the page with what `shown` returns, as HTML, instead of the placeholders.
+
+        `shown` is called once for each address and form.
+        """
+        texts: dict[str, str] = {}
+
+        def replaced(match: re.Match[str]) -> str:
+            place = match[0]
+            if place not in texts:
+                texts[place] = shown(Address(bytes.fromhex(match[1])), NameForm(match[2]))
+            return texts[place]
+
+        return self._placeholder.sub(replaced, html)
