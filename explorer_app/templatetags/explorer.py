@@ -4,6 +4,7 @@ Lists truncate amounts after six decimals; the exact amount is in the tooltip, o
 transaction or account. All amounts of a coin are in coins, and all gas prices in Gwei, so that columns can be compared.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ register = template.Library()
 
 _COIN: Final = 10**18
 _GWEI: Final = 10**9
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _SMALL_SLOT: Final = 10**9
 """Compilers number variables from 0; larger slots are hashes."""
 NOTHING: Final = mark_safe('<span class="faint">–</span>')
@@ -173,6 +175,10 @@ def account(context: Any, address: bytes | str | None, *, full: bool = False) ->
     if address is None:
         return NOTHING
     if isinstance(address, str):
+        if not _ADDRESS.fullmatch(
+            address
+        ):  # a storage layout may place an address across the end of a slot
+            return format_html('<span class="hex">{}</span>', address)
         address = bytes.fromhex(address.removeprefix("0x"))
     return named(context, address, "full" if full else "short")
 

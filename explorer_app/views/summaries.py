@@ -1,4 +1,4 @@
-"""What a transaction did, as a sentence with accounts and amounts."""
+"""Sentences about the effect of transactions, with accounts and amounts."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -116,7 +116,7 @@ def _verb(tx: SummarizedTx, past: str, infinitive: str) -> Phrase:
 
 
 def _of_token(tx: SummarizedTx, token: TokenRow, call: DecodedCall) -> Iterator[Phrase]:
-    """Yield what a call of a token's standard functions does; nothing for other functions."""
+    """Yield the phrases about a call of a standard function of a token; none for other functions."""
     signature, values = call.signature, [str(argument.value) for argument in call.arguments]
     if token.kind == TokenStandard.ERC20:
         if signature == _TRANSFER:

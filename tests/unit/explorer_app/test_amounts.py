@@ -7,6 +7,7 @@ import pytest
 from django.utils.safestring import SafeString
 
 from explorer_app.templatetags.explorer import (
+    account,
     coins,
     counted,
     gwei,
@@ -82,3 +83,11 @@ def test_a_number_of_things_is_singular_or_plural() -> None:
     assert counted(0, "log") == "0 logs"
     assert counted(1_000, "address,addresses") == "1,000 addresses"
     assert counted(1, "address,addresses") == "1 address"
+
+
+def test_a_text_that_is_no_address_has_no_link() -> None:
+    address = "0x" + "1a" * 20
+    assert 'href="/address/' in account({}, address)
+    assert "href" not in account({}, address[:-2])
+    assert "href" not in account({}, "<b>")
+    assert "&lt;b&gt;" in account({}, "<b>")

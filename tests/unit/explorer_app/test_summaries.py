@@ -32,7 +32,7 @@ def _said(phrase: Phrase) -> str:
     return phrase.text
 
 
-def told(
+def sentence_of(
     signature: str,
     *values: int | bytes,
     kind: TokenStandard | None = TokenStandard.ERC20,
@@ -62,7 +62,7 @@ def told(
     ],
 )  # fmt: skip
 def test_a_call_of_an_erc20(signature: str, values: tuple[int | bytes, ...], text: str) -> None:
-    assert told(signature, *values) == text
+    assert sentence_of(signature, *values) == text
 
 
 @pytest.mark.parametrize(
@@ -78,26 +78,32 @@ def test_a_call_of_an_erc20(signature: str, values: tuple[int | bytes, ...], tex
     ],
 )  # fmt: skip
 def test_a_call_of_an_erc721(signature: str, values: tuple[int | bytes, ...], text: str) -> None:
-    assert told(signature, *values, kind=TokenStandard.ERC721) == text
+    assert sentence_of(signature, *values, kind=TokenStandard.ERC721) == text
 
 
 def test_a_call_of_an_erc1155() -> None:
     signature = "safeTransferFrom(address,address,uint256,uint256,bytes)"
     values = (SENDER, OTHER, 8, 30, 160, 0)
-    assert told(signature, *values, kind=TokenStandard.ERC1155) == "sender sent 30 TKN #8 to other"
+    assert (
+        sentence_of(signature, *values, kind=TokenStandard.ERC1155)
+        == "sender sent 30 TKN #8 to other"
+    )
 
 
 def test_a_transaction_without_effect_was_tried_and_a_pending_one_is_wanted() -> None:
     call = ("transfer(address,uint256)", OTHER, 5)
-    assert told(*call, outcome=Outcome.FAILED) == "sender tried to send 5 TKN to other"
-    assert told(*call, outcome=Outcome.PENDING) == "sender wants to send 5 TKN to other"
+    assert sentence_of(*call, outcome=Outcome.FAILED) == "sender tried to send 5 TKN to other"
+    assert sentence_of(*call, outcome=Outcome.PENDING) == "sender wants to send 5 TKN to other"
 
 
 def test_a_call_of_another_contract_has_its_name_and_its_value() -> None:
-    assert told("buy(uint256)", 3, kind=None) == "sender called buy on contract"
-    assert told("buy(uint256)", 3, kind=None, value=4) == "sender called buy on contract with 4 wei"
+    assert sentence_of("buy(uint256)", 3, kind=None) == "sender called buy on contract"
+    assert (
+        sentence_of("buy(uint256)", 3, kind=None, value=4)
+        == "sender called buy on contract with 4 wei"
+    )
     # A token's standard function is not all that the transaction does if it also moves coins.
-    assert told("burn(uint256)", 3, value=4) == "sender called burn on contract with 4 wei"
+    assert sentence_of("burn(uint256)", 3, value=4) == "sender called burn on contract with 4 wei"
 
 
 @pytest.mark.parametrize(
