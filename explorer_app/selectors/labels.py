@@ -1,10 +1,16 @@
-"""Names of the contracts on a page, read together for all of them: of tokens, verified contracts and proxies."""
+"""Names of the accounts on a page, read together for all of them.
 
-from collections.abc import Iterable, Mapping
+Tokens, verified contracts and proxies have names, and the accounts that the rules of the chain know.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
 from cchain_app.chain import EvmChain
+from cchain_app.config import BLACKHOLE
+from cchain_app.forks import precompiles, system_contracts
+from cchain_app.selectors import blocks
 from cchain_app.selectors.state import stored_code_hashes
 from explorer_app.selectors import proxies, tokens, verified
 from explorer_app.selectors.tokens import TokenRow
@@ -22,8 +28,10 @@ class ContractLabel(NamedTuple):
     contract: str
     """The name of its verified sources; for a proxy that of its implementation's. Empty: not verified."""
     token: TokenRow | None
-    target: Address | None
+    target: Address | None = None
     """The implementation of a proxy."""
+    kind: str = ""
+    """The kind of an account that the chain's rules name; empty for others."""
 
     @property
     def is_verified(self) -> bool:
@@ -40,9 +48,28 @@ def labels(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, Contr
     """Return the names of those addresses that have one, in a number of statements that does not depend on them.
 
     A token has its symbol, else its name. Another contract has the name of its verified sources, and a proxy is named
-    after its implementation. A token's name that looks like a link is not used.
+    after its implementation. A token's name that looks like a link is not used. The rules of the chain name precompiled
+    contracts, system contracts, and the account whose coins nobody can spend.
     """
-    hashes = stored_code_hashes(chain, set(islice(addresses, MAX_LABELS)))
+    first = set(islice(addresses, MAX_LABELS))
+    known = _of_rules(chain)
+    of_rules = {address: known[address] for address in first if address in known}
+    return of_rules | _of_contracts(chain, first - set(of_rules))
+
+
+def _of_rules(chain: EvmChain) -> dict[Address, ContractLabel]:
+    """Return the names of the accounts that the rules of the next block know."""
+    fork = blocks.fork_of_next(chain, blocks.head(chain))
+    named = [(address, name, "precompile") for name, address in precompiles(fork).items()]
+    for name, address in system_contracts(fork).items():
+        named.append((address, name.removesuffix("_ADDRESS"), "system contract"))
+    if chain.config.coinbase == BLACKHOLE:
+        named.append((BLACKHOLE, "Burned fees", "no key is known"))
+    return {address: ContractLabel(name, "", None, kind=kind) for address, name, kind in named}
+
+
+def _of_contracts(chain: EvmChain, addresses: Collection[Address]) -> dict[Address, ContractLabel]:
+    hashes = stored_code_hashes(chain, addresses) if addresses else {}
     if not hashes:
         return {}
     targets = proxies.stored_targets(chain, hashes)

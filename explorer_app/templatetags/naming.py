@@ -22,9 +22,7 @@ ALIKE: Final = mark_safe(
     '<span class="badge bad" title="An older token, or the native coin of the chain, has this name or symbol">lookalike</span>'
 )
 _VERIFIED: Final = '<span class="mark good" role="img" aria-label="verified" title="{}">✓</span>'
-_UNVERIFIED: Final = mark_safe(
-    '<small title="a token whose source code is not verified">token</small>'
-)
+_UNVERIFIED: Final = "a token whose source code is not verified"
 
 
 def shown(address: Address, label: ContractLabel | None, form: NameForm) -> SafeString:
@@ -76,7 +74,7 @@ def copy_button(text: str) -> SafeString:
 
 
 def _named(label: ContractLabel, maximum: int) -> SafeString:
-    mark = _verified(label) if label.is_verified else _UNVERIFIED
+    mark = _verified(label) if label.is_verified else _kind(label)
     alike = format_html(" {}", ALIKE) if label.is_copy else ""
     name = _cut(label.name, maximum)
     return format_html('<bdi class="claimed">{}</bdi> {}{}', name, mark, alike)
@@ -84,6 +82,12 @@ def _named(label: ContractLabel, maximum: int) -> SafeString:
 
 def _verified(label: ContractLabel) -> SafeString:
     return format_html(_VERIFIED, f"verified source code: {label.contract}")
+
+
+def _kind(label: ContractLabel) -> SafeString:
+    if label.kind:
+        return format_html("<small>{}</small>", label.kind)
+    return format_html('<small title="{}">token</small>', _UNVERIFIED)
 
 
 def _token_fact(address: Address, label: ContractLabel) -> SafeString:

@@ -71,7 +71,7 @@ def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
     assert len(seen) == 2 * len(pages)
     sent = f"{history.sent:,} sent"
     for screen in ("desk", "phone"):
-        assert "called buy of" in seen[f"tx-{screen}"]
+        assert "called buy on Proxy (Market)" in seen[f"tx-{screen}"]
         assert "40 LRC" in seen[f"tx-{screen}"]
         assert "DELEGATECALL" in seen[f"tx-calls-{screen}"]
         assert "reverted with NotForSale hut 1" in seen[f"tx-failed-{screen}"]

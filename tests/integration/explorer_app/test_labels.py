@@ -7,6 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.config import BLACKHOLE
 from explorer_app.names.book import NO_ABI
 from explorer_app.selectors import cchain, verified
 from explorer_app.selectors import labels as selector
@@ -116,6 +117,18 @@ def test_a_token_that_imitates_the_chains_coin_has_a_mark(tokens: TokenChain) ->
     found = labels(tokens.chain.evm, [*copies, other])
 
     assert [found[at].is_copy for at in (*copies, other)] == [True, True, False]
+
+
+def test_the_rules_of_the_chain_name_precompiles_and_the_burned_fees(chain: Chain) -> None:
+    recover, nothing = Address((1).to_bytes(20, "big")), Address((0x7FFF).to_bytes(20, "big"))
+    chain.do(to=recover, value=0, gas=100_000)
+    found = labels(chain.evm, [recover, nothing, BLACKHOLE])
+
+    assert {at: (label.name, label.is_verified) for at, label in found.items()} == {
+        recover: ("ECREC", False), BLACKHOLE: ("Burned fees", False),
+    }  # fmt: skip
+    assert "ECREC</bdi> <small>precompile</small>" in page("/txs")
+    assert "Burned fees</bdi> <small>no key is known</small>" in page("/block/1")
 
 
 def test_names_take_as_many_statements_for_fifty_contracts_as_for_two(
