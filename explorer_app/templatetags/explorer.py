@@ -19,6 +19,7 @@ from explorer_app.names.page_names import NameForm, PageNames
 from explorer_app.selectors.tokens import MAX_COUNTED, TokenRow
 from explorer_app.templatetags import naming
 from explorer_app.tokens.strings import looks_like_a_link
+from primitives.counting import counted
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
@@ -63,11 +64,10 @@ def number(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-@register.filter
-def counted(count: int, thing: str) -> str:
-    """Return a number with the name of what it counts: `1 log`, `2 logs`; or by `address,addresses` in both forms."""
-    one, _, many = thing.partition(",")
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+@register.filter(name="counted")
+def counted_in_template(count: int, noun: str) -> str:
+    """Return a number with its noun, given in the singular: 1 block, 2 blocks."""
+    return counted(count, noun)
 
 
 @register.simple_tag(takes_context=True)

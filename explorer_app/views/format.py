@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adminkit.formats import format_time, format_units
-from explorer_app.templatetags.explorer import counted
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx, inner_input, inner_output
+from primitives.counting import counted
 from primitives.ids import PRIMARY_NETWORK_ID
 
 

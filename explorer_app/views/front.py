@@ -12,7 +12,6 @@ from cchain_app.selectors import figures
 from explorer_app.selectors import cchain, known_accounts, platform, staking
 from explorer_app.selectors.cchain import CHARTED, BlockRow
 from explorer_app.site import Explorer
-from explorer_app.templatetags.explorer import counted
 from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import page, rendered
 from health_app.result import CheckResult
@@ -88,7 +87,7 @@ def _block_charts(rows: Sequence[BlockRow]) -> list[Chart]:
         _chart("Transactions per block", ordered, lambda block: block.transaction_count, f"{last.transaction_count:,}"),
         _chart("Gas used", ordered, lambda block: block.gas_used / block.gas_limit, f"{100 * last.gas_used / last.gas_limit:.1f} %"),
         _chart("Base fee", ordered, lambda block: (block.base_fee or 0) / _GWEI, _gwei(last.base_fee)),
-        Chart("Time between blocks", format_age(times[-1]) if times else "–", times, f"of the last {counted(len(ordered), 'block')}"),
+        Chart("Time between blocks", format_age(times[-1]) if times else "–", times, f"of the last {len(ordered)} blocks"),
     ]  # fmt: skip
 
 
@@ -96,15 +95,12 @@ def _chart(
     title: str, rows: Sequence[BlockRow], value: Callable[[BlockRow], float], latest: str
 ) -> Chart:
     return Chart(
-        title,
-        latest,
-        [value(row) for row in rows],
-        f"{title}, the last {counted(len(rows), 'block')}",
+        title, latest, [value(row) for row in rows], f"{title}, the last {len(rows)} blocks"
     )
 
 
 def _gwei(wei: int | None) -> str:
-    return "–" if wei is None else f"{cut_decimals(format_units(wei, _GWEI))} Gwei"
+    return "–" if wei is None else f"{cut_decimals(format_units(wei, _GWEI))} gwei"
 
 
 def _platform(site: Explorer) -> dict[str, Any]:
@@ -126,7 +122,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
         "total": total,
         "platform_charts": [
             Chart(
-                f"Stake of {counted(len(rows), 'validator')}",
+                f"Stake of {len(rows):,} validator{'' if len(rows) == 1 else 's'}",
                 f"{format_whole(total, unit)} {site.node.coin_symbol}",
                 [point.value for point in points],
                 "Stake after each recent change",

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors.tokens import TokenRow
-from explorer_app.templatetags.explorer import counted
 from explorer_app.tokens.events import TokenStandard
+from primitives.counting import counted
 from primitives.evm import ZERO_ADDRESS, Address
 
 _UNLIMITED: Final = 2**255

@@ -260,7 +260,7 @@ def test_a_transaction_that_waits_has_a_page_and_a_reason(
     queued = made.chain.make(to=RECIPIENT, value=2)
     made.chain.send(waiting, queued)
 
-    assert "in the pool" in browse("/tx/" + hexed(queued.hash)).text
+    assert "in the mempool" in browse("/tx/" + hexed(queued.hash)).text
     pool = browse("/pool").text
     assert "will be in the next block" in pool
     assert (

@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString
 from explorer_app.templatetags.explorer import (
     account,
     coins,
-    counted,
     gwei,
     share,
     share_of_one,
@@ -76,13 +75,6 @@ def test_a_small_share_is_not_nothing() -> None:
     assert shown(share(2**255, 2**256)) == "50 %"
     assert shown(share_of_one(0.00001)) == "&lt;0.1 %"
     assert shown(share_of_one(0.5)) == "50 %"
-
-
-def test_a_number_of_things_is_singular_or_plural() -> None:
-    assert counted(1, "log") == "1 log"
-    assert counted(0, "log") == "0 logs"
-    assert counted(1_000, "address,addresses") == "1,000 addresses"
-    assert counted(1, "address,addresses") == "1 address"
 
 
 def test_a_text_that_is_no_address_has_no_link() -> None:
