@@ -159,6 +159,10 @@ class CommonSettings:
         "AVAX",
         "Symbol of the network's coin in the explorer, in the admin and in wallets to which the explorer adds the chain.",
     )
+    coin_name: str = flag(
+        "Avalanche",
+        "Name of the network's coin, for wallets. The explorer marks tokens that imitate it or NODE_COIN_SYMBOL.",
+    )
     web_workers: int = flag(
         1,
         "Processes of the web server in the production profile. The embedded profile is one process, whose "

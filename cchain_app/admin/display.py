@@ -29,19 +29,13 @@ from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 
-_UNITS = ((10**14, 10**18, ""), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
-"""Smallest amount in wei that is shown in a unit, size of the unit in wei, and its name (of coins: a setting)."""
-
 TRANSACTION_TYPES = ("legacy", "access list", "dynamic fee", "blob", "set code")
 """Names of the transaction types by their numbers (EIP-2718)."""
 
 
 def format_wei(wei: int) -> str:
-    """Return an exact amount in coins, Gwei or wei, whichever reads best: 1,500.25 AVAX."""
-    if wei == 0:
-        return "0"
-    size, unit = next((size, unit) for least, size, unit in _UNITS if wei >= least)
-    return f"{format_units(wei, size)} {unit or coin_symbol()}"
+    """Return an exact amount in coins: 1,500.25 AVAX."""
+    return f"{format_units(wei, 10**18)} {coin_symbol()}" if wei else "0"
 
 
 def round_wei(wei: int) -> str:
@@ -50,22 +44,13 @@ def round_wei(wei: int) -> str:
     return f"{cut_decimals(number)} {unit}".rstrip()
 
 
-_SMALLEST_FEE_IN_COINS = 10**9
-"""Smallest fee in wei that is shown in coins; a smaller one would be mostly zeros."""
 _SIGNIFICANT = 6
 
 
-def format_fee(wei: int) -> str:
-    """Return an exact fee in coins, as is usual for fees: 0.000021 AVAX; a tiny one in Gwei or wei."""
-    if wei < _SMALLEST_FEE_IN_COINS:
-        return format_wei(wei)
-    return f"{format_units(wei, 10**18)} {coin_symbol()}"
-
-
 def round_fee(wei: int) -> str:
-    """Return a fee as a list shows it: its first six digits, the rest truncated."""
+    """Return a fee as a list shows it: its first six digits in coins, the rest truncated, because fees are small."""
     beyond = 10 ** max(0, len(str(wei)) - _SIGNIFICANT)
-    return format_fee(wei - wei % beyond)
+    return format_wei(wei - wei % beyond)
 
 
 def format_gas_price(wei: int) -> str:
@@ -177,7 +162,7 @@ def fee(wei: int) -> SafeString:
 
 def full_fee(wei: int) -> SafeString:
     """Return a fee for gas in full, with the wei as its title."""
-    return _in_wei(wei, format_fee(wei))
+    return _in_wei(wei, format_wei(wei))
 
 
 def gas_price(wei: int | None) -> SafeString:

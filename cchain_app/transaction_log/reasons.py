@@ -27,7 +27,7 @@ class FailureText(NamedTuple):
 
 def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> FailureText | None:
     """Return why the outermost frame failed; None if it did not."""
-    path = _path(frames)
+    path = failure_path(frames)
     if not path:
         return None
     inner = path[-1]
@@ -38,7 +38,7 @@ def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> FailureText |
     return FailureText(reverted_with(inner.output, known, contracts), frame)
 
 
-def _path(frames: Sequence[Frame]) -> list[Frame]:
+def failure_path(frames: Sequence[Frame]) -> list[Frame]:
     """Return the failed frames from the outermost one to the one in which the failure began.
 
     A frame that reverts with the same output as its last call passes on the failure of that call.

@@ -4,7 +4,7 @@ Nothing is stored, because code and slots of a contract at the head are cached i
 have little gas and time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -12,7 +12,15 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import CallInterrupted, CallMessage, CallRejected
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import blocks
-from cchain_app.selectors.state import StateAt, code_at, prefetch_accounts, state_at
+from cchain_app.selectors.state import (
+    StateAt,
+    code_at,
+    code_of_hash,
+    prefetch_accounts,
+    prefetch_codes,
+    state_at,
+    stored_slots,
+)
 from explorer_app.verification.proxies import (
     ADMIN_SLOT,
     FACETS,
@@ -26,7 +34,7 @@ from explorer_app.verification.proxies import (
     delegates,
     target_in_code,
 )
-from primitives.evm import ZERO_ADDRESS, Address
+from primitives.evm import ZERO_ADDRESS, Address, Hash
 from primitives.hashing import EMPTY_HASH
 
 GAS: Final = 100_000
@@ -85,6 +93,34 @@ def followed(chain: EvmChain, address: Address) -> FollowedProxy:
             break
         (next_address,) = step.implementations
     return proxy
+
+
+_STORED: Final = tuple(rule.slot for rule in SLOTS if rule.kind is not ProxyKind.BEACON)
+
+
+def stored_targets(chain: EvmChain, hashes: Mapping[Address, Hash]) -> dict[Address, Address]:
+    """Return the implementations of the proxies among contracts, in two statements for all of them.
+
+    Unspecified: only those that the proxy's code or a slot names. For a list no contract is called, so that proxies
+    with a beacon, Safes and diamonds have their names on their own pages only.
+
+    Args:
+        chain: The chain.
+        hashes: Contracts with the hashes of their codes.
+    """
+    if not hashes:
+        return {}
+    prefetch_codes(chain, hashes.values())
+    words = stored_slots(chain, ((address, slot) for address in hashes for slot in _STORED))
+    targets: dict[Address, Address] = {}
+    for address, code_hash in hashes.items():
+        code = code_of_hash(chain, code_hash)
+        named = target_in_code(code)
+        slots = (address_of(words[address, slot]) for slot in _STORED)
+        target = next(filter(None, slots), None) if named is None else named.address
+        if target is not None and target != address and (named or delegates(code)):
+            targets[address] = target
+    return targets
 
 
 class _Contracts:

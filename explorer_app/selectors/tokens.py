@@ -55,10 +55,6 @@ class BalancePage(NamedTuple):
     """The key after which the list continues; None at the end."""
 
 
-NATIVE: Final = ("AVAX", "Avalanche")
-"""Names of the chain's own coin: a token with such a name may be an imitation."""
-
-
 def progress(chain: EvmChain) -> TransferIndexProgress | None:
     """Return the progress of the transfer index; None if it was never started."""
     return token_rows.progress(chain.db)
@@ -104,6 +100,14 @@ def token(chain: EvmChain, address: Address) -> Token | None:
     if row is not None:
         _mark(chain, [row])
     return row
+
+
+def tokens_at(chain: EvmChain, addresses: Collection[bytes]) -> dict[Address, Token]:
+    """Return the tokens at some addresses, each with `is_copy`, in two statements."""
+    matching = chain.db.objects(Token).filter(address__in=list(addresses), kind__isnull=False)
+    rows = list(matching.order_by())
+    _mark(chain, rows)
+    return {Address(bytes(row.address)): row for row in rows}
 
 
 def named(chain: EvmChain, text: str, *, count: int) -> list[Token]:
@@ -295,9 +299,11 @@ def _held(chain: EvmChain, token: Token, token_id: int | None) -> QuerySet[Token
 
 def _mark(chain: EvmChain, tokens_to_mark: Sequence[Token]) -> None:
     """Set `is_copy` of tokens that have the name or symbol of an earlier token or of the chain's own coin."""
+    if not tokens_to_mark:
+        return
     everything = chain.db.objects(Token)
     earlier = everything.filter(first_log__lt=OuterRef("first_log"), kind__isnull=False)
-    native = [likeness(name) for name in NATIVE]
+    native = [likeness(name) for name in (chain.node.coin_symbol, chain.node.coin_name)]
     alike = (
         Q(Exists(earlier.filter(name_likeness=OuterRef("name_likeness"))), name__isnull=False)
         | Q(

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from cchain_app.selectors.state import prefetch_accounts, state_at
+from cchain_app.selectors.state import prefetch_accounts, state_at, stored_code_hashes
 from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
 from explorer_app.names.abi_json import MalformedAbi, read_abi
 from explorer_app.names.book import NO_ABI, Abi
@@ -23,6 +23,8 @@ from primitives.hashing import EMPTY_HASH, keccak256
 PAGE: Final = 25
 MAX_ABI: Final = 1_000_000
 """Limit of characters of the ABIs of all of a contract's facets."""
+MAX_LISTED_ABIS: Final = 300_000
+"""Limit of characters of the ABIs that are read for a list of transactions."""
 MAX_LISTED: Final = 25_000_000
 """Limit of characters that are read for a list of contracts with their compilers."""
 
@@ -101,7 +103,7 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
     if not accounts.account(chain, address).is_contract:
         return NO_ABI
     targets = proxies.implementations(chain, address)
-    texts = _abi_texts(chain, [*targets, address])
+    texts = _abi_texts(chain, _code_hashes(chain, [*targets, address]))
     own = texts.get(address, "")
     read: list[Abi] = []
     left = MAX_ABI
@@ -111,14 +113,15 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
             read.append(read_abi_text(texts[target]))
     if own:
         read.append(read_abi_text(own))
-    return (
-        NO_ABI
-        if not read
-        else Abi(
-            tuple(function for abi in read for function in abi.functions),
-            tuple(event for abi in read for event in abi.events),
-            tuple(error for abi in read for error in abi.errors),
-        )
+    return _joined(read)
+
+
+def _joined(abis: Sequence[Abi]) -> Abi:
+    """Return the declarations of several ABIs; those of the first one come first."""
+    return Abi(
+        tuple(function for abi in abis for function in abi.functions),
+        tuple(event for abi in abis for event in abi.events),
+        tuple(error for abi in abis for error in abi.errors),
     )
 
 
@@ -128,25 +131,72 @@ def own_names(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, st
     return _column(chain.db.objects(VerifiedContract), hashes, "name")
 
 
-def _abi_texts(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, str]:
+def names(chain: EvmChain, hashes: Mapping[Address, Hash]) -> dict[Address, str]:
+    """Return the names of contracts with sources, also of those with the same code as others, in two statements.
+
+    Args:
+        chain: The chain.
+        hashes: Contracts with the hashes of their codes.
+    """
+    return _of_sources(chain, hashes, "name")
+
+
+def abis(chain: EvmChain, addresses: Collection[Address]) -> dict[Address, Abi]:
+    """Return the ABIs of many contracts for a list, in few statements, each with that of its implementation first.
+
+    Contracts without a known ABI have an empty one; addresses without code are omitted.
+
+    Unspecified: implementations are those of `proxies.stored_targets`. ABIs are included while they have together at
+    most `MAX_LISTED_ABIS` characters.
+    """
+    hashes = stored_code_hashes(chain, addresses)
+    if not hashes:
+        return {}
+    targets = proxies.stored_targets(chain, hashes)
+    others = stored_code_hashes(chain, set(targets.values()) - set(hashes)) if targets else {}
+    texts = _abi_texts(chain, {**hashes, **others})
+    read: dict[str, Abi] = {}
+    left = MAX_LISTED_ABIS
+    for text in texts.values():
+        left -= 0 if text in read else len(text)
+        if left >= 0 and text not in read:
+            read[text] = read_abi_text(text)
+    by_address = {at: read[text] for at, text in texts.items() if text in read}
+    return {
+        address: _joined(
+            [by_address[at] for at in (targets.get(address), address) if at in by_address]
+        )
+        for address in hashes
+    }
+
+
+def _abi_texts(chain: EvmChain, hashes: Mapping[Address, Hash]) -> dict[Address, str]:
     """Return the ABIs of contracts as JSON, with the same number of statements for several as for one."""
-    hashes = _code_hashes(chain, addresses)
-    abis = _column(chain.db.objects(VerifiedContract), hashes, "abi")
+    abis = _of_sources(chain, hashes, "abi")
     others = {at: code for at, code in hashes.items() if at not in abis}
-    best = _best_abis(chain, set(others.values()))
-    abis |= {at: best[code] for at, code in others.items() if code in best}
-    others = {at: code for at, code in others.items() if at not in abis}
     return abis | _column(chain.db.objects(SuppliedAbi), others, "abi")
 
 
-def _best_abis(chain: EvmChain, hashes: Collection[Hash]) -> dict[Hash, str]:
-    """Return the ABIs of the best sources for some codes, by the same order as `_best`."""
+def _of_sources(chain: EvmChain, hashes: Mapping[Address, Hash], column: str) -> dict[Address, str]:
+    """Return a column of the sources of contracts: their own, else the best ones for their code."""
+    own = _column(chain.db.objects(VerifiedContract), hashes, column)
+    others = {at: code for at, code in hashes.items() if at not in own}
+    best = _best_of(chain, set(others.values()), column)
+    return own | {at: best[code] for at, code in others.items() if code in best}
+
+
+def _best_of(chain: EvmChain, hashes: Collection[Hash], column: str) -> dict[Hash, str]:
+    """Return a column of the best sources for some codes, by the same order as `_best`."""
+    if not hashes:
+        return {}
     rows = chain.db.objects(VerifiedContract).filter(code_hash__in=hashes)
     exact = Min("id", filter=Q(runtime_match=Match.EXACT.value))
     any_ = Min("id", filter=Q(runtime_match__isnull=False))
     keys = rows.order_by().values("code_hash").annotate(key=Coalesce(exact, any_))
     rows = chain.db.objects(VerifiedContract).filter(id__in=keys.values("key"))
-    return {Hash(bytes(code)): text for code, text in rows.values_list("code_hash", "abi")}
+    return {
+        Hash(bytes(code)): text for code, text in rows.order_by().values_list("code_hash", column)
+    }
 
 
 def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, Hash]:
@@ -164,9 +214,11 @@ def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address,
 
 def _column(rows: QuerySet[Any], hashes: Mapping[Address, Hash], name: str) -> dict[Address, str]:
     """Return a column of the rows for addresses with these code hashes."""
+    if not hashes:
+        return {}
     near = rows.filter(address__in=list(hashes), code_hash__in=set(hashes.values()))
     values: dict[Address, str] = {}
-    for at, code, value in near.values_list("address", "code_hash", name):
+    for at, code, value in near.order_by().values_list("address", "code_hash", name):
         if hashes[Address(bytes(at))] == bytes(code):
             values[Address(bytes(at))] = value
     return values

@@ -1,9 +1,10 @@
 """Formats of addresses, hashes, amounts, times and tokens on the explorer's pages.
 
 Lists truncate amounts after six decimals; the exact amount is in the tooltip, or on the page of the block,
-transaction or account.
+transaction or account. All amounts of a coin are in coins, and all gas prices in Gwei, so that columns can be compared.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,17 +15,19 @@ from django.utils.safestring import SafeString, mark_safe
 
 from adminkit import formats
 from chaindb import clock
+from explorer_app.names.page_names import NameForm, PageNames
 from explorer_app.selectors.tokens import MAX_COUNTED, TokenRow
+from explorer_app.templatetags import naming
 from explorer_app.tokens.strings import looks_like_a_link
+from primitives.counting import counted
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
 register = template.Library()
 
-_WEI_UNITS: Final = ((10**14, 10**18, ""), (10**5, 10**9, "gwei"), (0, 1, "wei"))
-"""Smallest amount in wei that is shown in a unit, size of the unit in wei, and its name; coins have no name."""
-
+_COIN: Final = 10**18
 _GWEI: Final = 10**9
+_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _SMALL_SLOT: Final = 10**9
 """Compilers number variables from 0; larger slots are hashes."""
 NOTHING: Final = mark_safe('<span class="faint">–</span>')
@@ -61,38 +64,49 @@ def number(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-@register.simple_tag
-def wei(amount: int | None, *, exact: bool = False) -> SafeString:
-    """Return an amount of wei in coins, gwei or wei, truncated after six decimals unless `exact`; tooltip in wei."""
+@register.filter(name="counted")
+def counted_in_template(count: int, noun: str) -> str:
+    """Return a number with its noun, given in the singular: 1 block, 2 blocks."""
+    return counted(count, noun)
+
+
+@register.simple_tag(takes_context=True)
+def wei(
+    context: Any, amount: int | None, *, exact: bool = False, column: bool = False
+) -> SafeString:
+    """Return an amount of wei in coins with the coin's symbol; tooltip in wei.
+
+    Args:
+        context: The page's, with `coin_symbol`.
+        amount: Wei.
+        exact: Whether all decimals are shown, instead of the first six.
+        column: Whether the head of a table's column has the symbol, so that the amount does not need it.
+    """
     if amount is None:
         return NOTHING
-    size, unit = next((size, unit) for minimum, size, unit in _WEI_UNITS if amount >= minimum)
-    shown = _decimal(amount, size, exact=exact)
-    return format_html(
-        '<span class="num" title="{} wei">{}</span>', f"{amount:,}", f"{shown} {unit}".rstrip()
-    )
+    return _coin(context, amount, _COIN, f"{amount:,} wei", exact=exact, column=column)
 
 
 @register.simple_tag
-def gwei(amount: int | None) -> SafeString:
-    """Return a gas price in gwei, with at most nine decimals; tooltip in wei."""
+def gwei(amount: int | None, *, column: bool = False) -> SafeString:
+    """Return a gas price in Gwei, with at most nine decimals; tooltip in wei. `column` as for `wei`."""
     if amount is None:
         return NOTHING
     shown = formats.format_units(amount, _GWEI)
     if amount >= 1000 * _GWEI:
         shown = formats.cut_decimals(shown)
-    return format_html('<span class="num" title="{} wei">{} gwei</span>', f"{amount:,}", shown)
+    return _amount(shown, "" if column else "Gwei", f"{amount:,} wei")
 
 
 @register.simple_tag(takes_context=True)
-def coins(context: Any, amount: int | None, *, exact: bool = False) -> SafeString:
-    """Return an amount of the P-Chain's smallest units in coins, truncated after six decimals unless `exact`."""
+def coins(
+    context: Any, amount: int | None, *, exact: bool = False, column: bool = False
+) -> SafeString:
+    """Return an amount of the P-Chain's smallest units in coins, as `wei`; the context has also the `unit`."""
     if amount is None:
         return NOTHING
-    shown = _decimal(amount, context["unit"], exact=exact)
-    return format_html(
-        '<span class="num" title="{} smallest units">{}</span>', f"{amount:,}", shown
-    )
+    tooltip = f"{amount:,} smallest units"
+    return _coin(context, amount, context["unit"], tooltip, exact=exact, column=column)
 
 
 @register.simple_tag(takes_context=True)
@@ -156,14 +170,27 @@ def values(points: Sequence[Any]) -> list[float]:
 
 
 @register.simple_tag(takes_context=True)
-def account(context: Any, address: bytes | None, *, full: bool = False) -> SafeString:
-    """Return a C-Chain address as a link: with its name if it has one, else shortened or in full."""
+def account(context: Any, address: bytes | str | None, *, full: bool = False) -> SafeString:
+    """Return a C-Chain address as a link, shortened or in full, with the name of its contract if it has one."""
     if address is None:
         return NOTHING
-    text = checksummed(address)
-    name = (context.get("account_names") or {}).get(bytes(address))
-    shown = name or (text if full else formats.shorten(text, keep=6))
-    return _link(reverse("explorer:address", args=[text]), shown, text, copy=full)
+    if isinstance(address, str):
+        if not _ADDRESS.fullmatch(
+            address
+        ):  # a storage layout may place an address across the end of a slot
+            return format_html('<span class="hex">{}</span>', address)
+        address = bytes.fromhex(address.removeprefix("0x"))
+    return named(context, address, "full" if full else "short")
+
+
+@register.simple_tag(takes_context=True)
+def named(context: Any, address: bytes, form: str) -> SafeString:
+    """Return a C-Chain address in a form (`NameForm`); `PageNames.fill` inserts it after the page is rendered."""
+    names: PageNames | None = context.get("names")
+    place = Address(bytes(address))
+    if names is None:
+        return naming.shown(place, None, NameForm(form))
+    return format_html("{}", names.place(place, NameForm(form)))
 
 
 @register.simple_tag
@@ -171,7 +198,7 @@ def tx(tx_hash: bytes, *, full: bool = False) -> SafeString:
     """Return a transaction's hash as a link."""
     text = hexed(tx_hash)
     shown = text if full else formats.shorten(text, keep=6)
-    return _link(reverse("explorer:tx", args=[text]), shown, text, copy=full)
+    return naming.link(reverse("explorer:tx", args=[text]), shown, text, copy=full)
 
 
 @register.simple_tag
@@ -185,7 +212,7 @@ def blocklink(height: int) -> SafeString:
 @register.simple_tag
 def copyable(text: object) -> SafeString:
     """Return a text in a monospace font with a button that copies it."""
-    return format_html('<code class="hex">{}</code>{}', text, _copy(str(text)))
+    return format_html('<code class="hex">{}</code>{}', text, naming.copy_button(str(text)))
 
 
 @register.simple_tag
@@ -205,30 +232,25 @@ def sparkline(values: Sequence[float], label: str) -> SafeString:
     )  # fmt: skip
 
 
+def _coin(
+    context: Any, amount: int, unit: int, tooltip: str, *, exact: bool, column: bool
+) -> SafeString:
+    symbol = "" if column else context["coin_symbol"]
+    return _amount(_decimal(amount, unit, exact=exact), symbol, tooltip)
+
+
+def _amount(number: str, unit: str, tooltip: str) -> SafeString:
+    shown = f"{number} {unit}".rstrip()
+    return format_html('<span class="num" title="{}">{}</span>', tooltip, shown)
+
+
 def _decimal(amount: int, unit: int, *, exact: bool) -> str:
     whole = formats.format_units(amount, unit)
     return whole if exact else formats.cut_decimals(whole)
 
 
-def _link(page: str, shown: str, title: str, *, copy: bool) -> SafeString:
-    button = _copy(title) if copy else ""
-    if shown == title:
-        return format_html('<a class="hex" href="{}">{}</a>{}', page, shown, button)
-    return format_html('<a class="hex" href="{}" title="{}">{}</a>{}', page, title, shown, button)
-
-
-def _copy(text: str) -> SafeString:
-    return format_html(
-        '<button class="copy" type="button" data-copy="{}" aria-label="Copy" hidden></button>', text
-    )
-
-
 _MAX_SHOWN: Final = 24
 """Limit of characters of a name in a list."""
-
-_ALIKE: Final = mark_safe(
-    '<span class="badge bad" title="An older token, or the native coin of the chain, has this name or symbol">lookalike</span>'
-)
 
 
 @register.simple_tag
@@ -247,8 +269,19 @@ def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
     texts = [token.name, token.symbol] if full else [token.symbol or token.name]
     present = [text for text in texts if text is not None]
     shown = format_html_join(" ", "{}", ((_said(text, cut=not full),) for text in present))
-    mark = _ALIKE if token.is_copy else ""
+    mark = naming.ALIKE if token.is_copy else ""
     return format_html("{} {}", shown, mark) if present else format_html("{}", mark)
+
+
+@register.simple_tag
+def token_symbol(token: TokenRow) -> SafeString:
+    """Return a token's symbol, else its name, as a link to its page; its address if these are missing or look like a link."""
+    text = token.symbol or token.name
+    if text is None or looks_like_a_link(text):
+        return token_link(token)
+    page = reverse("explorer:token", args=[checksummed(token.address)])
+    mark = format_html(" {}", naming.ALIKE) if token.is_copy else ""
+    return format_html('<a href="{}">{}</a>{}', page, _said(text, cut=True), mark)
 
 
 @register.simple_tag

@@ -16,6 +16,7 @@ from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.verified import CodeInfo
 from explorer_app.services import indexes
 from explorer_app.site import Explorer
+from explorer_app.views.answers import PageContracts
 from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import (
     NO_PART,
@@ -89,6 +90,7 @@ def framed(site: Explorer, text: str, tab: str) -> tuple[AccountInfo, dict[str, 
         "unit": site.platform.network().unit,
         "tab": tab,
         "tabs": tabs.items(),
+        "proxy": proxies.proxy(site.evm, account.address) if account.is_contract else None,
         **_creator(site, account),
     }
 
@@ -183,13 +185,13 @@ def _events(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[
     before = read_number(request.GET.get("before"))
     logs = cchain.logs_by(site.evm, account.address, before=before, count=PAGE + 1)
     rows, has_more = shown_of(logs, PAGE)
-    abi = verified.abi_of(site.evm, account.address)
+    contract = PageContracts(site, [account.address])
     events = []
     for row in rows:
         words = (row.topic0, row.topic1, row.topic2, row.topic3)
         topics = [bytes(word) for word in words if word is not None]
         data = bytes(row.data)
-        named = site.names.event(topics, data, abi)
+        named = contract.event(account.address, topics, data)
         events.append(LoggedEvent(row.transaction.hash, row.block_id, topics, data, named))
     return {"events": events, **list_pages(request, rows, lambda row: row.pk, has_more=has_more)}
 
@@ -200,7 +202,6 @@ def _contract(site: Explorer, _request: HttpRequest, account: AccountInfo) -> di
     return {
         "known": info,
         "sources": _sources(info),
-        "proxy": proxies.proxy(site.evm, account.address),
         "code": account.code[:MAX_CODE],
         "slots": slots[: accounts.SLOTS],
         "has_more_slots": len(slots) > accounts.SLOTS,

@@ -1,7 +1,7 @@
 """Calls of contracts for a page: the decoded answer, or the reason why the call failed."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -10,12 +10,15 @@ from cchain_app.evm.failures import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.selectors import blocks
 from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.abi_json import Function
+from explorer_app.names.amounts import TokenUnit, answer_with_amount, with_amounts
 from explorer_app.names.book import NO_ABI, Abi
 from explorer_app.names.decoding import DecodedArgument, DecodedCall, arguments_of, count, first
 from explorer_app.selectors import verified
 from explorer_app.selectors.contracts import Contracts
+from explorer_app.selectors.tokens import TokenRow, tokens_at
 from explorer_app.selectors.traces import Busy, execution_slot
 from explorer_app.site import Explorer
+from explorer_app.tokens.events import TokenStandard
 from primitives.evm import Address
 
 GAS: Final = 30_000_000
@@ -75,6 +78,8 @@ class ContractCaller:
         self._contracts = Contracts(site.evm, blocks.head(site.evm))
         self._until = time.monotonic() + SECONDS
         self._gas = min(GAS, site.evm.gas_cap(GAS) or GAS)
+        token = tokens_at(site.evm, [address]).get(address)
+        self._unit = None if token is None else unit_of(token)
 
     def ask(self, function: Function, data: bytes) -> ReadResult:
         """Call a function.
@@ -101,7 +106,9 @@ class ContractCaller:
             return failed(self._site, self._address, result.output)
         if result.error is not None:
             return ReadResult(trouble=f"The call failed: {result.error}.")
-        return _decoded(function, result)
+        answer = _decoded(function, result)
+        values = answer_with_amount(function.name, answer.values, self._unit)
+        return answer._replace(values=values)
 
 
 def failed(site: Explorer, address: Address, output: bytes) -> ReadResult:
@@ -162,24 +169,63 @@ MOST: Final = 8
 """Limit of contracts per page whose ABI is queried; for a proxy the query calls the contract."""
 
 
-class Abis:
-    """The ABIs of contracts, for one page.
+class PageContracts:
+    """The ABIs of contracts, and the tokens among them, for one page.
 
     Args:
         site: The explorer.
+        addresses: The contracts, of which some may be tokens; None is ignored.
     """
 
-    def __init__(self, site: Explorer) -> None:
-        self._chain = site.evm
-        self._found: dict[bytes, Abi] = {}
+    def __init__(self, site: Explorer, addresses: Iterable[bytes | None]) -> None:
+        self._site = site
+        self._abis: dict[bytes, Abi] = {}
+        self.tokens: Final[dict[Address, TokenRow]] = {}
+        """The known tokens by address."""
+        self.find_tokens(addresses)
 
-    def of(self, address: bytes | None) -> Abi:
+    def find_tokens(self, addresses: Iterable[bytes | None]) -> None:
+        """Read the tokens among further contracts; None is ignored."""
+        present = {Address(bytes(address)) for address in addresses if address is not None}
+        if present:
+            self.tokens.update(tokens_at(self._site.evm, present))
+
+    def call(self, to: bytes | None, data: bytes) -> DecodedCall | None:
+        """Return a call of a contract with its arguments; None if it is unknown or a creation."""
+        if to is None:
+            return None
+        return with_amounts(self._site.names.call(data, self.abi(to)), self._unit(to))
+
+    def method(self, to: bytes | None, data: bytes) -> str:
+        """Return the name of the called function, else its selector; empty if `data` is not a call."""
+        return self._site.names.method(data, self.abi(to))
+
+    def event(self, at: bytes, topics: Sequence[bytes], data: bytes) -> DecodedCall | None:
+        """Return an event of a contract; None if it is unknown."""
+        return with_amounts(self._site.names.event(topics, data, self.abi(at)), self._unit(at))
+
+    def error(self, at: bytes | None, output: bytes) -> DecodedCall | None:
+        """Return an error of a contract; None if it is unknown."""
+        return with_amounts(self._site.names.error(output, self.abi(at)), self._unit(at))
+
+    def abi(self, address: bytes | None) -> Abi:
         """Return the ABI of a contract; empty if it is unknown, and for contracts beyond the first `MOST`."""
         if address is None:
             return NO_ABI
         key = bytes(address)
-        if key not in self._found:
-            if len(self._found) >= MOST:
+        if key not in self._abis:
+            if len(self._abis) >= MOST:
                 return NO_ABI
-            self._found[key] = verified.abi_of(self._chain, Address(key))
-        return self._found[key]
+            self._abis[key] = verified.abi_of(self._site.evm, Address(key))
+        return self._abis[key]
+
+    def _unit(self, address: bytes | None) -> TokenUnit | None:
+        token = None if address is None else self.tokens.get(Address(bytes(address)))
+        return None if token is None else unit_of(token)
+
+
+def unit_of(token: TokenRow) -> TokenUnit | None:
+    """Return the unit of an ERC-20's amounts; None for other tokens, and if the decimals are unknown."""
+    if token.kind != TokenStandard.ERC20 or token.decimals is None:
+        return None
+    return TokenUnit(token.decimals, token.symbol or "")

@@ -1,6 +1,6 @@
 """Pages of the C-Chain's blocks, and lists of its transactions and of the pool."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -8,7 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
 from cchain_app.txs.transaction import Transaction
-from explorer_app.selectors import cchain
+from explorer_app.names.book import NO_ABI, Abi
+from explorer_app.selectors import cchain, verified
 from explorer_app.selectors.cchain import PAGE, TransactionRow
 from explorer_app.site import Explorer
 from explorer_app.views.page import cchain_page, list_pages, read_number, rendered, shown_of
@@ -94,13 +95,16 @@ def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
     content = chain_pool.content(site.evm)
     head = chain_blocks.head(site.evm)
     fee = chain_blocks.base_fee_after(site.evm, head) or 0
+    waiting = [tx for txs in content.pending.values() for tx in txs][:_MAX_WAITING]
+    waiting += [tx for txs in content.queued.values() for tx in txs][:_MAX_WAITING]
+    abis = _abis(site, ((tx.to, tx.data) for tx in waiting))
     pending = [
-        _waiting(site, tx, _pending_reason(tx, fee))
+        _waiting(site, tx, abis, _pending_reason(tx, fee))
         for txs in content.pending.values()
         for tx in txs
     ]
     queued = [
-        _waiting(site, tx, _queued_reason(tx, content.pending.get(sender, ())))
+        _waiting(site, tx, abis, _queued_reason(tx, content.pending.get(sender, ())))
         for sender, txs in content.queued.items()
         for tx in txs
     ]
@@ -125,15 +129,38 @@ def transaction_rows(
         rows: The transactions.
         of: The address whose page shows the list, if any.
     """
-    return [TransactionListRow(row, method(site, row), _direction(row, of)) for row in rows]
+    listed = [(row, row.data) for row in rows]
+    abis = _abis(site, ((row.to, data) for row, data in listed))
+    return [
+        TransactionListRow(row, _method(site, row.to, data, abis), _direction(row, of))
+        for row, data in listed
+    ]
 
 
-def method(site: Explorer, row: TransactionRow) -> str:
+def _method(site: Explorer, to: Address | None, data: bytes, abis: Mapping[Address, Abi]) -> str:
     """Return the called function of a transaction, or its kind."""
-    if row.to is None:
+    if to is None:
         return "Contract creation"
-    data = row.data
-    return site.names.method(data) or ("Message" if data else "Transfer")
+    if data and to not in abis and message_of(data):
+        return "Message"
+    name = site.names.method(data, abis.get(to, NO_ABI))
+    return name or ("Message" if data else "Transfer")
+
+
+def message_of(data: bytes) -> str:
+    """Return input as text if it is printable (a message between people); else an empty text."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+    is_printable = all(character.isprintable() or character in "\r\n\t" for character in text)
+    return text if is_printable else ""
+
+
+def _abis(site: Explorer, calls: Iterable[tuple[Address | None, bytes]]) -> dict[Address, Abi]:
+    """Return the ABIs of the contracts that transactions of a list call."""
+    called = {Address(bytes(to)) for to, data in calls if to is not None and data}
+    return verified.abis(site.evm, called) if called else {}
 
 
 def _direction(row: TransactionRow, of: Address | None) -> str:
@@ -168,9 +195,10 @@ def _header(site: Explorer, raw: bytes) -> list[tuple[str, str]]:
     return [(name, "0x" + value.hex()) for name, value in shown if value is not None]
 
 
-def _waiting(site: Explorer, tx: Transaction, reason: str) -> PendingRow:
-    named = site.names.method(tx.data) if tx.to is not None else "Contract creation"
-    return PendingRow(tx, named or "Transfer", reason)
+def _waiting(
+    site: Explorer, tx: Transaction, abis: Mapping[Address, Abi], reason: str
+) -> PendingRow:
+    return PendingRow(tx, _method(site, tx.to, tx.data, abis), reason)
 
 
 def _pending_reason(tx: Transaction, base_fee: int) -> str:

@@ -123,7 +123,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
         "platform_charts": [
             Chart(
                 f"Stake of {len(rows):,} validator{'' if len(rows) == 1 else 's'}",
-                format_whole(total, unit),
+                f"{format_whole(total, unit)} {site.node.coin_symbol}",
                 [point.value for point in points],
                 "Stake after each recent change",
             ),

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import Resolver404, get_script_prefix, resolve, reverse
 from django.utils.cache import patch_vary_headers
 from django.views import defaults
@@ -17,7 +17,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
+from explorer_app.names.page_names import PageNames
+from explorer_app.selectors.labels import labels
 from explorer_app.site import Explorer
+from explorer_app.templatetags.naming import shown
 from platform_app.chain import NoPlatformGenesis
 from primitives.networks import LOCAL, name_of
 from primitives.product import NAME
@@ -131,7 +134,7 @@ def rendered(
     context: Mapping[str, Any],
     status: int = 200,
 ) -> HttpResponse:
-    """Return a page with the base template's context."""
+    """Return a page with the base template's context, and with the names of the contracts whose addresses it shows."""
     network = site.node.network_id
     prefix = get_script_prefix().removesuffix("/")
     frame = {
@@ -140,11 +143,16 @@ def rendered(
         "product": NAME,
         "network_name": name_of(network),
         "coin_symbol": site.node.coin_symbol,
+        "coin_name": site.node.coin_name,
         "is_local": network == LOCAL,
         "has_cchain": site.has_cchain,
         "has_faucet": site.faucet is not None,
     }
-    return render(request, f"explorer/{template}", {**frame, **context}, status=status)
+    names = PageNames()
+    html = render_to_string(f"explorer/{template}", {**frame, **context, "names": names}, request)
+    found = labels(site.evm, names.addresses) if names.addresses else {}
+    filled = names.fill(html, lambda address, form: shown(address, found.get(address), form))
+    return HttpResponse(filled, status=status)
 
 
 def read_number(text: str | None) -> int | None:

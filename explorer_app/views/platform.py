@@ -9,7 +9,7 @@ from adminkit.terms import read_term
 from explorer_app.selectors import platform, staking
 from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer
-from explorer_app.views.format import sentence
+from explorer_app.views.format import Coin, sentence
 from explorer_app.views.page import list_pages, page, read_number, rendered, shown_of
 from network_app.selectors import block_proposer
 from platform_app.selectors import stakers
@@ -92,7 +92,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     if signed is not None:
         shown = render_tx(signed, lambda address: platform.text_of(site.platform, address))
         context |= {
-            "summary": sentence(signed, context["unit"]),
+            "summary": sentence(signed, Coin(context["unit"], site.node.coin_symbol)),
             "memo": _memo(getattr(signed.unsigned, "memo", b"")),
             "inputs": platform.inputs(site.platform, signed),
             "outputs": platform.created_outputs(site.platform, signed),

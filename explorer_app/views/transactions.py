@@ -7,26 +7,25 @@ from typing import Any, Final, NamedTuple
 from django.http import Http404, HttpRequest, HttpResponse
 
 from cchain_app.evm import failures
-from cchain_app.evm.engine import AccountState
-from cchain_app.evm.tracing import Frame, TouchedState
+from cchain_app.evm.tracing import Frame
 from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
-from cchain_app.transaction_log.reasons import FailureText, failure_of
+from cchain_app.transaction_log.reasons import FailureText, failure_of, failure_path
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction
-from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import cchain, tokens, traces
 from explorer_app.selectors.cchain import TransactionRow
 from explorer_app.selectors.traces import Busy, TracedTransaction
 from explorer_app.services import indexes
 from explorer_app.site import Explorer
-from explorer_app.views.answers import Abis
-from explorer_app.views.cchain import method
+from explorer_app.views.answers import PageContracts
+from explorer_app.views.cchain import message_of
+from explorer_app.views.differences import changed_accounts, with_names
 from explorer_app.views.page import NO_PART, cchain_page, rendered
+from explorer_app.views.summaries import Outcome, SummarizedTx, summary
 from explorer_app.views.tokens import transfer_rows
 from primitives.evm import Address, Hash
-from primitives.hashing import EMPTY_HASH
 
 TABS: Final = {"": "Overview", "calls": "Calls", "state": "State changes", "raw": "Raw"}
 MAX_LOGS: Final = 100
@@ -76,18 +75,6 @@ class CallRow(NamedTuple):
         return None if self.frame.type in _MOVING_NOTHING else self.frame.value
 
 
-class AccountDifference(NamedTuple):
-    """The changes of an account by a transaction."""
-
-    address: Address
-    balance: tuple[int, int] | None
-    nonce: tuple[int, int] | None
-    slots: Sequence[tuple[bytes, bytes, bytes]]
-    """Slot, value before, value after."""
-    code: bool
-    """Whether its code changed."""
-
-
 @cchain_page
 def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
     """Show a transaction by its hash: `?tab=` selects a tab; also a pending transaction."""
@@ -119,31 +106,48 @@ def _pending(site: Explorer, request: HttpRequest, hash_: Hash) -> HttpResponse:
     tx = chain_pool.transaction(site.evm, hash_)
     if tx is None:
         raise Http404(_NO_TRANSACTION)
-    context = {"section": "pool", "tx": tx, "decoded": site.names.call(tx.data)}
+    contracts = PageContracts(site, [tx.to])
+    call = contracts.call(tx.to, tx.data)
+    message = "" if call or tx.to is None else message_of(tx.data)
+    parts = SummarizedTx(
+        tx.sender, tx.to, tx.value, len(tx.data), Outcome.PENDING, call=call, message=message
+    )
+    context = {
+        "section": "pool",
+        "tx": tx,
+        "decoded": call,
+        "summary": summary(parts, contracts.tokens),
+    }
     return rendered(site, request, "tx_pending.html", context)
 
 
 def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     decoded = _decode(row.raw)
     data = decoded.data if decoded else b""
-    abis = Abis(site)
-    call = site.names.call(data, abis.of(row.to)) if row.to is not None else None
-    before, after = cchain.neighbours(site.evm, row)
+    is_indexed = indexes.wait_for_tokens(site, row.number)
     logs = cchain.logs_of(site.evm, row, count=MAX_LOGS)
+    contracts = PageContracts(site, [row.to, *(log.address for log in logs)])
+    call = contracts.call(row.to, data)
+    message = "" if call or row.to is None else message_of(data)
+    outcome = Outcome.SUCCEEDED if row.succeeded else Outcome.FAILED
+    parts = SummarizedTx(
+        row.sender, row.to, row.value, len(data), outcome, row.recipient, call, message
+    )
+    before, after = cchain.neighbours(site.evm, row)
     head = chain_blocks.head(site.evm)
-    events = [_event(site, abis, log) for log in logs]
+    events = [_event(contracts, log) for log in logs]
     return {
-        "method": method(site, row),
+        "summary": summary(parts, contracts.tokens),
         "call": call,
-        "message": "" if call or row.to is None else _text(data),
+        "message": message,
         "data": data[:_MAX_INPUT],
         "data_size": len(data),
         "kind": _TYPES[row.type] if row.type < len(_TYPES) else str(row.type),
         "envelope": decoded,
         "confirmations": head.number - row.number + 1,
-        **({} if row.succeeded else _failure(site, abis, row)),
+        **({} if row.succeeded else _failure(site, contracts, row)),
         "events": events,
-        **_token_transfers(site, row, events),
+        **_token_transfers(site, row, events, is_indexed=is_indexed),
         "before": before,
         "after": after,
     }
@@ -162,11 +166,12 @@ def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
 
 def _state(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     traced = _traced(site, row, state=True)
-    touched = traced.trace.state if traced.trace else None
-    changes = list(_changes(touched)) if touched else []
+    trace = traced.trace
+    changes = [] if trace is None or trace.state is None else changed_accounts(trace.state)
+    shown = changes[:MAX_CHANGES]
     return {
         "trouble": traced.trouble,
-        "changes": changes[:MAX_CHANGES],
+        "changes": shown if trace is None else with_names(site, shown, trace.frames),
         "left_out": max(0, len(changes) - MAX_CHANGES),
     }
 
@@ -192,44 +197,39 @@ def _decode(raw: bytes) -> Any:
         return None
 
 
-def _text(data: bytes) -> str:
-    """Return the input as text if it is printable (a message between people); else an empty text."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return ""
-    return (
-        text
-        if text and all(character.isprintable() or character in "\r\n\t" for character in text)
-        else ""
-    )
-
-
-def _failure(site: Explorer, abis: Abis, row: TransactionRow) -> dict[str, Any]:
-    """Return why a transaction failed: as text, and as an error that its contract declares."""
+def _failure(site: Explorer, contracts: PageContracts, row: TransactionRow) -> dict[str, Any]:
+    """Return why a transaction failed: as text, as an error that its contract declares, and the call that failed."""
     traced = _traced(site, row)
     frames = traced.trace.frames if traced.trace else ()
+    path = failure_path(frames)
+    contracts.find_tokens(frame.to for frame in path)
     named = failure_of(frames, site.known) if frames else None
     failure = named or FailureText(traced.trouble or "The transaction failed.")
-    return {"failure": failure, "error": _declared(site, abis, frames)}
+    context: dict[str, Any] = {"failure": failure, "error": _declared(contracts, frames)}
+    if path and path[-1].depth:
+        inner = path[-1]
+        is_call = not inner.type.startswith("CREATE")
+        context["failed_frame"] = inner
+        context["failed_method"] = contracts.method(inner.to, inner.input) if is_call else ""
+    return context
 
 
-def _declared(site: Explorer, abis: Abis, frames: Sequence[Frame]) -> DecodedCall | None:
+def _declared(contracts: PageContracts, frames: Sequence[Frame]) -> DecodedCall | None:
     """Return the error of the outermost frame, by the ABI of a contract that raised or passed it on."""
     for frame in frames:
         if frame.error != failures.REVERTED or frame.output != frames[0].output:
             return None
-        error = site.names.error(frame.output, abis.of(frame.to))
+        error = contracts.error(frame.to, frame.output)
         if error is not None and not error.is_guess:
             return error
     return None
 
 
 def _token_transfers(
-    site: Explorer, row: TransactionRow, events: Sequence[Event]
+    site: Explorer, row: TransactionRow, events: Sequence[Event], *, is_indexed: bool
 ) -> dict[str, Any]:
     """Return token transfers from the index; for a block that is not indexed yet, the Transfer events."""
-    if not indexes.wait_for_tokens(site, row.number):
+    if not is_indexed:
         return {"transfer_events": [event for event in events if _is_transfer(event)]}
     return {"transfers": transfer_rows(tokens.transfers_in(site.evm, row.id))}
 
@@ -239,10 +239,10 @@ def _topics(log: Any) -> list[bytes]:
     return [bytes(word) for word in words if word is not None]
 
 
-def _event(site: Explorer, abis: Abis, log: Any) -> Event:
+def _event(contracts: PageContracts, log: Any) -> Event:
     topics = _topics(log)
     data = bytes(log.data)
-    decoded = site.names.event(topics, data, abis.of(log.address))
+    decoded = contracts.event(log.address, topics, data)
     return Event(log.address, log.index, topics, data, decoded)
 
 
@@ -251,16 +251,15 @@ def _is_transfer(event: Event) -> bool:
 
 
 def _call_rows(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallRow]:
-    abis = Abis(site)
+    contracts = PageContracts(site, [frame.to for frame in frames])
     for index, frame in enumerate(frames):
         creates = frame.type.startswith("CREATE")
-        abi = NO_ABI if creates else abis.of(frame.to)
         failed = failure_of(_alone(frames, index), site.known) if frame.error else None
         yield CallRow(
             frame,
             min(frame.depth, _DEEPEST),
-            None if creates else site.names.call(frame.input, abi),
-            "" if creates else site.names.method(frame.input, abi),
+            None if creates else contracts.call(frame.to, frame.input),
+            "" if creates else contracts.method(frame.to, frame.input),
             failed.reason if failed and failed.frame is None else "",
         )
 
@@ -284,28 +283,3 @@ def _alone(frames: Sequence[Frame], index: int) -> list[Frame]:
             break
         inside.append(frame._replace(depth=frame.depth - depth))
     return inside
-
-
-def _changes(touched: TouchedState) -> Iterator[AccountDifference]:
-    changed = touched.changes
-    slots: dict[Address, list[tuple[bytes, bytes, bytes]]] = {}
-    for (address, slot), values in changed.storage.items():
-        slots.setdefault(address, []).append((slot, values.before, values.after))
-    for address in sorted({*changed.accounts, *slots}):
-        account = changed.accounts.get(address)
-        was, now = (account.before, account.after) if account else (None, None)
-        yield AccountDifference(
-            address,
-            _pair(was.balance if was else 0, now.balance if now else 0) if account else None,
-            _pair(was.nonce if was else 0, now.nonce if now else 0) if account else None,
-            sorted(slots.get(address, ())),
-            _code_hash(was) != _code_hash(now),
-        )
-
-
-def _code_hash(account: AccountState | None) -> Hash:
-    return EMPTY_HASH if account is None else account.code_hash
-
-
-def _pair(before: int, after: int) -> tuple[int, int] | None:
-    return None if before == after else (before, after)

@@ -71,7 +71,7 @@ def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
     assert len(seen) == 2 * len(pages)
     sent = f"{history.sent:,} sent"
     for screen in ("desk", "phone"):
-        assert "called buy of" in seen[f"tx-{screen}"]
+        assert "called buy on Proxy (Market)" in seen[f"tx-{screen}"]
         assert "40 LRC" in seen[f"tx-{screen}"]
         assert "DELEGATECALL" in seen[f"tx-calls-{screen}"]
         assert "reverted with NotForSale hut 1" in seen[f"tx-failed-{screen}"]
@@ -194,7 +194,7 @@ def test_heads_tick_and_search_leads_on(history: History, proxy: PathProxy) -> N
     assert ticked["after"] > ticked["before"]
     assert led["suggested"] == f"{proxy.path}/p/validator/{history.validator}"
     assert led["found"] == f"{proxy.path}/tx/{ticked['hash']}"
-    assert "7 wei" in read["text"]
+    assert "0.000000000000000007 AVAX" in read["text"]
 
 
 def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: History) -> None:

@@ -8,7 +8,7 @@ function chainOf(button) {
     chainName: button.dataset.name,
     rpcUrls: [`${location.origin}${BASE}/ext/bc/C/rpc`],
     blockExplorerUrls: [`${location.origin}${BASE}`],
-    nativeCurrency: { name: button.dataset.symbol, symbol: button.dataset.symbol, decimals: 18 },
+    nativeCurrency: { name: button.dataset.coin, symbol: button.dataset.symbol, decimals: 18 },
   };
 }
 

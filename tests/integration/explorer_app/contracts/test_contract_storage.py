@@ -114,7 +114,7 @@ def test_the_page_shows_variables_in_a_bounded_number_of_questions(
         "mapping(address =&gt; uint256)",
     ):
         assert text in page.text
-    assert len(first.chain_statements) <= 20
+    assert len(first.chain_statements) <= 24  # including the names of the contract and of addresses
     assert page.slow_plans() == []
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.admin.display import (
-    format_fee,
     format_gas_price,
     format_type,
     format_wei,
@@ -23,27 +22,24 @@ COIN = 10**18
     ("wei", "text"),
     [
         (0, "0"),
-        (1, "1 wei"),
-        (99_999, "99,999 wei"),
-        (10**5, "0.0001 Gwei"),
-        (10**9, "1 Gwei"),
-        (1_500_000_000, "1.5 Gwei"),
+        (1, "0.000000000000000001 AVAX"),
+        (1_500_000_000, "0.0000000015 AVAX"),
         (10**14, "0.0001 AVAX"),
         (COIN, "1 AVAX"),
         (COIN + 1, "1.000000000000000001 AVAX"),
         (50_000_000 * COIN, "50,000,000 AVAX"),
     ],
 )
-def test_an_amount_is_written_in_the_unit_that_reads_best(wei: int, text: str) -> None:
+def test_an_amount_is_always_in_coins(wei: int, text: str) -> None:
     assert format_wei(wei) == text
 
 
 @given(st.integers(min_value=0, max_value=2**256 - 1))
 def test_an_amount_in_full_is_exact(wei: int) -> None:
     number, _, unit = format_wei(wei).partition(" ")
-    size = {"": 1, "wei": 1, "Gwei": 10**9, "AVAX": COIN}[unit]
+    assert unit == ("AVAX" if wei else "")
     whole, _, decimals = number.replace(",", "").partition(".")
-    assert int(whole) * size + int(Decimal(f"0.{decimals or 0}") * size) == wei
+    assert int(whole) * COIN + int(Decimal(f"0.{decimals or 0}") * COIN) == wei
 
 
 @pytest.mark.parametrize(
@@ -54,7 +50,7 @@ def test_an_amount_in_full_is_exact(wei: int) -> None:
         (COIN + 1, "1 AVAX"),
         (COIN + 10**12, "1.000001 AVAX"),
         (1_234_567_899_999_999_999, "1.234567 AVAX"),
-        (1_500_000_000, "1.5 Gwei"),
+        (1_500_000_000, "<0.000001 AVAX"),
     ],
 )
 def test_a_list_cuts_amounts_after_six_decimals(wei: int, text: str) -> None:
@@ -68,14 +64,13 @@ def test_a_list_cuts_amounts_after_six_decimals(wei: int, text: str) -> None:
         (29_400_000_021_000, "0.0000294 AVAX", "0.000029400000021 AVAX"),
         (21_000 * 25_123_456_789, "0.000527592 AVAX", "0.000527592592569 AVAX"),
         (1_234_567_899_999_999_999, "1.23456 AVAX", "1.234567899999999999 AVAX"),
-        (147_000, "0.000147 Gwei", "0.000147 Gwei"),
-        (21_000, "21,000 wei", "21,000 wei"),
+        (21_000, "0.000000000000021 AVAX", "0.000000000000021 AVAX"),
     ],
 )
 def test_a_fee_is_written_in_coins_with_six_digits_in_lists(
     wei: int, listed: str, full: str
 ) -> None:
-    assert (round_fee(wei), format_fee(wei)) == (listed, full)
+    assert (round_fee(wei), format_wei(wei)) == (listed, full)
 
 
 @pytest.mark.parametrize(

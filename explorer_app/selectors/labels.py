@@ -1,0 +1,100 @@
+"""Names of the accounts on a page, read together for all of them.
+
+Tokens, verified contracts and proxies have names, and the accounts that the rules of the chain know.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
+from typing import Final, NamedTuple
+
+from cchain_app.chain import EvmChain
+from cchain_app.config import BLACKHOLE
+from cchain_app.forks import precompiles, system_contracts
+from cchain_app.selectors import blocks
+from cchain_app.selectors.state import stored_code_hashes
+from explorer_app.selectors import proxies, tokens, verified
+from explorer_app.selectors.tokens import TokenRow
+from explorer_app.tokens.strings import looks_like_a_link
+from primitives.evm import Address
+
+MAX_LABELS: Final = 300
+"""Limit of addresses per page whose names are read."""
+
+
+class ContractLabel(NamedTuple):
+    """The name of a contract, which is not unique: anybody can deploy a contract with any name."""
+
+    name: str
+    contract: str
+    """The name of its verified sources; for a proxy that of its implementation's. Empty: not verified."""
+    token: TokenRow | None
+    target: Address | None = None
+    """The implementation of a proxy."""
+    kind: str = ""
+    """The kind of an account that the chain's rules name; empty for others."""
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether the contract, or the implementation of the proxy, is verified."""
+        return bool(self.contract)
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the name is a token's and an earlier token or the chain's coin has the same one."""
+        return self.token is not None and self.token.is_copy
+
+
+def labels(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, ContractLabel]:
+    """Return the names of those addresses that have one, in a number of statements that does not depend on them.
+
+    A token has its symbol, else its name. Another contract has the name of its verified sources, and a proxy is named
+    after its implementation. A token's name that looks like a link is not used. The rules of the chain name precompiled
+    contracts, system contracts, and the account whose coins nobody can spend.
+    """
+    first = set(islice(addresses, MAX_LABELS))
+    known = _of_rules(chain)
+    of_rules = {address: known[address] for address in first if address in known}
+    return of_rules | _of_contracts(chain, first - set(of_rules))
+
+
+def _of_rules(chain: EvmChain) -> dict[Address, ContractLabel]:
+    """Return the names of the accounts that the rules of the next block know."""
+    fork = blocks.fork_of_next(chain, blocks.head(chain))
+    named = [(address, name, "precompile") for name, address in precompiles(fork).items()]
+    for name, address in system_contracts(fork).items():
+        named.append((address, name.removesuffix("_ADDRESS"), "system contract"))
+    if chain.config.coinbase == BLACKHOLE:
+        named.append((BLACKHOLE, "Burned fees", "no key is known"))
+    return {address: ContractLabel(name, "", None, kind=kind) for address, name, kind in named}
+
+
+def _of_contracts(chain: EvmChain, addresses: Collection[Address]) -> dict[Address, ContractLabel]:
+    hashes = stored_code_hashes(chain, addresses) if addresses else {}
+    if not hashes:
+        return {}
+    targets = proxies.stored_targets(chain, hashes)
+    others = set(targets.values()) - set(hashes)
+    names = verified.names(chain, hashes | (stored_code_hashes(chain, others) if others else {}))
+    listed_tokens = tokens.tokens_at(chain, hashes)
+    found = (_label(address, names, targets, listed_tokens.get(address)) for address in hashes)
+    return {
+        address: label for address, label in zip(hashes, found, strict=True) if label is not None
+    }
+
+
+def _label(
+    address: Address,
+    names: Mapping[Address, str],
+    targets: Mapping[Address, Address],
+    token: TokenRow | None,
+) -> ContractLabel | None:
+    target = targets.get(address)
+    contract = names.get(address, "") if target is None else names.get(target, "")
+    claimed = next((text for text in (token.symbol, token.name) if text), None) if token else None
+    if token is not None and claimed is not None and not looks_like_a_link(claimed):
+        return ContractLabel(claimed, contract, token, target)
+    if contract:
+        name = contract if target is None else f"Proxy ({contract})"
+        return ContractLabel(name, contract, None, target)
+    own = names.get(address)
+    return ContractLabel(own, own, None, target) if own else None
