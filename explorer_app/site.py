@@ -65,7 +65,6 @@ class Explorer:
         platform: The P-Chain.
         health: Returns the results of the health checks, from memory.
         node_id: Returns the node's own ID, empty before it has one.
-        base_url: The URL of the node as it knows it: scheme, host and port.
         rpc: Returns the C-Chain's JSON-RPC interface, with its limits for clients.
     """
 
@@ -84,7 +83,6 @@ class Explorer:
         *,
         health: Callable[[], Report],
         node_id: Callable[[], str],
-        base_url: str,
         rpc: Callable[[], Endpoint],
     ) -> None:
         self.node = node
@@ -93,7 +91,6 @@ class Explorer:
         self.platform = platform
         self.health = health
         self.node_id = node_id
-        self.base_url = base_url
         self.rpc = rpc
         self.worker: Final = uuid.uuid4().hex
         """The ID of this process among those that process verifications."""

@@ -5,6 +5,7 @@ from django.urls import include, path
 from explorer_app.views import (
     addresses,
     cchain,
+    connect,
     contract_forms,
     contract_storage,
     faucet,
@@ -46,6 +47,6 @@ urlpatterns = [
     path("p/subnet/<str:text>", platform.subnet, name="p-subnet"),
     path("search", search.search, name="search"),
     path("suggest", search.suggest, name="suggest"),
-    path("connect", front.connect, name="connect"),
+    path("connect", connect.connect, name="connect"),
     path("faucet", faucet.faucet, name="faucet"),
 ]

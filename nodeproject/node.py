@@ -6,7 +6,7 @@ Expensive parts are created at first use.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +33,7 @@ from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.get_pages import PlainPages
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
-from nodeproject.web.paths import base_url
+from nodeproject.web.paths import running_url
 from platform_app.api import PlatformRpc
 from platform_app.api.presence import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
@@ -196,7 +196,7 @@ class Node:
         return PlainPages(
             self.endpoints,
             self.observation,
-            Reference(base_url(self.settings), self.endpoints.described),
+            Reference(partial(running_url, self.settings), self.endpoints.described),
         )
 
     @property
@@ -217,7 +217,6 @@ class Node:
             self.platform_chain,
             health=self._health,
             node_id=lambda: str(own_node_id(self.platform_chain) or ""),
-            base_url=base_url(self.settings),
             rpc=lambda: self.endpoints.cchain,
         )
         return compose(made, self.evm_runtime)

@@ -215,6 +215,33 @@ def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: Histo
     )
 
 
+def test_the_chain_is_added_to_the_wallets_of_the_browser(
+    node: RunningNode, history: History
+) -> None:
+    base = base_of(node)
+    found = node_script("run.mjs", "explorer", "connect", json.dumps({"base": base}))
+
+    assert found["faults"] == []
+    assert found["without"].startswith("No wallet was found in this browser.")
+    assert found["copied"] == [f"{base}/ext/bc/C/rpc", f"cast block-number --rpc-url {base}"]
+    assert found["names"] == ["Add to Willing", "Add to Unwilling", "Add to Foreign"]
+    assert found["icons"] == ["data:image", "data:image"]
+    assert found["said"] == [
+        "The chain was added to Willing.",
+        "Unwilling did not add the chain: the user refused",
+    ]
+    chain = {
+        "chainId": hex(CHAIN_ID),
+        "chainName": "Nunatak local",
+        "rpcUrls": [f"{base}/ext/bc/C/rpc"],
+        "blockExplorerUrls": [base],
+    }
+    assert [request["method"] for request in found["asked"]] == ["wallet_addEthereumChain"] * 2
+    (parameters,) = found["asked"][0]["params"]
+    assert parameters.items() >= chain.items()
+    assert parameters["nativeCurrency"]["symbol"] == "AVAX"
+
+
 def test_all_that_pages_name_is_below_the_path_of_a_proxy(
     node: RunningNode, history: History, proxy: PathProxy
 ) -> None:
