@@ -98,6 +98,8 @@ class Explorer:
         """Lets one thread of this process at a time process verifications."""
         self.token_index: Final = LaggingIndex("tokens")
         """Lets one thread of this process at a time index tokens."""
+        self.statistics: Final = LaggingIndex("statistics")
+        """Lets one thread of this process at a time summarise the chain."""
         self.executing: Final = threading.BoundedSemaphore(EXECUTING)
         """Limits the pages that execute a transaction again at the same time."""
         self.holding: Final = threading.BoundedSemaphore(HELD)
@@ -112,6 +114,11 @@ class Explorer:
     def indexes_tokens(self) -> bool:
         """Whether transfers and holders of tokens are stored as rows."""
         return self.settings.indexes_tokens(self.node.network_id)
+
+    @property
+    def has_statistics(self) -> bool:
+        """Whether the C-Chain is summarised by day and by balance."""
+        return self.has_cchain and self.settings.summarises(self.node.network_id)
 
     @cached_property
     def names(self) -> NameBook:

@@ -115,7 +115,7 @@ class Node:
             least_time=self._least_time,
         )
         """The C-Chain."""
-        self.evm_chain.on_rewinding.append(self._forget_tokens_above)
+        self.evm_chain.on_rewinding.append(self._forget_rows_above)
         more = [self._further_chain(item) for item in further]
         self.evm_chains: Mapping[str, EvmChain] = {
             value.name: value for value in (self.evm_chain, *more)
@@ -221,10 +221,11 @@ class Node:
         )
         return compose(made, self.evm_runtime)
 
-    def _forget_tokens_above(self, number: int) -> None:
-        from explorer_app.services import tokens  # loaded with the first revert
+    def _forget_rows_above(self, number: int) -> None:
+        from explorer_app.services import statistics, tokens  # loaded with the first revert
 
         tokens.forget_above(self.evm_chain, number)
+        statistics.forget_above(self.evm_chain, number)
 
     def _health(self) -> Report:
         """Return the results of the health checks; the first call creates their reporter."""
