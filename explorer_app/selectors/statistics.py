@@ -20,9 +20,14 @@ MAX_DAYS: Final = 366
 """Limit of the days on a page."""
 
 _STATE: Final = """
-SELECT next_block, next_change, copied_to IS NULL, accounts, supply, (SELECT max(number) FROM cchain_app_block),
+SELECT
+  (SELECT next_block FROM explorer_app_statisticsprogress WHERE id = 1),
+  (SELECT next_change FROM explorer_app_statisticsprogress WHERE id = 1),
+  (SELECT copied_to IS NULL FROM explorer_app_statisticsprogress WHERE id = 1),
+  (SELECT accounts FROM explorer_app_statisticsprogress WHERE id = 1),
+  (SELECT supply FROM explorer_app_statisticsprogress WHERE id = 1),
+  (SELECT max(number) FROM cchain_app_block),
   EXISTS (SELECT 1 FROM explorer_app_rankedaccount WHERE is_stale)
-FROM (SELECT 1) one LEFT JOIN explorer_app_statisticsprogress ON id = 1
 """
 _RANKING: Final = """
 SELECT address, balance FROM explorer_app_rankedaccount
@@ -82,9 +87,10 @@ def accounts_by_balance(
     return [RankedBalance(Address(bytes(address)), int(balance)) for address, balance in rows]
 
 
-def days(chain: EvmChain, *, count: int = MAX_DAYS) -> list[DayFigures]:
+def days(chain: EvmChain, *, count: int = MAX_DAYS) -> list[CountedDay]:
     """Return the figures of the latest days that have blocks, oldest first."""
-    return list(chain.db.objects(DayFigures).order_by("-day")[:count])[::-1]
+    rows = chain.db.objects(DayFigures).order_by("-day").values_list(*CountedDay._fields)
+    return [CountedDay(*row) for row in rows[:count]][::-1]
 
 
 class _BlockSums(NamedTuple):

@@ -142,6 +142,7 @@ def rendered(
         "coin_symbol": site.node.coin_symbol,
         "is_local": network == LOCAL,
         "has_cchain": site.has_cchain,
+        "has_statistics": site.has_statistics,
         "has_faucet": site.faucet is not None,
     }
     return render(request, f"explorer/{template}", {**frame, **context}, status=status)

@@ -83,6 +83,10 @@ def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
         assert "Older" in seen[f"address-{screen}"]
         assert "Alpine Huts" in seen[f"tokens-{screen}"]
         assert f"Transfers {history.transfers:,}" in seen[f"token-20-{screen}"]
+        assert "Market" in seen[f"contracts-{screen}"]
+        assert "accounts have a balance" in seen[f"accounts-{screen}"]
+        assert "Suggested fees" in seen[f"gas-{screen}"]
+        assert f"{history.sent:,}" in seen[f"charts-{screen}"]
         assert "Eight beds" in seen[f"token-item-{screen}"]
 
 
@@ -127,6 +131,10 @@ def pages_of(history: History) -> dict[str, str]:
         "supply": "/p/supply",
         "subnets": "/p/subnets",
         "subnet": f"/p/subnet/{history.subnet}",
+        "contracts": "/contracts",
+        "accounts": "/accounts",
+        "gas": "/gas",
+        "charts": "/charts",
         "connect": "/connect",
         "faucet": "/faucet",
         "search": "/search?q=0",

@@ -89,6 +89,7 @@ def _grows(step: str, sql: str) -> bool:
         (
             "USING INDEX cchain_contract",
             "USING INDEX cchain_creation_in_order",
+            "USING INDEX explorer_stale_account",
             "USING INDEX platform_current_order",
         )
     )
