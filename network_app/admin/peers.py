@@ -13,11 +13,11 @@ from typing_extensions import override
 
 from adminkit.actions import ActionRefused, AdminAction
 from adminkit.changelist import ListChoice
-from adminkit.read_only import IdentifierAdmin
 from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from network_app import selectors, services
 from network_app.admin import display
+from network_app.admin.rows import NetworkRowsAdmin
 from network_app.models import Peer
 from network_app.services import PardonRefused
 from platform_app.admin.display import format_fraction
@@ -110,7 +110,7 @@ def _unbench(peer: Peer) -> str:
 
 
 @admin.register(Peer)
-class PeerAdmin(IdentifierAdmin):
+class PeerAdmin(NetworkRowsAdmin):
     """Nodes that have been connected at least once, by node ID."""
 
     absent_because = "It was never connected, or its record was deleted after a long absence."
