@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.actions import ActionRefused, AdminAction
+from adminkit.actions import ActionEffect, ActionRefused, AdminAction
 from adminkit.changelist import ListChoice
 from adminkit.terms import IdentifierTerm
 from chaindb import clock
@@ -100,13 +100,18 @@ def _not_benched(peer: Peer) -> str:
     return "" if peer.benched else "it is not benched: it gets requests like other peers."
 
 
-def _unbench(peer: Peer) -> str:
+def _unbench(peer: Peer) -> ActionEffect:
     """Request that a benched peer be asked again."""
     try:
         services.pardon(platform_chain().db, peer.node_id)
     except PardonRefused as error:
         raise ActionRefused(f"{error}.") from error
-    return f"{peer.node_id} gets requests again on all chains."
+    count = len(peer.benched)
+    return ActionEffect(
+        f"{peer.node_id} gets requests again on all chains.",
+        f"It was benched on {count} chain{'' if count == 1 else 's'}.",
+        [("Peer", display.page("peer", peer.pk))],
+    )
 
 
 @admin.register(Peer)
