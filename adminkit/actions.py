@@ -18,6 +18,8 @@ from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from typing_extensions import override
 
 if TYPE_CHECKING:
@@ -35,6 +37,28 @@ class ActionRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class ActionEffect:
+    """What an action has done."""
+
+    sentence: str
+    """Describes the action, for the log too."""
+    details: str = ""
+    """The state afterwards, with its numbers; a sentence for the user."""
+    links: Sequence[tuple[str, str]] = ()
+    """Titles and addresses of pages that show the effect."""
+
+    def message(self) -> SafeString:
+        """Return the effect as HTML."""
+        text = f"{self.sentence} {self.details}".rstrip()
+        links = format_html_join(
+            " ",
+            '<a class="underline" href="{}">{}</a>',
+            ((page, title) for title, page in self.links),
+        )
+        return format_html("{} {}", text, links) if self.links else format_html("{}", text)
+
+
+@dataclass(frozen=True, slots=True)
 class AdminAction:
     """An action on a row or on the node."""
 
@@ -45,8 +69,8 @@ class AdminAction:
     consequence: str
     permission: str
     """The permission that the action requires: `app.codename`. Superusers have all permissions."""
-    do: Callable[[Any], str]
-    """Performs the action and returns a sentence that describes it. Raises `ActionRefused`."""
+    do: Callable[[Any], ActionEffect]
+    """Performs the action and returns its effect. Raises `ActionRefused`."""
     obstacle: Callable[[Any], str] = lambda _: ""
     """Returns the reason why the action is impossible now, or an empty string if it is possible."""
     flag: int = CHANGE
@@ -97,12 +121,14 @@ def ask(request: HttpRequest, action: AdminAction, target: ActionTarget) -> Http
 
 def _do(request: HttpRequest, action: AdminAction, target: ActionTarget) -> HttpResponse:
     try:
-        sentence = _attempt(action, target.subject)
+        effect = _attempt(action, target.subject)
     except ActionRefused as error:
         messages.error(request, f"The action was refused: {error}")
         return HttpResponseRedirect(target.page)
-    log_action(request, action.flag, target.title, sentence, key=target.key, model=target.model)
-    messages.success(request, sentence)
+    log_action(
+        request, action.flag, target.title, effect.sentence, key=target.key, model=target.model
+    )
+    messages.success(request, effect.message())
     return HttpResponseRedirect(target.after)
 
 
@@ -147,7 +173,7 @@ def log_action(
         )
 
 
-def _attempt(action: AdminAction, subject: Any) -> str:
+def _attempt(action: AdminAction, subject: Any) -> ActionEffect:
     """Perform an action, unless an obstacle has appeared since the page was rendered."""
     if obstacle := action.obstacle(subject):
         raise ActionRefused(obstacle)

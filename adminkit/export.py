@@ -79,20 +79,21 @@ def safe_cell(value: object) -> str:
     return f"'{text}" if risky else text
 
 
+def csv_lines(rows: Iterable[Cells]) -> bytes:
+    """Return rows as lines of a CSV file."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([safe_cell(cell) for cell in row] for row in rows)
+    return text.getvalue().encode()
+
+
 async def _stream(
     headings: Sequence[str], pages: Iterator[Iterable[Cells]]
 ) -> AsyncIterator[bytes]:
-    yield _lines([headings])
+    yield csv_lines([headings])
     while (page := await sync_to_async(_next_lines)(pages)) is not None:
         yield page
 
 
 def _next_lines(pages: Iterator[Iterable[Cells]]) -> bytes | None:
     page = next(pages, None)
-    return None if page is None else _lines(page)
-
-
-def _lines(rows: Iterable[Cells]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([safe_cell(cell) for cell in row] for row in rows)
-    return text.getvalue().encode()
+    return None if page is None else csv_lines(page)

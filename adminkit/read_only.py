@@ -77,6 +77,17 @@ class ReadOnlyModelAdmin(ExportableList, RowActions, ThemedModelAdmin):
     found_by: str | None = None
     """The field whose value leads to the row's page in the explorer; None: `unique_hash`; empty: there is no page."""
 
+    def is_used(self) -> bool:
+        """Return whether this node's settings allow rows in this list; the menu and the index leave out other lists.
+
+        The page itself stays, for links from elsewhere; its `empty_note` can say what is off.
+        """
+        return True
+
+    @override
+    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
+        return super().get_model_perms(request) if self.is_used() else {}
+
     def list_note(self) -> str:
         """Return a note above the list's first page; empty for most lists."""
         return ""

@@ -142,7 +142,7 @@ class EvmChain:
         self.before_rewinding: list[Callable[[], None]] = []
         """Called before a development chain is rewound, while all its blocks still exist."""
         self.on_rewinding: list[Callable[[int], None]] = []
-        """Called with a height, in the transaction that deletes the blocks above that height."""
+        """Called with a height, in the transaction that deletes the blocks above that height, or undoes manual changes at it."""
 
     @property
     def name(self) -> str:

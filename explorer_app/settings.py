@@ -1,4 +1,4 @@
-"""The settings of the explorer: its faucet, the verification of contracts, and the index of tokens."""
+"""The settings of the explorer: its faucet, the verification of contracts, the index of tokens, and statistics."""
 
 from dataclasses import dataclass
 
@@ -63,8 +63,19 @@ class ExplorerSettings:
         choices=("local", "on", "off"),
     )
 
+    statistics: str = flag(
+        "local",
+        "Whether the explorer's figures by day and its accounts by balance are stored as rows, after their "
+        "blocks. They need about 150 bytes for each account. `local`: only on the local network.",
+        choices=("local", "on", "off"),
+    )
+
     def indexes_tokens(self, network_id: int) -> bool:
         """Return whether transfers and holders of tokens are stored as rows."""
         return self.token_index == "on" or (  # noqa: S105  # the tokens are ERC-20's
             self.token_index == "local" and network_id == LOCAL  # noqa: S105  # likewise
         )
+
+    def summarises(self, network_id: int) -> bool:
+        """Return whether figures by day and accounts by balance are stored as rows."""
+        return self.statistics == "on" or (self.statistics == "local" and network_id == LOCAL)

@@ -65,7 +65,6 @@ class Explorer:
         platform: The P-Chain.
         health: Returns the results of the health checks, from memory.
         node_id: Returns the node's own ID, empty before it has one.
-        base_url: The URL of the node as it knows it: scheme, host and port.
         rpc: Returns the C-Chain's JSON-RPC interface, with its limits for clients.
     """
 
@@ -84,7 +83,6 @@ class Explorer:
         *,
         health: Callable[[], Report],
         node_id: Callable[[], str],
-        base_url: str,
         rpc: Callable[[], Endpoint],
     ) -> None:
         self.node = node
@@ -93,7 +91,6 @@ class Explorer:
         self.platform = platform
         self.health = health
         self.node_id = node_id
-        self.base_url = base_url
         self.rpc = rpc
         self.worker: Final = uuid.uuid4().hex
         """The ID of this process among those that process verifications."""
@@ -101,6 +98,8 @@ class Explorer:
         """Lets one thread of this process at a time process verifications."""
         self.token_index: Final = LaggingIndex("tokens")
         """Lets one thread of this process at a time index tokens."""
+        self.statistics: Final = LaggingIndex("statistics")
+        """Lets one thread of this process at a time summarise the chain."""
         self.executing: Final = threading.BoundedSemaphore(EXECUTING)
         """Limits the pages that execute a transaction again at the same time."""
         self.holding: Final = threading.BoundedSemaphore(HELD)
@@ -115,6 +114,11 @@ class Explorer:
     def indexes_tokens(self) -> bool:
         """Whether transfers and holders of tokens are stored as rows."""
         return self.settings.indexes_tokens(self.node.network_id)
+
+    @property
+    def has_statistics(self) -> bool:
+        """Whether the C-Chain is summarised by day and by balance."""
+        return self.has_cchain and self.settings.summarises(self.node.network_id)
 
     @cached_property
     def names(self) -> NameBook:

@@ -24,6 +24,22 @@ def index_tokens() -> dict[str, int]:
     return {"blocks": indexes.advance_tokens(site, seconds)}
 
 
+@shared_task(name="explorer_app.summarise")
+def summarise() -> dict[str, int]:
+    """Summarise the next blocks by day and by balance, if NODE_STATISTICS is set."""
+    site = explorer()
+    if not site.has_statistics:
+        return {"blocks": 0}
+    if not (seconds := site.evm.indexing.seconds("statistics")):
+        return {"blocks": 0}
+    # Imported here like the verification, for a faster start.
+    from explorer_app.services import statistics
+
+    done: dict[str, int] = {"blocks": 0}
+    site.statistics.run(lambda: done.update(blocks=statistics.summarise(site.evm, seconds=seconds)))
+    return done
+
+
 @shared_task(name=VERIFY)
 def verify() -> dict[str, int]:
     """Process pending verifications.

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit import display
-from adminkit.actions import ActionTarget, AdminAction, ask
+from adminkit.actions import ActionEffect, ActionTarget, AdminAction, ask
 from adminkit.changelist import ListChoice
 from adminkit.dashboard import ActionLink, Card, Overview, Panel
 from adminkit.read_only import ReadOnlyModelAdmin
@@ -173,11 +173,19 @@ RERUN: Final = "health_app.change_healthchange"
 """The permission to run a check again."""
 
 
-def _run_again(checked: tuple[Reporter, str]) -> str:
+def _run_again(checked: tuple[Reporter, str]) -> ActionEffect:
     reporter, name = checked
     result = reporter.run_again(name)
     state = f"fails: {result.error}" if result.error else "passes"
-    return f"The check {title_of(name)} was run again: it {state}."
+    failures = result.contiguous_failures
+    run = f"The run took {result.duration / 1_000_000:,.0f} ms"
+    return ActionEffect(
+        f"The check {title_of(name)} was run again: it {state}.",
+        f"{run}; it has failed {failures:,} time{'' if failures == 1 else 's'} in a row."
+        if failures
+        else f"{run}.",
+        [("Changes of health", reverse("admin:health_app_healthchange_changelist"))],
+    )
 
 
 _AGAIN: Final = AdminAction(

@@ -6,7 +6,7 @@ Expensive parts are created at first use.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +33,7 @@ from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.get_pages import PlainPages
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
-from nodeproject.web.paths import base_url
+from nodeproject.web.paths import running_url
 from platform_app.api import PlatformRpc
 from platform_app.api.presence import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
@@ -115,7 +115,7 @@ class Node:
             least_time=self._least_time,
         )
         """The C-Chain."""
-        self.evm_chain.on_rewinding.append(self._forget_tokens_above)
+        self.evm_chain.on_rewinding.append(self._forget_rows_above)
         more = [self._further_chain(item) for item in further]
         self.evm_chains: Mapping[str, EvmChain] = {
             value.name: value for value in (self.evm_chain, *more)
@@ -196,7 +196,7 @@ class Node:
         return PlainPages(
             self.endpoints,
             self.observation,
-            Reference(base_url(self.settings), self.endpoints.described),
+            Reference(partial(running_url, self.settings), self.endpoints.described),
         )
 
     @property
@@ -217,15 +217,15 @@ class Node:
             self.platform_chain,
             health=self._health,
             node_id=lambda: str(own_node_id(self.platform_chain) or ""),
-            base_url=base_url(self.settings),
             rpc=lambda: self.endpoints.cchain,
         )
         return compose(made, self.evm_runtime)
 
-    def _forget_tokens_above(self, number: int) -> None:
-        from explorer_app.services import tokens  # loaded with the first revert
+    def _forget_rows_above(self, number: int) -> None:
+        from explorer_app.services import statistics, tokens  # loaded with the first revert
 
         tokens.forget_above(self.evm_chain, number)
+        statistics.forget_above(self.evm_chain, number)
 
     def _health(self) -> Report:
         """Return the results of the health checks; the first call creates their reporter."""

@@ -25,6 +25,7 @@ from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarg
 from cchain_app.models import Call, CallType, ContractCreation, Transaction
 from cchain_app.selectors import blocks, calls, tracing
 from cchain_app.selectors.tracing import TraceDiffers
+from cchain_app.services.calls import is_enabled
 from cchain_app.store.calls import RecordedFrames, call_of_row, rows_of
 from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.transaction import InvalidTransaction
@@ -183,6 +184,10 @@ class CallAdmin(RowsAdmin):
         ("Gas", {"fields": ("gas_used_text", "gas_text")}),
         ("Reason", {"fields": ("revert_box",)}),
     )  # fmt: skip
+
+    @override
+    def is_used(self) -> bool:
+        return super().is_used() and is_enabled(evm_chain())
 
     @override
     def list_note(self) -> str:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from adminkit import dashboard, formats
-from adminkit.actions import ActionRefused, ActionTarget, AdminAction, ask
+from adminkit.actions import ActionEffect, ActionRefused, ActionTarget, AdminAction, ask
 from adminkit.dashboard import ActionLink, Card, Overview, Panel
 from cchain_app.admin import display, pages
 from cchain_app.admin.pages import objects
@@ -20,7 +20,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.models import Block, Transaction
-from cchain_app.selectors import development, figures
+from cchain_app.selectors import blocks, development, figures, pool
 from cchain_app.services import manual_mining
 from chaindb import clock
 from chaindb.chains import title
@@ -78,13 +78,20 @@ def _is_manual(chain: EvmChain) -> bool:
     return development.mining(chain) == "manual"
 
 
-def _change(how: Callable[[EvmChain], None], done: str) -> Callable[[EvmChain], str]:
-    def do(chain: EvmChain) -> str:
+def _change(how: Callable[[EvmChain], None], done: str) -> Callable[[EvmChain], ActionEffect]:
+    def do(chain: EvmChain) -> ActionEffect:
         try:
             how(chain)
         except DevelopmentError as error:
             raise ActionRefused(f"{error}.") from error
-        return done
+        number = blocks.head(chain).number
+        pending, queued = pool.counts(chain)
+        details = (
+            f"The head is block {number:,}; {pending:,} transaction{'' if pending == 1 else 's'} pending, "
+            f"{queued:,} behind a gap."
+        )
+        links = ("Block", pages.block_page(number)), ("Mempool", pages.list_page("pooltransaction"))
+        return ActionEffect(done, details, links)
 
     return do
 

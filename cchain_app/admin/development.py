@@ -8,6 +8,7 @@ from typing_extensions import override
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display
 from cchain_app.admin.pages import RowsAdmin, rows_of_block
+from cchain_app.apps import evm_chain
 from cchain_app.models import ChangeKind, DevelopmentChange, Snapshot
 from chaindb.fields import HexBytes
 
@@ -24,6 +25,10 @@ class DevelopmentChangeAdmin(RowsAdmin):
         (None, {"fields": ("what", "before_block", "full_address", "slot_text")}),
         ("Value", {"fields": ("old_text", "new_text")}),
     )
+
+    @override
+    def is_used(self) -> bool:
+        return super().is_used() and evm_chain().has_development_methods
 
     @override
     def branches(self, term: SearchTerm) -> list[Q]:
@@ -79,6 +84,10 @@ class SnapshotAdmin(RowsAdmin):
     fieldsets = (
         (None, {"fields": ("number_text", "height", "full_hash", "changes", "waiting", "clock")}),
     )
+
+    @override
+    def is_used(self) -> bool:
+        return super().is_used() and evm_chain().has_development_methods
 
     @override
     def branches(self, term: SearchTerm) -> list[Q]:

@@ -27,6 +27,10 @@ class FetchedAdmin(RowsAdmin):
     """An admin page for fetched rows; a note above the list names the upstream chain and the fork block."""
 
     @override
+    def is_used(self) -> bool:
+        return super().is_used() and evm_chain().fork is not None
+
+    @override
     def list_note(self) -> str:
         fork = evm_chain().fork
         return "" if fork is None else f"According to {fork.url} at block {fork.number:,}."

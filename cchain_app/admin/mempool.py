@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.actions import ActionRefused, AdminAction
+from adminkit.actions import ActionEffect, ActionRefused, AdminAction
 from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages, transactions
@@ -21,11 +21,18 @@ from chaindb.fields import HexBytes
 from primitives.evm import Hash
 
 
-def _drop(row: PoolTransaction) -> str:
+def _drop(row: PoolTransaction) -> ActionEffect:
     """Remove a transaction from the pool."""
     if not removal.withdraw(evm_chain(), Hash(row.hash)):
         raise ActionRefused("the transaction is no longer pending: it was mined or dropped.")
-    return f"Dropped transaction {row.hash} from the pool."
+    own = pages.objects(PoolTransaction).filter(sender=row.sender)
+    later, left = own.filter(nonce__gt=row.nonce).count(), own.count()
+    return ActionEffect(
+        f"Dropped transaction {row.hash} from the pool.",
+        f"It had nonce {row.nonce:,}; {left:,} of its sender {'is' if left == 1 else 'are'} left, "
+        f"{later:,} behind the gap.",
+        [("Transactions of the sender", pages.search_page("pooltransaction", row.sender))],
+    )
 
 
 @admin.register(PoolTransaction)

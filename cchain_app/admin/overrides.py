@@ -37,6 +37,10 @@ class DevelopmentAdmin(RowsAdmin):
     """The text shown for an empty list on a development chain."""
 
     @override
+    def is_used(self) -> bool:
+        return super().is_used() and evm_chain().has_development_methods
+
+    @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)
         return rows if evm_chain().is_development else rows.none()

@@ -15,6 +15,7 @@ from adminkit.read_only import ReadOnlyModelAdmin
 from adminkit.terms import parse_term
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block, PoolTransaction, Receipt, Transaction, height_of, row_id
+from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.fields import HEIGHTS
 
 M = TypeVar("M", bound=Model)
@@ -27,6 +28,10 @@ def objects(model: type[M]) -> QuerySet[M]:
 
 class RowsAdmin(ReadOnlyModelAdmin):
     """An admin page for rows of the C-Chain."""
+
+    @override
+    def is_used(self) -> bool:
+        return not is_left_out(C_CHAIN)
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -64,6 +64,9 @@ def rewind(
             listener(number)
         overrides = replace(overrides, rewinds=overrides.rewinds + 1)
         rows.add_rewind(chain.db, overrides.rewinds, number)
+    elif undone:
+        for listener in chain.on_rewinding:
+            listener(number)
     rows.set_conditions(chain.db, conditions(overrides))
 
 

@@ -32,6 +32,10 @@ class TokenRowsAdmin(ReadOnlyModelAdmin):
         return rows.using(explorer().evm.db.alias)
 
     @override
+    def is_used(self) -> bool:
+        return explorer().indexes_tokens and explorer().has_cchain
+
+    @override
     def list_note(self) -> str:
         return f"Tokens: {tokens.how_far(explorer().evm)}."
 

@@ -7,6 +7,7 @@ from explorer_app.models.contracts import (
     VerifiedContract,
 )
 from explorer_app.models.faucet import FaucetPayment
+from explorer_app.models.statistics import DayFigures, RankedAccount, StatisticsProgress
 from explorer_app.models.tokens import (
     Token,
     TokenBalance,
@@ -17,7 +18,10 @@ from explorer_app.models.tokens import (
 )
 
 __all__ = [
+    "DayFigures",
     "FaucetPayment",
+    "RankedAccount",
+    "StatisticsProgress",
     "SuppliedAbi",
     "Token",
     "TokenBalance",

@@ -30,6 +30,22 @@ class KnownAccount(NamedTuple):
         return self.address == EWOQ
 
 
+class PublicWallet(NamedTuple):
+    """A mnemonic from which everybody can derive the private keys of the accounts."""
+
+    mnemonic: str
+    derivation_path: str
+    """The path without the number of the account."""
+
+
+def public_wallet(chain: EvmChain) -> PublicWallet | None:
+    """Return the public mnemonic of the development accounts; None if the accounts have another one, or none."""
+    local = chain.settings.local
+    if not chain.keyring or not are_known(local.mnemonic, local.derivation_path):
+        return None
+    return PublicWallet(local.mnemonic, local.derivation_path)
+
+
 def accounts_of(chain: EvmChain) -> Iterator[KnownAccount]:
     """Yield the accounts of NODE_MNEMONIC, then "ewoq", up to `MAX_LISTED`.
 
@@ -56,16 +72,29 @@ def not_listed(chain: EvmChain) -> str | None:
     return f"{more} more{listed}" if more > 0 else None
 
 
-def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
-    """Yield the addresses of `accounts_of`, each with its key or where that comes from."""
+class ListedAccount(NamedTuple):
+    """A line of the list of funded accounts."""
+
+    address: str
+    """With EIP-55's checksum; empty for the line about the accounts that are not listed."""
+    key: str | None
+    """Its private key, 0x…; None if it is not public."""
+    note: str
+    """Where the key comes from, or what the account lacks; empty if there is nothing to say."""
+
+
+def of_cchain(chain: EvmChain) -> Iterator[ListedAccount]:
+    """Yield the lines of the list of `accounts_of`, with one about the accounts that are not listed, if any."""
     for account in accounts_of(chain):
-        poor = "" if account.is_funded else " (no coins: not in the genesis)"
-        yield (
-            checksum_address(account.address),
-            (account.key or "derived from NODE_MNEMONIC") + poor,
+        notes = (
+            "" if account.key else "derived from NODE_MNEMONIC",
+            "" if account.is_funded else "no coins: not in the genesis",
+        )
+        yield ListedAccount(
+            checksum_address(account.address), account.key, "; ".join(filter(None, notes))
         )
     if more := not_listed(chain):
-        yield "…", more
+        yield ListedAccount("", None, more)
 
 
 def of_platform(chain: PlatformChain) -> Iterator[tuple[str, str]]:

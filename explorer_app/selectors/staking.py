@@ -17,7 +17,7 @@ PAGE: Final = 50
 CHARTED: Final = 60
 """Points in a small chart."""
 
-_POINTS: Final = 400
+MAX_POINTS: Final = 400
 """Points in a large chart."""
 
 _BRANCH: Final = """
@@ -143,7 +143,7 @@ def _latest(chain: PlatformChain) -> Rows:
     params: list[object] = []
     for is_delegator in (False, True):
         for phase in (Phase.CURRENT, Phase.PAST):
-            params += [is_delegator, PRIMARY_NETWORK_ID, phase.value, _POINTS]
+            params += [is_delegator, PRIMARY_NETWORK_ID, phase.value, MAX_POINTS]
     return chain.db.rows(_LATEST, params)
 
 
@@ -152,7 +152,7 @@ def _sums(moves: list[tuple[int, int]], now: int) -> list[Point]:
     moves.sort()
     sums = accumulate((change for _, change in moves), initial=now - sum(by for _, by in moves))
     next(sums)
-    return [Point(time, value) for (time, _), value in zip(moves, sums, strict=True)][-_POINTS:]
+    return [Point(time, value) for (time, _), value in zip(moves, sums, strict=True)][-MAX_POINTS:]
 
 
 def _stake(validator: ValidatorRecord) -> int:

@@ -142,7 +142,7 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "part": "write",
         "chain_id": site.evm.config.chain_id,
         "chain_name": chain_name,
-        "host": site.base_url.partition("://")[2],
+        "host": request.get_host(),
     }
 
     def prepared(form: FunctionForm, data: bytes) -> FunctionForm:

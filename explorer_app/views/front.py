@@ -1,4 +1,4 @@
-"""The front page: heads, latest blocks and transactions, charts, validators, health; and the page on how to connect."""
+"""The front page: heads, latest blocks and transactions, charts, validators and health."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -9,13 +9,12 @@ from django.http import HttpRequest, HttpResponse
 
 from adminkit.formats import cut_decimals, format_age, format_units, format_whole
 from cchain_app.selectors import figures
-from explorer_app.selectors import cchain, known_accounts, platform, staking
+from explorer_app.selectors import cchain, platform, staking
 from explorer_app.selectors.cchain import CHARTED, BlockRow
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import page, rendered
 from health_app.result import CheckResult
-from primitives.networks import LOCAL
 
 _LISTED: Final = 8
 _GWEI: Final = 10**9
@@ -149,43 +148,3 @@ def _bootstrap(site: Explorer) -> str:
     """Return the progress of bootstrapping as text; empty if it is not running."""
     progress = site.evm.progress if site.has_cchain else None
     return f"block {progress.current:,} of {progress.highest:,}" if progress else ""
-
-
-class WalletEndpoint(NamedTuple):
-    """A URL of an interface for programs."""
-
-    name: str
-    scheme: str
-    """`http` or `ws`; the page shows `https` or `wss` if it was itself requested over TLS."""
-    path: str
-    alias: str = ""
-    """Another path of the same interface."""
-
-
-_CCHAIN: Final = (
-    WalletEndpoint("C-Chain JSON-RPC", "http", "/", "/ext/bc/C/rpc"),
-    WalletEndpoint("C-Chain WebSocket", "ws", "/", "/ext/bc/C/ws"),
-)
-_ALWAYS: Final = (
-    WalletEndpoint("P-Chain JSON-RPC", "http", "/ext/bc/P"),
-    WalletEndpoint("Info", "http", "/ext/info"),
-)
-
-
-@page
-def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show how to connect."""
-    is_local = site.node.network_id == LOCAL
-    context = {
-        "section": "connect",
-        "host": site.base_url.partition("://")[2],
-        "endpoints": [*(_CCHAIN if site.has_cchain else ()), *_ALWAYS],
-        "network_id": site.node.network_id,
-        "node_id": site.node_id(),
-        "chain_id": site.evm.config.chain_id if site.has_cchain else None,
-        "accounts": list(known_accounts.of_cchain(site.evm))
-        if is_local and site.has_cchain
-        else [],
-        "platform_accounts": list(known_accounts.of_platform(site.platform)) if is_local else [],
-    }
-    return rendered(site, request, "connect.html", context)

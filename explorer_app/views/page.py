@@ -146,6 +146,7 @@ def rendered(
         "coin_name": site.node.coin_name,
         "is_local": network == LOCAL,
         "has_cchain": site.has_cchain,
+        "has_statistics": site.has_statistics,
         "has_faucet": site.faucet is not None,
     }
     names = PageNames()

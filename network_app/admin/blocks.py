@@ -10,13 +10,14 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Branch, KeysetChangeList, ListChoice
-from adminkit.read_only import IdentifierAdmin, cached_on_row
+from adminkit.read_only import cached_on_row
 from adminkit.terms import IdentifierTerm
 from cchain_app.admin.pages import objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block as CChainBlock
 from chaindb.chains import P_CHAIN
 from network_app.admin import display
+from network_app.admin.rows import NetworkRowsAdmin
 from network_app.models import OuterBlock
 from platform_app.models import Block as PlatformBlock
 from primitives.ids import ID
@@ -39,7 +40,7 @@ class OuterBlockList(KeysetChangeList):
 
 
 @admin.register(OuterBlock)
-class OuterBlockAdmin(IdentifierAdmin):
+class OuterBlockAdmin(NetworkRowsAdmin):
     """Outer blocks of accepted blocks, latest first."""
 
     list_display = (

@@ -9,15 +9,15 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.read_only import IdentifierAdmin
 from adminkit.terms import IdentifierTerm
 from network_app import selectors
 from network_app.admin import display
+from network_app.admin.rows import NetworkRowsAdmin
 from network_app.models import ChainSync, SyncPhase
 
 
 @admin.register(ChainSync)
-class ChainSyncAdmin(IdentifierAdmin):
+class ChainSyncAdmin(NetworkRowsAdmin):
     """Progress of each chain since this node's last start."""
 
     list_display = ("name", "state", "progress", "rate_and_time", "waiting", "started", "finished")

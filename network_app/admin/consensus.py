@@ -14,11 +14,11 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import ListChoice
-from adminkit.read_only import IdentifierAdmin
 from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from network_app import selectors
 from network_app.admin import display, voting
+from network_app.admin.rows import NetworkRowsAdmin
 from network_app.apps import node_network
 from network_app.models import BlockDecision, ChainConsensus
 from platform_app.apps import platform_chain
@@ -28,7 +28,7 @@ from primitives.ids import NodeID
 
 
 @admin.register(ChainConsensus)
-class ChainConsensusAdmin(IdentifierAdmin):
+class ChainConsensusAdmin(NetworkRowsAdmin):
     """One page for all chains instead of a list."""
 
     ordering = ("-chain",)
@@ -95,7 +95,7 @@ def who_decides() -> SafeString:
 
 
 @admin.register(BlockDecision)
-class BlockDecisionAdmin(IdentifierAdmin):
+class BlockDecisionAdmin(NetworkRowsAdmin):
     """Blocks that votes have accepted or rejected, latest first."""
 
     absent_because = "This decision is unknown here, or older than the last NODE_KEPT_DECISIONS."
@@ -110,6 +110,10 @@ class BlockDecisionAdmin(IdentifierAdmin):
         ("Proposal", {"fields": ("full_proposer",)}),
         ("Decision", {"fields": ("issued", "decided", "decision_time", "polls", "rejected")}),
     )
+
+    @override
+    def is_used(self) -> bool:
+        return super().is_used() and settings.NODE.common.votes
 
     @override
     def get_choices(self) -> tuple[ListChoice, ...]:

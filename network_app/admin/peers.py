@@ -11,13 +11,13 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.actions import ActionRefused, AdminAction
+from adminkit.actions import ActionEffect, ActionRefused, AdminAction
 from adminkit.changelist import ListChoice
-from adminkit.read_only import IdentifierAdmin
 from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from network_app import selectors, services
 from network_app.admin import display
+from network_app.admin.rows import NetworkRowsAdmin
 from network_app.models import Peer
 from network_app.services import PardonRefused
 from platform_app.admin.display import format_fraction
@@ -100,17 +100,22 @@ def _not_benched(peer: Peer) -> str:
     return "" if peer.benched else "it is not benched: it gets requests like other peers."
 
 
-def _unbench(peer: Peer) -> str:
+def _unbench(peer: Peer) -> ActionEffect:
     """Request that a benched peer be asked again."""
     try:
         services.pardon(platform_chain().db, peer.node_id)
     except PardonRefused as error:
         raise ActionRefused(f"{error}.") from error
-    return f"{peer.node_id} gets requests again on all chains."
+    count = len(peer.benched)
+    return ActionEffect(
+        f"{peer.node_id} gets requests again on all chains.",
+        f"It was benched on {count} chain{'' if count == 1 else 's'}.",
+        [("Peer", display.page("peer", peer.pk))],
+    )
 
 
 @admin.register(Peer)
-class PeerAdmin(IdentifierAdmin):
+class PeerAdmin(NetworkRowsAdmin):
     """Nodes that have been connected at least once, by node ID."""
 
     absent_because = "It was never connected, or its record was deleted after a long absence."

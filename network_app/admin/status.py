@@ -11,10 +11,10 @@ from typing_extensions import override
 
 from adminkit.dashboard import Card, Overview
 from adminkit.formats import with_unit
-from adminkit.read_only import IdentifierAdmin
 from adminkit.terms import IdentifierTerm
 from network_app import selectors
 from network_app.admin import display
+from network_app.admin.rows import NetworkRowsAdmin
 from network_app.models import ChainSync, NetworkStatus, SyncPhase
 from network_app.ports import DialFailure
 from platform_app.admin.display import round_coins
@@ -23,7 +23,7 @@ from platform_app.chain import NoPlatformGenesis
 
 
 @admin.register(NetworkStatus)
-class NetworkStatusAdmin(IdentifierAdmin):
+class NetworkStatusAdmin(NetworkRowsAdmin):
     """The last report, which is the only one."""
 
     list_display = ("own_address", "heartbeat", "peers", "sent", "received", "failures", "age")

@@ -107,13 +107,16 @@ def _act(request: HttpRequest) -> HttpResponse:
 def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
     own = this_node().snapshots
     if action == "save":
-        own.save(name, replace=replace)
+        saved = own.save(name, replace=replace)
         log_action(request, ADDITION, f"snapshot {name}", "Saved as a snapshot.", key=name)
-        messages.success(request, f"Saved {name}.")
+        messages.success(request, f"Saved {name}. It has {_heads(saved)}.")
     elif action == "restore":
-        behind = own.restore(name).behind
+        snapshot, behind = own.restore(name)
         log_action(request, CHANGE, f"snapshot {name}", "Restored the snapshot.", key=name)
-        messages.success(request, f"Restored {name}: the node has its state of that time.")
+        messages.success(
+            request,
+            f"Restored {name}: the node has its state of that time, {_heads(snapshot)}.",
+        )
         if behind:
             numbers = ", ".join(map(str, behind))
             messages.warning(request, f"Processes that have not caught up yet: {numbers}.")
@@ -121,6 +124,13 @@ def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
         own.delete(name)
         log_action(request, DELETION, f"snapshot {name}", "Deleted the snapshot.", key=name)
         messages.success(request, f"Deleted {name}.")
+
+
+def _heads(snapshot: NamedSnapshot) -> str:
+    """Return the heights of the chains in a snapshot as text."""
+    manifest = snapshot.manifest
+    cchain = "" if manifest.cchain is None else f"C-Chain block {manifest.cchain.height:,} and "
+    return f"{cchain}P-Chain block {manifest.pchain.height:,}"
 
 
 def _shown(one: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:

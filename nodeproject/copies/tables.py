@@ -111,7 +111,11 @@ WITHOUT_PEOPLE: Final = TableSelection(lambda app: app not in _NOT_SAVED, _PEOPL
 """The tables in a backup without keys."""
 
 SNAPSHOT: Final = TableSelection(lambda app: app in _WITH_CHAINS, _NOT_REWOUND | _OF_BACKUPS)
-"""The tables in a snapshot: the chains' rows with outer blocks, keystore, clock, pools and the token index."""
+"""The tables in a snapshot: the chains' rows with outer blocks, keystore, clock, pools, the token index and the statistics."""
 
-HELD_FIRST: Final = ("cchain_app_callprogress", "explorer_app_tokenprogress")
+HELD_FIRST: Final = (
+    "cchain_app_callprogress",
+    "explorer_app_tokenprogress",
+    "explorer_app_statisticsprogress",
+)
 """Tables in which an indexer that follows the blocks locks a row before it writes to any other table."""

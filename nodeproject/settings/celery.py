@@ -49,6 +49,12 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
+    # Less often: its pages are not about single blocks, and advance the summaries themselves.
+    "explorer-summarise": {
+        "task": "explorer_app.summarise",
+        "schedule": 5.0,
+        "options": {"expires": 5.0, "expire_seconds": 5},
+    },
     "cchain-prune-history": {
         "task": "cchain_app.prune_history",
         "schedule": 2.0,

@@ -16,11 +16,21 @@ FAVICON = (
 
 
 def _may_view(app: str, model: str) -> Callable[[HttpRequest], bool]:
-    return lambda request: request.user.has_perm(f"{app}.view_{model}")
+    return lambda request: request.user.has_perm(f"{app}.view_{model}") and _is_used(app, model)
+
+
+def _is_used(app: str, model: str) -> bool:
+    """Return whether this node's settings allow rows in a list."""
+    # Imported here because Django imports the settings first.
+    from django.apps import apps
+    from django.contrib import admin
+
+    model_admin = admin.site.get_model_admin(apps.get_model(app, model))
+    return bool(getattr(model_admin, "is_used", lambda: True)())
 
 
 def menu_item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
-    """Return the menu's entry for the list of a model, shown to users who may view it."""
+    """Return the menu's entry for the list of a model, shown to users who may view it if it is used."""
     return {
         "title": title,
         "icon": icon,

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
@@ -32,6 +33,10 @@ class KeystoreUserAdmin(IdentifierAdmin):
         (None, {"fields": ("display_name", "created", "keys")}),
         ("Addresses", {"fields": ("addresses",)}),
     )
+
+    @override
+    def is_used(self) -> bool:
+        return settings.NODE.platform.keystore_users > 0
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.actions import ActionRefused, AdminAction
+from adminkit.actions import ActionEffect, ActionRefused, AdminAction
 from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from chaindb import clock
@@ -20,12 +20,17 @@ from platform_app.services import mempool
 from primitives.ids import ID
 
 
-def _drop(row: MempoolTx) -> str:
+def _drop(row: MempoolTx) -> ActionEffect:
     """Drop a pending transaction from the mempool."""
     reason = "dropped by the node's operator"
     if not mempool.withdraw(platform_chain(), ID(row.tx_id), reason, now=clock.now()):
         raise ActionRefused("the transaction is no longer pending: it was accepted or dropped.")
-    return f"Dropped transaction {row.tx_id} from the mempool."
+    left = MempoolTx.objects.count()
+    return ActionEffect(
+        f"Dropped transaction {row.tx_id} from the mempool.",
+        f"{left:,} transaction{' is' if left == 1 else 's are'} left.",
+        [("Dropped transactions", links.search_page("droppedtx", row.tx_id))],
+    )
 
 
 @admin.register(MempoolTx)

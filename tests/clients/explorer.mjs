@@ -121,6 +121,47 @@ export async function keepsReading({ base }) {
   return { wide, link, summary, asked, faults }
 }
 
+/** Announces wallets as extensions do (EIP-6963): one adds the chain, one refuses; a third has an icon of another host. */
+function announceWallets() {
+  window.asked = []
+  const icon = 'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg"/%3E'
+  const answers = { Willing: async () => null, Unwilling: async () => { throw new Error('the user refused') }, Foreign: async () => null }
+  const wallets = Object.entries(answers).map(([name, answer]) => Object.freeze({
+    info: { uuid: name, name, rdns: 'test', icon: name === 'Foreign' ? 'https://example.com/icon.png' : icon },
+    provider: { request: (request) => { window.asked.push(request); return answer() } },
+  }))
+  const announce = () => wallets.forEach((detail) => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail })))
+  addEventListener('eip6963:requestProvider', announce)
+  announce()
+}
+
+/** Adds the chain to wallets on the page for connecting, copies values, and opens the page without a wallet. */
+export async function connect({ base }) {
+  const { context, page, faults } = await open(SCREENS.desk, { permissions: ['clipboard-read', 'clipboard-write'] })
+  await page.goto(`${base}/connect`)
+  await page.locator('.no-wallet').waitFor()
+  const without = await page.locator('.no-wallet').innerText()
+  const copied = []
+  for (const line of ['dt:text-is("RPC URL") + dd', '.snippet:has-text("cast block-number")']) {
+    await page.click(`${line} button.copy`)
+    await page.locator(`${line} button.copy.done`).waitFor()
+    copied.push(await page.evaluate(() => navigator.clipboard.readText()))
+  }
+  await page.addInitScript(announceWallets)
+  await page.reload()
+  const names = await page.locator('.wallets button').allInnerTexts()
+  const icons = await page.locator('.wallets img').evaluateAll((images) => images.map((image) => image.src.slice(0, 10)))
+  const said = []
+  for (const name of ['Willing', 'Unwilling']) {
+    await page.click(`.wallets button:has-text("${name}")`)
+    await page.waitForFunction((other) => document.querySelector('.wallet-status').innerText.includes(other), name)
+    said.push(await page.innerText('.wallet-status'))
+  }
+  const asked = await page.evaluate(() => window.asked)
+  await context.close()
+  return { without, copied, names, icons, said, asked, faults }
+}
+
 /** Uses the search box: first a suggestion, then a full text with the Enter key. */
 export async function search({ base, typed, whole }) {
   const { context, page, faults } = await open(SCREENS.desk)

@@ -83,6 +83,10 @@ def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
         assert "Older" in seen[f"address-{screen}"]
         assert "Alpine Huts" in seen[f"tokens-{screen}"]
         assert f"Transfers {history.transfers:,}" in seen[f"token-20-{screen}"]
+        assert "Market" in seen[f"contracts-{screen}"]
+        assert "accounts have a balance" in seen[f"accounts-{screen}"]
+        assert "Suggested fees" in seen[f"gas-{screen}"]
+        assert f"{history.sent:,}" in seen[f"charts-{screen}"]
         assert "Eight beds" in seen[f"token-item-{screen}"]
 
 
@@ -127,6 +131,10 @@ def pages_of(history: History) -> dict[str, str]:
         "supply": "/p/supply",
         "subnets": "/p/subnets",
         "subnet": f"/p/subnet/{history.subnet}",
+        "contracts": "/contracts",
+        "accounts": "/accounts",
+        "gas": "/gas",
+        "charts": "/charts",
         "connect": "/connect",
         "faucet": "/faucet",
         "search": "/search?q=0",
@@ -213,6 +221,33 @@ def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: Histo
     assert (
         int(node.rpc("eth_getBalance", given["thirsty"], "latest"), 16) == found["coins"] * 10**18
     )
+
+
+def test_the_chain_is_added_to_the_wallets_of_the_browser(
+    node: RunningNode, history: History
+) -> None:
+    base = base_of(node)
+    found = node_script("run.mjs", "explorer", "connect", json.dumps({"base": base}))
+
+    assert found["faults"] == []
+    assert found["without"].startswith("No wallet was found in this browser.")
+    assert found["copied"] == [f"{base}/ext/bc/C/rpc", f"cast block-number --rpc-url {base}"]
+    assert found["names"] == ["Add to Willing", "Add to Unwilling", "Add to Foreign"]
+    assert found["icons"] == ["data:image", "data:image"]
+    assert found["said"] == [
+        "The chain was added to Willing.",
+        "Unwilling did not add the chain: the user refused",
+    ]
+    chain = {
+        "chainId": hex(CHAIN_ID),
+        "chainName": "Nunatak local",
+        "rpcUrls": [f"{base}/ext/bc/C/rpc"],
+        "blockExplorerUrls": [base],
+    }
+    assert [request["method"] for request in found["asked"]] == ["wallet_addEthereumChain"] * 2
+    (parameters,) = found["asked"][0]["params"]
+    assert parameters.items() >= chain.items()
+    assert parameters["nativeCurrency"]["symbol"] == "AVAX"
 
 
 def test_all_that_pages_name_is_below_the_path_of_a_proxy(

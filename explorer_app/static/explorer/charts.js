@@ -21,9 +21,10 @@ document.addEventListener("DOMContentLoaded", async () => {
     figure.replaceChildren();
     const chart = new uPlot(
       {
+        scales: { x: { time: figure.dataset.x !== "block" } },
         width: figure.clientWidth, height: 240, legend: { show: false }, cursor: { y: false },
         series: [{}, { stroke: accent, fill: `${accent}22`, width: 2, paths: uPlot.paths.stepped({ align: 1 }) }],
-        axes: [axis, { ...axis, size: wide, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) }],
+        axes: [figure.dataset.x === "block" ? { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100] } : axis, { ...axis, size: wide, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) }],
       },
       data,
       figure,

@@ -46,7 +46,7 @@ async function showButtons(prepared) {
   prepared.dataset.offered = "";
   const send = prepared.querySelector(".send");
   const wallet = send.querySelector('[data-send="wallet"]');
-  wallet.hidden = !window.ethereum;
+  wallet.hidden = !preferredWallet();
   send.hidden = wallet.hidden;
   const accounts = await unlockedAccounts();
   if (!accounts.length) return;
@@ -56,7 +56,7 @@ async function showButtons(prepared) {
 }
 
 async function sendWithWallet(button, transaction) {
-  const { ethereum } = window;
+  const ethereum = preferredWallet();
   const [from] = await ethereum.request({ method: "eth_requestAccounts" });
   const chain = chainOf(button);
   const { chainId } = chain;

@@ -9,7 +9,8 @@ const copied = new WeakMap();
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.copy");
   if (!button) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
+  // Without a text of its own a button copies the element before it, whose URLs depend on the page's host.
+  await navigator.clipboard.writeText(button.dataset.copy || button.previousElementSibling.textContent);
   button.classList.add("done");
   clearTimeout(copied.get(button));
   copied.set(button, setTimeout(() => button.classList.remove("done"), 1200));

@@ -212,11 +212,14 @@ class Reference:
     """The reference of a node's methods: the page and the document, each created at its first use.
 
     Args:
-        address: The base of the node's URLs, used if the browser does not provide a better one.
+        address: Returns the base of the node's URLs, for browsers without scripts. Called when the page is rendered,
+            because before that the node may not know its port.
         interfaces: Returns the interfaces of the node.
     """
 
-    def __init__(self, address: str, interfaces: Callable[[], Iterable[RpcInterface]]) -> None:
+    def __init__(
+        self, address: Callable[[], str], interfaces: Callable[[], Iterable[RpcInterface]]
+    ) -> None:
         self._address = address
         self._interfaces = interfaces
         self.html = lru_cache(_VARIANTS)(self._html_for)
@@ -246,7 +249,7 @@ class Reference:
             "name": NAME,
             "version": VERSION,
             "favicon": FAVICON,
-            "address": self._address,
+            "address": self._address(),
             "base": BASE,
             "interfaces": shown,
             "count": sum(len(space.methods) for item in shown for space in item.namespaces),

@@ -1,6 +1,7 @@
 """Logins: guessing is slowed down, few passwords are hashed concurrently, and refusals state the reason."""
 
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import time_machine
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.contrib.auth.models import User
 from django.core.cache import caches
+from django.core.management import call_command
 from django.http import HttpResponse
 from django.test import Client
 
@@ -177,3 +179,19 @@ def test_what_is_counted_is_bounded(settings: Any) -> None:
         failures.count(logins._key(str(number)))
 
     assert len(caches[logins.CACHE]._cache) <= entries  # type: ignore[attr-defined]
+
+
+def test_a_forgotten_password_is_reset_and_ends_sessions(
+    anna: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As docs/operations.md says."""
+    session = Client(REMOTE_ADDR=OURS)
+    assert session.login(username="anna", password="right")
+    assert session.get("/admin/").status_code == 200
+    monkeypatch.setattr("getpass.getpass", lambda **_: "another long passphrase")
+
+    call_command("changepassword", "anna", stdout=StringIO())
+
+    assert session.get("/admin/").status_code == 302
+    assert log_in("right").status_code == 200
+    assert log_in("another long passphrase").status_code == 302

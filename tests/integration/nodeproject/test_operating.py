@@ -1,5 +1,6 @@
 """Operators' actions in the admin: permissions, confirmations, effects and log entries."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from chaindb import clock
 from nodeproject.apps import this_node
 from platform_app.models import DroppedTx, MempoolTx
 from primitives.evm import Hash
+from tests.builders.transactions import SENDER
 from tests.integration.nodeproject.snapshots import Scene
 
 EMBEDDED = pytest.mark.node_settings(profile="embedded")
@@ -75,7 +77,9 @@ def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> 
     assert "A block that is being built may already contain it" in asked
     assert PoolTransaction.objects.count() == 2  # nothing has changed yet
 
-    assert "Dropped transaction" in _confirm(admin_client, paths[1])
+    told = _confirm(admin_client, paths[1])
+    assert "It had nonce 1; 1 of its sender is left, 0 behind the gap." in told
+    assert f'href="/admin/cchain_app/pooltransaction/?q=0x{SENDER.hex()}"' in told
 
     assert pool.transaction(scene.chain.evm, hashes[1]) is None
     assert pool.transaction(scene.chain.evm, hashes[0]) is not None
@@ -119,7 +123,9 @@ def test_a_transaction_of_the_mempool_is_dropped_and_remembered(
     assert str(tx.tx_id) in asked
     assert "A block that is being built may already contain it" in asked
 
-    assert "Dropped transaction" in _confirm(admin_client, path)
+    told = _confirm(admin_client, path)
+    assert f"Dropped transaction {tx.tx_id} from the mempool. 0 transactions are left." in told
+    assert f'href="/admin/platform_app/droppedtx/?q={tx.tx_id}"' in told
 
     assert not MempoolTx.objects.exists()
     dropped = DroppedTx.objects.get()
@@ -139,7 +145,10 @@ def test_production_is_paused_in_all_processes_and_resumed(
     assert "Pause the production of blocks?" in asked
     assert "its blocks follow the clock" in asked  # the P-Chain's
 
-    assert "Paused the C-Chain" in _confirm(admin_client, PAUSE)
+    told = _confirm(admin_client, PAUSE)
+    assert "Paused the C-Chain" in told
+    assert "The head is block 0; 0 transactions pending, 0 behind a gap." in told
+    assert 'href="/admin/cchain_app/pooltransaction/">Mempool</a>' in told
 
     scene.send()
     assert tasks.beat(evm_runtime()) == {"blocks": 0}
@@ -152,7 +161,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
     assert "The action was refused: production is already paused." in _confirm(admin_client, PAUSE)
     assert tasks.produce_blocks() == {"blocks": 0}  # requested before the pause
 
-    assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
+    assert "1 transaction pending, 0 behind a gap." in _confirm(admin_client, RESUME)
 
     assert development.mining(scene.chain.evm) == scene.chain.evm.settings.mining
     assert PoolTransaction.objects.count() == 1
@@ -265,7 +274,9 @@ def test_a_check_is_run_again(
     assert "rejected counts as a failure for at least half a minute" in asked
     assert reporter.health().checks["X"].ended == before
 
-    assert "The check X-Chain was run again: it passes." in _confirm(admin_client, path)
+    told = _confirm(admin_client, path)
+    assert re.search(r"The check X-Chain was run again: it passes\. The run took \d+ ms\.", told)
+    assert 'href="/admin/health_app/healthchange/">Changes of health</a>' in told
 
     after = reporter.health().checks["X"].ended
     assert after is not None

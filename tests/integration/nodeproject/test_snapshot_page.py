@@ -30,7 +30,7 @@ def act(client: Client, action: str, name: str, **more: str) -> str:
 
 def test_a_superuser_saves_goes_back_and_deletes(scene: Scene, admin_client: Client) -> None:
     assert "No snapshots yet." in admin_client.get(PAGE).content.decode()
-    assert "Saved a." in act(admin_client, "save", "a")
+    assert "Saved a. It has C-Chain block 0 and P-Chain block 0." in act(admin_client, "save", "a")
     scene.mine()
     page = admin_client.get(PAGE).content.decode()
     assert "<strong>a</strong>" in page
@@ -38,7 +38,9 @@ def test_a_superuser_saves_goes_back_and_deletes(scene: Scene, admin_client: Cli
 
     assert "Restore this snapshot?" in act(admin_client, "restore", "a")
     assert scene.head == 1
-    assert "Restored a:" in act(admin_client, "restore", "a", confirmed="yes")
+    assert "of that time, C-Chain block 0 and P-Chain block 0." in act(
+        admin_client, "restore", "a", confirmed="yes"
+    )
     assert scene.head == 0
 
     assert "Delete this snapshot?" in act(admin_client, "delete", "a")

@@ -14,7 +14,7 @@ from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.local_genesis import local_text
 from cchain_app.selectors import blocks, state
 from cchain_app.services import genesis as service
-from explorer_app.selectors.known_accounts import MAX_LISTED, of_cchain
+from explorer_app.selectors.known_accounts import MAX_LISTED, of_cchain, public_wallet
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise_or_explain
 from primitives.evm import Address
@@ -169,29 +169,40 @@ def test_a_new_networks_files_have_the_settings_accounts(
     assert found.alloc[SENDERS[0]].balance == 3 * COIN
 
 
-def test_the_banner_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
-    shown = dict(of_cchain(begin()))
+def test_the_list_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
+    chain = begin()
+    shown = {line.address: line.key for line in of_cchain(chain)}
 
     assert list(shown)[:5] == [checksum_address(sender) for sender in SENDERS]
     assert [shown[checksum_address(item)] for item in SENDERS] == [
         f"0x{key.hex()}" for key in JUNK_KEYS
     ]
     assert list(shown)[10] == checksum_address(EWOQ)
+    assert public_wallet(chain) == (MNEMONIC, DERIVATION_PATH)
 
 
-def test_the_banner_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
-    shown = dict(of_cchain(begin(mnemonic=OTHER, accounts=2)))
+def test_the_list_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
+    chain = begin(mnemonic=OTHER, accounts=2)
+    shown = {line.address: line for line in of_cchain(chain)}
 
-    assert shown[checksum_address(derived(OTHER, 0))] == "derived from NODE_MNEMONIC"
-    assert shown[checksum_address(EWOQ)].startswith("0x56289e99")
+    own = shown[checksum_address(derived(OTHER, 0))]
+    assert (own.key, own.note) == (None, "derived from NODE_MNEMONIC")
+    ewoq = shown[checksum_address(EWOQ)].key
+    assert ewoq is not None
+    assert ewoq.startswith("0x56289e99")
+    assert public_wallet(chain) is None
+
+
+def test_keys_at_another_path_of_the_public_mnemonic_are_not_shown(begin: Any) -> None:
+    assert public_wallet(begin(derivation_path="m/44'/60'/1'/0/", accounts=1)) is None
 
 
 @pytest.mark.node_settings(profile="embedded")
-def test_the_banner_is_bounded_and_says_who_has_no_coins(begin: Any) -> None:
+def test_the_list_is_bounded_and_says_who_has_no_coins(begin: Any) -> None:
     begin()
-    shown = dict(of_cchain(begin(accounts=40)))
+    lines = list(of_cchain(begin(accounts=40)))
 
-    assert len(shown) == MAX_LISTED + 1
-    assert shown["…"] == "21 more, listed by eth_accounts"
-    poor = [text for text in shown.values() if text.endswith("(no coins: not in the genesis)")]
+    assert len(lines) == MAX_LISTED + 1
+    assert lines[-1] == ("", None, "21 more, listed by eth_accounts")
+    poor = [line for line in lines if line.note.endswith("no coins: not in the genesis")]
     assert len(poor) == 10

@@ -27,7 +27,8 @@ def test_it_is_asked_about_noted_and_logged(admin_client: Client) -> None:
 
     told = admin_client.post(_page(BENCHED), follow=True).content.decode()
 
-    assert "gets requests again on all chains." in told
+    assert "gets requests again on all chains. It was benched on 2 chains." in told
+    assert f'href="{detail("peer", BENCHED)}">Peer</a>' in told
     assert list(Peer.objects.filter(pardoned_at__isnull=False)) == [Peer.objects.get(pk=BENCHED)]
     entry = LogEntry.objects.get()
     assert (entry.object_id, str(BENCHED) in entry.object_repr) == (str(BENCHED), True)

@@ -79,7 +79,7 @@ ADDRESS = "http://node.example:9650"
 
 
 def facts(**changes: object) -> dict[str, Any]:
-    return Reference(ADDRESS, lambda: interfaces(**changes)).context()
+    return Reference(lambda: ADDRESS, lambda: interfaces(**changes)).context()
 
 
 def methods(shown: dict[str, Any]) -> dict[str, ShownMethod]:
@@ -150,7 +150,7 @@ def test_page_and_document_are_made_once_and_kept_compressed_too() -> None:
         made.append(1)
         return interfaces()
 
-    reference = Reference(ADDRESS, counted)
+    reference = Reference(lambda: ADDRESS, counted)
     made_of = (reference.html, reference.document)
     for kept in [variant(base) for variant in made_of for base in ("", "/node", "")]:
         assert gzip.decompress(kept.gzipped) == kept.body
