@@ -176,3 +176,5 @@ class Env:
     c_chain_id: ID
     p_chain_height: int | None = None
     """The P-Chain height whose validators sign warp messages (p2p.md 11.4); None outside of a block that has one."""
+    decided: bool = False
+    """Whether the network has accepted the block already, which may import outputs before their export arrives."""

@@ -79,7 +79,7 @@ UNFOLD: dict[str, Any] = {
                     menu_item("Subnets", "lan", "platform_app", "subnet"),
                     menu_item("Blockchains", "link", "platform_app", "blockchain"),
                     menu_item("UTXOs", "toll", "platform_app", "utxo"),
-                    menu_item("Between chains", "sync_alt", "platform_app", "sharedutxo"),
+                    menu_item("Between chains", "sync_alt", "shared_app", "sharedoutput"),
                     menu_item("Mempool", "hourglass_top", "platform_app", "mempooltx"),
                     menu_item("Dropped", "block", "platform_app", "droppedtx"),
                     menu_item("Keystore users", "key", "platform_app", "keystoreuser"),

@@ -9,7 +9,7 @@ from platform_app.admin.keystore import KeystoreUserAdmin
 from platform_app.admin.mempool import DroppedTxAdmin, MempoolTxAdmin
 from platform_app.admin.subnets import BlockchainAdmin, SubnetAdmin
 from platform_app.admin.transactions import TxAdmin
-from platform_app.admin.utxos import SharedUTXOAdmin, UTXOAdmin
+from platform_app.admin.utxos import SharedOutputAdmin, UTXOAdmin
 from platform_app.admin.validators import DelegatorAdmin, ValidatorAdmin
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "DroppedTxAdmin",
     "KeystoreUserAdmin",
     "MempoolTxAdmin",
-    "SharedUTXOAdmin",
+    "SharedOutputAdmin",
     "SubnetAdmin",
     "TxAdmin",
     "UTXOAdmin",

@@ -184,7 +184,9 @@ class PlatformTree:
 
     def env(self, context: BlockContext) -> Env:
         """Return the environment for executing a block."""
-        return self._chain.env(self.state.network, context.now, context.p_chain_height)
+        return self._chain.env(
+            self.state.network, context.now, context.p_chain_height, decided=context.decided
+        )
 
     def refresh(self) -> bool:
         """Check the rows; return whether the tip has changed, in which case processing blocks are dropped.

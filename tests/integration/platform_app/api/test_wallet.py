@@ -8,12 +8,12 @@ from django.db import transaction
 from jsonrpc.errors import JsonRpcError
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
-from platform_app.store.utxos import receive
 from primitives.addresses import format_address
 from primitives.checksummed import encode
 from primitives.ids import AVM_ID, EVM_ID, SECP256K1_FX_ID, NodeID
 from primitives.keys import VMRQ_KEY, address_of, format_private_key
 from tests.builders import platform
+from tests.builders.shared_outputs import receive
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
 

@@ -19,11 +19,10 @@ from platform_app.services.errors import (
     TransactionTooLarge,
 )
 from platform_app.store import mempool as waiting
-from platform_app.store import utxos as utxo_rows
 from platform_app.txs.base import BaseTx, Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from platform_app.txs.subnets import ImportTx
-from tests.builders import platform
+from tests.builders import platform, shared_outputs
 from tests.builders.reasons import raises, reason_of
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.made import (
@@ -188,7 +187,7 @@ def test_who_spends_what_a_waiting_one_spends_is_refused_but_not_remembered(
 
 def test_two_imports_of_one_output_conflict(pchain: PChain) -> None:
     exported = platform.utxo(platform.UNIT, EWOQ, asset_id=pchain.asset_id)
-    utxo_rows.receive(platform_chain().db, pchain.network.x_chain_id, [exported], height=1)
+    shared_outputs.receive(platform_chain().db, pchain.network.x_chain_id, [exported], height=1)
     tx = signed(
         platform.unsigned(
             ImportTx,
