@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from cchain_app.atomic.fees import burned, effective_price, fee_of, gas_used
+from cchain_app.atomic.render import render_unsigned
 from cchain_app.atomic.rules import verify_syntax
 from cchain_app.atomic.transactions import (
     CODEC,
@@ -46,6 +47,7 @@ def test_transactions_are_read_and_written(case: dict[str, Any]) -> None:
     assert raw[: tx.unsigned_size].hex() == wanted["unsignedBytes"] == sign_bytes(tx.unsigned).hex()
     assert CODEC.marshal(SignedAtomicBody(tx.unsigned, tx.credentials)) == raw
     assert _signers(tx) == wanted["credentials"]
+    assert render_unsigned(tx.unsigned) == wanted["unsignedJSON"]
     verify_syntax(tx.unsigned, PARAMETERS)
 
 
