@@ -1,7 +1,7 @@
 """Both chains of one node, between which coins move."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -31,6 +31,7 @@ from tests.integration.platform_app.conftest import (
     shared_pchain,
 )
 from tests.integration.platform_app.made import export as platform_export
+from tests.integration.recomputed import assert_recomputes
 from utxo.coins import Keychain
 from utxo.components import UTXO
 
@@ -117,10 +118,13 @@ class Both:
 
 
 @pytest.fixture
-def both(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Both:
-    """Both chains, committed."""
+def both(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Both]:
+    """Both chains, committed; every block of the C-Chain is recomputed at the end."""
     monkeypatch.setattr(Wakeup, "request", lambda _wakeup: None)
-    return Both(shared_pchain)
+    made = Both(shared_pchain)
+    evm = made.c.evm
+    yield made
+    assert_recomputes(evm)
 
 
 @pytest.fixture
