@@ -34,9 +34,6 @@ from utxo.errors import InvalidTx
 MAX_WAITING: Final = 4096
 """Most pending transactions."""
 
-_OFFERED: Final = 64
-"""Transactions among which a block is chosen: more than fit into one."""
-
 _log: Final = logging.getLogger(__name__)
 
 
@@ -142,7 +139,7 @@ def payload_choice(chain: EvmChain) -> PayloadChoice | None:
     if chain.atomic is None:
         return None
     waiting: list[AtomicTx] = []
-    for raw in rows.best(chain.db, _OFFERED):
+    for raw in rows.best(chain.db):
         try:
             waiting.append(parse(raw))
         except CodecError:  # only if the row was edited

@@ -12,7 +12,7 @@ from cchain_app.atomic.transactions import (
     split_payload,
 )
 from cchain_app.blocks.accepted import AcceptedBlock
-from chaindb.database import Database, Row
+from chaindb.database import Database, Row, SqlQuery
 from chainvm.shared_memory import SharedMemory
 from primitives.evm import Address
 from primitives.ids import ID
@@ -27,7 +27,14 @@ _DROPPED = ("tx_id", "reason", "dropped_at", "raw")
 MAX_DROPPED: Final = 50
 """Dropped transactions that are kept, as in the reference."""
 
-_BEST = "SELECT raw FROM cchain_app_atomicpooltransaction ORDER BY price DESC, tx_id LIMIT %s"
+_OFFERED: Final = 64
+"""Transactions among which those of a block are chosen: more than fit into one."""
+
+BEST_QUERY: Final[SqlQuery] = (
+    "SELECT raw FROM cchain_app_atomicpooltransaction ORDER BY price DESC, tx_id LIMIT %s",
+    (_OFFERED,),
+)
+"""The query of `best`."""
 _CHEAPEST = (
     "SELECT tx_id, price FROM cchain_app_atomicpooltransaction ORDER BY price, id DESC LIMIT 1"
 )
@@ -117,9 +124,9 @@ def find(db: Database, tx_id: ID) -> StoredTx | None:
     return None if row is None else StoredTx(bytes(row[0]), None, row[1])
 
 
-def best(db: Database, limit: int) -> list[bytes]:
-    """Return the pending transactions that pay most for their gas, best first, as signed bytes."""
-    return [bytes(raw) for (raw,) in db.rows(_BEST, (limit,))]
+def best(db: Database) -> list[bytes]:
+    """Return some pending transactions, those that pay most for their gas, best first, as signed bytes."""
+    return [bytes(raw) for (raw,) in db.rows(*BEST_QUERY)]
 
 
 def count(db: Database) -> int:

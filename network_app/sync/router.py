@@ -27,7 +27,6 @@ from network_app.sync.choosing import PeerSelection
 from network_app.sync.handler import ChainHandler, SharedParts, until_done
 from network_app.sync.messages import (
     ANSWERS,
-    TRANSACTION_GOSSIP,
     split_handler,
     transactions_in,
 )
@@ -110,6 +109,7 @@ class ChainRouter(MessageHandler):
             serve=serve,
             beacons=beacons,
             producer=producer,
+            all_follow=lambda: all(line.last_accepted.following for line in self._in_order),
         )
         self._lines: dict[bytes, ChainHandler] = {
             bytes(chain.chain_id): ProducingHandler(chain, shared)
@@ -226,16 +226,17 @@ class ChainRouter(MessageHandler):
         await line.serving.answer_in_turn(
             node_id,
             request,
-            lambda: pulling.answer(line.pulling, genesis, node_id, request.app_bytes),
+            lambda: pulling.answer(line.pulls, genesis, node_id, request.app_bytes),
         )
 
 
 def _take_gossip(line: ChainHandler, node_id: NodeID, gossip: AppGossip) -> None:
     handler, payload = split_handler(gossip.app_bytes) or (None, b"")
-    if handler != TRANSACTION_GOSSIP:
+    gossip_of_pool = None if handler is None else line.gossips.get(handler)
+    if gossip_of_pool is None:
         return
     try:
         pushed = transactions_in(payload, PushGossip)
     except UnreadableContent:
         return
-    line.gossip.add(pushed, node_id)
+    gossip_of_pool.add(pushed, node_id)
