@@ -165,9 +165,10 @@ def _signer(digest: bytes, signature: bytes) -> PublicKey:
     if signature[32:64] > _HALF_ORDER_BYTES:
         raise SignatureError(SignatureReason.MUTATED_SIGNATURE)
     try:
-        return PublicKey.from_signature_and_message(signature, digest, hasher=None)
+        key: PublicKey = PublicKey.from_signature_and_message(signature, digest, hasher=None)
     except Exception:  # the library raises various exceptions
         raise SignatureError(SignatureReason.INVALID_SIGNATURE) from None
+    return key
 
 
 def compressed_public_key(private_key: bytes) -> bytes:

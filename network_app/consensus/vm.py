@@ -128,7 +128,7 @@ class ThreadedVM(EngineVM[B]):
         self._written = chain.written
         self._flush = chain.flush
         self._allow_empty = chain.allow_empty
-        self._decided = chain.decided
+        self._is_decided = chain.decided
         self._observer = observer
         self._processing: dict[ID, B] = {}
         self._last: B | None = None
@@ -220,7 +220,7 @@ class ThreadedVM(EngineVM[B]):
     async def verify(self, block: B) -> bool:
         context = BlockContext(
             int(self.now()) if self._verified_at is None else self._verified_at(block),
-            decided=self._decided(),
+            decided=self._is_decided(),
         )
 
         def verify() -> tuple[Proposal, float]:

@@ -238,13 +238,13 @@ _INFO: Final[Mapping[str, Schema]] = {
     "acps": record({"acps": described(mapping(_OPINIONS), "by the number of the ACP")}),
 }  # fmt: skip
 
-_ISSUED: Final = record({"txID": ID})
+_ISSUED_ATOMIC: Final = record({"txID": ID})
 _AVAX: Final[Mapping[str, Schema]] = {
     "getUTXOs": record({
         "numFetched": DECIMAL, "utxos": array(_HEX),
         "endIndex": record({"address": PLATFORM_ADDRESS, "utxo": ID}), "encoding": _ENCODING,
     }),
-    "issueTx": _ISSUED,
+    "issueTx": _ISSUED_ATOMIC,
     "getAtomicTxStatus": record(
         {"status": words("Unknown", "Dropped", "Processing", "Accepted")},
         {"blockHeight": described(DECIMAL, "the height of its block, if it is accepted")},
@@ -256,10 +256,10 @@ _AVAX: Final[Mapping[str, Schema]] = {
     "version": record({"version": TEXT}),
     "importKey": record({"address": described(TEXT, "the key's account on the C-Chain")}),
     "exportKey": record({"privateKey": TEXT, "privateKeyHex": _HEX}),
-    "import": _ISSUED,
-    "importAVAX": _ISSUED,
-    "export": _ISSUED,
-    "exportAVAX": _ISSUED,
+    "import": _ISSUED_ATOMIC,
+    "importAVAX": _ISSUED_ATOMIC,
+    "export": _ISSUED_ATOMIC,
+    "exportAVAX": _ISSUED_ATOMIC,
 }  # fmt: skip
 
 RESULTS: Final[Mapping[str, Schema]] = {

@@ -224,6 +224,27 @@ def test_what_the_chain_shows_of_such_a_block(both: Both, ethereum: Callable[...
     assert EWOQ_ACCOUNT in changes[0].accounts
 
 
+def test_views_for_people_who_query(both: Both) -> None:
+    both.exported_to_c(UNIT)
+    tx = both.make_import()
+    block = both.do(tx)
+    db = both.c.evm.db
+
+    (atomic_tx,) = db.rows("SELECT tx_id, block_number, type, amount, gas FROM c_atomic_txs")
+    (paid,) = db.rows("SELECT block_number, address, amount_gwei, tx_id FROM c_withdrawals")
+
+    left = UNIT - burned(tx, both.parameters.asset_id)
+    tx_id = "0x" + tx.tx_id.hex()
+    assert atomic_tx[:3] == (tx_id, block.number, "ImportTx")
+    assert (int(atomic_tx[3]), atomic_tx[4]) == (left, 11_230)
+    assert (paid[0], paid[1], int(paid[2]), paid[3]) == (
+        block.number,
+        "0x" + TO.hex(),
+        left * 1000,
+        tx_id,
+    )
+
+
 def test_a_block_that_moved_coins_is_not_rewound(both: Both) -> None:
     both.c.mine()
     both.do(both.make_export(UNIT))

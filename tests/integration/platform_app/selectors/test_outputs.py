@@ -10,11 +10,12 @@ from django.test.utils import CaptureQueriesContext
 from chaindb.database import Database
 from platform_app.apps import platform_chain
 from platform_app.selectors import outputs
-from platform_app.selectors.outputs import Funds, UtxoCursor
+from platform_app.selectors.outputs import Funds
 from platform_app.state.chain import Diff
 from platform_app.state.stakers import Priority
 from platform_app.txs.codec import CODEC
 from primitives.ids import EMPTY_ID, NodeID, ShortID
+from shared_app.paging import UtxoCursor
 from tests.builders import platform, shared_outputs
 from tests.builders.platform_rows import Change, accept, adding, begin, producing, raw_utxo, reward
 from utxo.components import UTXO
