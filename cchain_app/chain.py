@@ -1,6 +1,6 @@
 """One EVM chain of a process: its rules, its database, and everything the process keeps in memory for it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, TypeVar
@@ -15,6 +15,8 @@ from cchain_app.accounts.keyring import (
     development_keyring,
     is_public,
 )
+from cchain_app.atomic.extension import AtomicExtension
+from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
 from cchain_app.config import ChainConfig
@@ -30,7 +32,7 @@ from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.processing import BlockExecutor
-from cchain_app.rules.ethereum import ETHEREUM_FORMAT, EthereumRules
+from cchain_app.rules.ethereum import ETHEREUM_FORMAT, NO_EXTENSION, PAYLOAD_FORMAT, EthereumRules
 from cchain_app.rules.port import BlockFormat, ChainRules
 from cchain_app.settings import EvmSettings
 from cchain_app.store import chain as stored
@@ -46,6 +48,7 @@ from chaindb.events import ChainEvents
 from chaindb.indexing import IndexingTime, LaggingIndex
 from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
+from chainvm.shared_memory import SharedMemory
 from primitives.cb58 import Cb58Error
 from primitives.evm import Hash
 from primitives.fair_lock import FairLock
@@ -53,6 +56,8 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
 from primitives.settings import CommonSettings
+from shared_app.store import SharedRows
+from utxo.components import UTXO
 
 WEI = 10**18
 """Wei of one coin."""
@@ -84,10 +89,10 @@ class EvmChain:
         subnet_id: The subnet that validates the chain.
         has_peers: Returns whether peers are connected; None: the chain has no network.
         least_time: Returns the last block's time of the chain that shares the node's clock; None: no chain does.
+        atomic: Returns the values for transfers from and to other chains in the same database, and raises
+            `NoBlockchainID` before they are known; None: the chain has no such transfers.
     """
 
-    format: BlockFormat = ETHEREUM_FORMAT
-    """The bytes of the chain's blocks, which do not depend on its genesis; a part of `rules`."""
     vm_name: Final = "evm"
     lock: Final = Lock.CCHAIN
     """The lock for writing its blocks, of the database with its rows."""
@@ -105,6 +110,7 @@ class EvmChain:
         subnet_id: ID = PRIMARY_NETWORK_ID,
         has_peers: Callable[[], bool] | None = None,
         least_time: Callable[[], int] | None = None,
+        atomic: Callable[[], AtomicParameters] | None = None,
     ) -> None:
         self.node = node
         self.settings = settings
@@ -116,6 +122,12 @@ class EvmChain:
         self._find_id = blockchain_id
         self._has_peers = has_peers
         self._least_time = least_time
+        self.shared_memory: Final[SharedMemory] = SharedRows(db)
+        """The outputs that wait between the chains of this database."""
+        self.atomic = None if atomic is None else AtomicExtension(atomic, self._exported)
+        """The part of its blocks that moves coins from and to other chains; None: there are no such transfers."""
+        self.format: Final[BlockFormat] = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
+        """The bytes of the chain's blocks, which do not depend on its genesis; a part of `rules`."""
         self.genesis_source = GenesisSource(node, settings, db, genesis_file, self.format)
         """The files among which the chain finds its genesis."""
         self.events = events or ChainEvents(node.profile)
@@ -381,7 +393,12 @@ class EvmChain:
     @property
     def rules(self) -> ChainRules:
         """The rules of the chain's blocks with its current configuration."""
-        return EthereumRules(self.config, self.genesis.gas_limit, self.format)
+        extension = NO_EXTENSION if self.atomic is None else self.atomic
+        return EthereumRules(self.config, self.genesis.gas_limit, self.format, extension)
+
+    def _exported(self, source: ID, utxo_ids: Collection[ID]) -> Mapping[ID, UTXO]:
+        """Return those of the outputs that another chain has exported to this one and that are not imported."""
+        return self.shared_memory.get(self.blockchain_id, source, utxo_ids)
 
     def executor(self, pin: Hash | None = None) -> BlockExecutor:
         """Return the executor of blocks with the chain's current rules.

@@ -5,17 +5,19 @@ Execution uses overlays over the accepted state and its trie, so nothing is writ
 block may have, and knows their senders.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from typing_extensions import override
 
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.effects import BlockEffects, PayloadPlace, credits_of
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, unknown_parent
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
+from cchain_app.evm.credits import pay
 from cchain_app.evm.engine import (
     BlockEnv,
     Engine,
@@ -36,6 +38,9 @@ from chainvm.processing import AcceptDecision, ProcessingTree
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.ids import ID
+
+ChoosePayload = Callable[[PayloadPlace], bytes | None]
+"""Returns a valid payload for a block's place; None: the block has none."""
 
 
 class VerifiedBlock(NamedTuple):
@@ -88,16 +93,28 @@ class BlockExecutor:
         state: StateReader,
         *,
         skip_invalid: bool,
+        effects: BlockEffects | None = None,
     ) -> ExecutedBlock:
-        """Execute transactions on a state as `Engine.execute_block` does.
+        """Execute transactions on a state as `Engine.execute_block` does, between the effects of a payload.
 
         Raises:
             BlockRefused: A transaction cannot run at its place, or a system call fails.
         """
+        before = state
+        if effects is not None:
+            state = PendingState(before)
+            state.put(effects.debits)
         try:
-            return self.engine.execute_block(env, transactions, state, skip_invalid=skip_invalid)
+            executed = self.engine.execute_block(
+                env, transactions, state, skip_invalid=skip_invalid
+            )
         except ExecutionInvalid as refusal:
             raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
+        if effects is None:
+            return executed
+        changes = merged(effects.debits, executed.changes)
+        paid = pay(credits_of(effects.withdrawals), changes, before, env.fork)
+        return replace(executed, changes=merged(changes, paid))
 
 
 class StateAfter(NamedTuple):
@@ -116,6 +133,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         head: The last accepted block.
         state: The state after it.
         nodes: Reads the nodes of that state's trie.
+        withdrawals: Returns the number of withdrawals in the chain up to the last accepted block.
     """
 
     def __init__(
@@ -125,11 +143,14 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         head: AcceptedBlock,
         state: StateReader,
         nodes: NodeReader,
+        *,
+        withdrawals: Callable[[], int] = int,
     ) -> None:
         super().__init__(ID(head.hash), StateAfter(state, nodes))
         self._executor = executor
         self._rules = executor.rules
         self._tries = tries
+        self._withdrawals = withdrawals
         self.head = head
         """The last accepted block."""
         self._superseded: list[StateAfter] = []
@@ -189,8 +210,14 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise transactions
+        effects = None
+        if candidate.payload is not None:
+            place = self.payload_place(parent_id, env, decided=context.decided)
+            effects = self._rules.extension.effects(candidate.payload, place)
+            if candidate.withdrawals != effects.withdrawals:
+                raise BlockRefused(BlockReason.OTHER_WITHDRAWALS)
         executed = self._executor.execute(
-            env, transactions, self.state_after(parent_id), skip_invalid=False
+            env, transactions, self.state_after(parent_id), skip_invalid=False, effects=effects
         )
         made = self._finish(
             parent,
@@ -199,6 +226,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             executed,
             extra_data=header.extra_data,
             payload=candidate.payload,
+            withdrawals=() if effects is None else effects.withdrawals,
         )
         self._rules.verify_outcome(candidate, made.block)
         self._add(parent_id, made)
@@ -211,6 +239,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         allow_empty: bool = False,
         override: BlockOverride | None = None,
         edits: StateChanges | None = None,
+        choose_payload: ChoosePayload | None = None,
     ) -> AssembledBlock:
         """Build a block from the transactions that fit, on the preferred block, and make it processing.
 
@@ -221,6 +250,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             override: Fields of its environment that a cheat has set (devnet.md 2 and 7).
             edits: Changes that cheats made to the head since its block. The state includes them already,
                 the trie does not (devnet.md 10).
+            choose_payload: Chooses the payload for the block's place; None: the block has none.
 
         Raises:
             TrieError: The nodes that are read are not those of the parent's state.
@@ -231,15 +261,26 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
         if override is not None:
             env = override.apply(env)
+        payload, effects = None, None
+        if choose_payload is not None:
+            place = self.payload_place(parent_id, env, decided=False)
+            payload = choose_payload(place)
+            effects = None if payload is None else self._rules.extension.effects(payload, place)
         executed = self._executor.execute(
-            env, transactions, self.state_after(parent_id), skip_invalid=True
+            env, transactions, self.state_after(parent_id), skip_invalid=True, effects=effects
         )
         included = [transactions[index] for index in executed.included]
-        if not included and not allow_empty:
+        if not included and payload is None and not allow_empty:
             return AssembledBlock(None, executed.skipped)
-        extra_data = self._rules.extension.extra_data(None)
         made = self._finish(
-            parent, env, included, executed, extra_data=extra_data, payload=None, edits=edits
+            parent,
+            env,
+            included,
+            executed,
+            extra_data=self._rules.extension.extra_data(payload),
+            payload=payload,
+            withdrawals=() if effects is None else effects.withdrawals,
+            edits=edits,
         )
         # Building is deterministic, so an undecided block that was built before is built a second time.
         if made.block_id not in self:
@@ -283,6 +324,26 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         self.head = head
         self._superseded.clear()
 
+    def payload_place(self, parent_id: ID, env: BlockEnv, *, decided: bool) -> PayloadPlace:
+        """Return the place of a payload in the block after a processing block or the head.
+
+        Args:
+            parent_id: The parent.
+            env: The block's environment.
+            decided: Whether the network has accepted the block already.
+        """
+        branch = [made.block for made in self.branch(parent_id)]
+        last = next(
+            (block.withdrawals[-1] for block in reversed(branch) if block.withdrawals), None
+        )
+        return PayloadPlace(
+            env,
+            self.state_after(parent_id),
+            [block.payload for block in branch if block.payload is not None],
+            self._withdrawals() if last is None else last.index + 1,
+            decided,
+        )
+
     def _block(self, block_id: ID) -> AcceptedBlock | None:
         if block_id == self.last_accepted:
             return self.head
@@ -298,6 +359,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         *,
         extra_data: bytes,
         payload: bytes | None,
+        withdrawals: Sequence[Withdrawal],
         edits: StateChanges | None = None,
     ) -> VerifiedBlock:
         """Compute the roots of an executed block and put it together."""
@@ -321,6 +383,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             encode_logs=self._executor.encode_logs,
             extra_data=extra_data,
             payload=payload,
+            withdrawals=withdrawals,
         )
         return VerifiedBlock(block, executed, update, leaves)
 

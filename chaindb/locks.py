@@ -40,6 +40,9 @@ class Lock(IntEnum):
     """Writing verified contracts, and claiming which process verifies a contract."""
     FAUCET = 0x6E6F6465_0E
     """Counting the faucet's payments."""
+    SHARED = 0x6E6F6465_0F
+    """Writing outputs that wait between chains. Taken after the lock of the chain whose block is accepted, and before
+    the lock of a pool."""
 
 
 class NotInTransaction(Exception):

@@ -1,7 +1,8 @@
 """Errors of a chain's blocks that consensus, the network and the chains share.
 
 InvalidBlock            the block breaks a rule; chains, engines and the proposer VM derive their reasons from it
-└── UnknownParent       its parent is neither processing nor the last accepted block
+├── UnknownParent       its parent is neither processing nor the last accepted block
+└── NotYetValid         it imports from another chain an output that this node does not know yet
 
 NotProcessing, DuplicateBlock   the tree of processing blocks refuses an operation
 """
@@ -48,6 +49,10 @@ class DuplicateBlock(Exception):
     def __init__(self, block_id: ID) -> None:
         super().__init__(f"block {block_id}: is processing already")
         self.block_id = block_id
+
+
+class NotYetValid(InvalidBlock):
+    """The block is invalid now and may become valid: other nodes may know more of other chains than this node."""
 
 
 class NotProcessing(Exception):

@@ -43,6 +43,9 @@ class BlockContext(NamedTuple):
 
     None if the block has no such height: consensus does not know it, the proposer VM adds it
     (`proposervm.verification.inner_p_chain_height`)."""
+    decided: bool = False
+    """Whether the network has accepted the block already. Then it may import outputs whose export this node has not
+    executed yet, because the chains do not catch up at the same pace."""
 
 
 class HeadMoved(Exception):

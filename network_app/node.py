@@ -1,6 +1,7 @@
 """A node's part in its network besides the connections: keys, block producer, and the chains' outer blocks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -164,6 +165,8 @@ class NodeNetwork:
             parameters, only = ONE_VOTE, OneValidator(producer)
         subnets = {item.chain.name: item.chain.subnet_id for item in self._inner}
         voted = {name: chain.voted(followed=producer) for name, chain in self.chains.items()}
+        # A chain that does not run here, or has not caught up, may have exported what a block of another one imports.
+        runs_all = len(voted) == len(self._all_chains)
 
         def take_part(
             chain: ports.AcceptedChain, shared: "SharedParts", requests: "Requests"
@@ -176,8 +179,9 @@ class NodeNetwork:
                 alias=chain.alias,
                 subnet_id=subnets[chain.alias],
             )
+            decided = only is not None or not runs_all
             return Runner(
-                voted[chain.alias],
+                replace(voted[chain.alias], decided=lambda: decided or not shared.all_follow()),
                 shared.network,
                 requests,
                 validators,

@@ -213,7 +213,26 @@ Signer = Callable[[bytes], bytes]
 """Answers the request for the signature of a message; raises `SignatureRefused`. Blocking."""
 
 
-class AcceptedChain(Protocol):
+class TransactionSource(Protocol):
+    """A pool of pending transactions that nodes tell each other."""
+
+    def waiting(self, limit: int) -> Sequence[ID]:
+        """Return IDs of the newest pending transactions, newest last."""
+
+    def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
+        """Return the bytes of pending transactions."""
+
+    def transaction_id(self, raw: bytes) -> ID:
+        """Return a transaction's ID."""
+
+    def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
+        """Check transactions like the issue method and add them to the pool; return IDs or errors.
+
+        The error is a `PoolLimitReached` if the transaction may be accepted later.
+        """
+
+
+class AcceptedChain(TransactionSource, Protocol):
     """One chain for the network. All blocks are outer blocks. The methods block, so they run in threads."""
 
     @property
@@ -282,22 +301,9 @@ class AcceptedChain(Protocol):
     def forget_fetched(self, up_to: int | None = None) -> None:
         """Delete stored blocks up to a height, or all."""
 
-    # transactions
-
-    def waiting(self, limit: int) -> Sequence[ID]:
-        """Return IDs of the newest pending transactions, newest last."""
-
-    def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
-        """Return the bytes of pending transactions."""
-
-    def transaction_id(self, raw: bytes) -> ID:
-        """Return a transaction's ID."""
-
-    def issue(self, raws: Sequence[bytes]) -> list[ID | Exception]:
-        """Check transactions like the issue method and add them to the pool; return IDs or errors.
-
-        The error is a `PoolLimitReached` if the transaction may be accepted later.
-        """
+    @property
+    def more_transactions(self) -> Mapping[int, TransactionSource]:
+        """The pools of the chain besides that of its usual transactions, by the number of their gossip handler."""
 
 
 class Gathering(NamedTuple):

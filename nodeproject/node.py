@@ -12,7 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from cchain_app.api import EvmRpc
-from cchain_app.chain import EvmChain, NoBlockchainID
+from cchain_app.atomic.parameters import AtomicParameters
+from cchain_app.chain import WEI, EvmChain, NoBlockchainID
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
 from chaindb.chains import C_CHAIN, ChainRegistry, is_left_out
@@ -113,6 +114,7 @@ class Node:
             blockchain_id=self._c_chain_id,
             has_peers=has_peers,
             least_time=self._least_time,
+            atomic=self._atomic_parameters,
         )
         """The C-Chain."""
         self.evm_chain.on_rewinding.append(self._forget_rows_above)
@@ -265,6 +267,24 @@ class Node:
             subnet_id=given.subnet_id,
             has_peers=has_peers,
             least_time=self._least_time,
+        )
+
+    def _atomic_parameters(self) -> AtomicParameters:
+        """Return the values for transfers between the C-Chain and the other chains, from the P-Chain's genesis.
+
+        Raises:
+            NoBlockchainID: There is no P-Chain yet.
+        """
+        try:
+            network = self.platform_chain.network()
+        except NoPlatformGenesis as error:
+            raise NoBlockchainID from error
+        return AtomicParameters(
+            network_id=network.network_id,
+            blockchain_id=network.c_chain_id,
+            peers=frozenset({self.platform_chain.blockchain_id, network.x_chain_id}),
+            asset_id=network.asset_id,
+            wei_per_unit=WEI // network.unit,
         )
 
     def _c_chain_id(self) -> ID:

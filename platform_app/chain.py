@@ -135,13 +135,21 @@ class PlatformChain:
         """Return whether a name means this chain: one of its aliases, or its blockchain ID."""
         return name in {*self.aliases, str(self.blockchain_id)}
 
-    def env(self, network: StoredNetwork, now: int, p_chain_height: int | None = None) -> Env:
+    def env(
+        self,
+        network: StoredNetwork,
+        now: int,
+        p_chain_height: int | None = None,
+        *,
+        decided: bool = False,
+    ) -> Env:
         """Return the environment that rules need besides the state.
 
         Args:
             network: The network's constants.
             now: The node's time in Unix seconds.
             p_chain_height: The height in the block's context.
+            decided: Whether the network has accepted the block already.
         """
         return Env(
             config=self.config,
@@ -150,6 +158,7 @@ class PlatformChain:
             x_chain_id=network.x_chain_id,
             c_chain_id=network.c_chain_id,
             p_chain_height=p_chain_height,
+            decided=decided,
         )
 
     @cached_property

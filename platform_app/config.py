@@ -191,3 +191,5 @@ class Env:
     """The P-Chain height whose validators sign warp messages (p2p.md 11.4); None outside of a block that has one."""
     signers: Signers | None = None
     """The validators that sign warp messages; None: their signatures are not checked, as while bootstrapping."""
+    decided: bool = False
+    """Whether the network has accepted the block already, which may import outputs before their export arrives."""

@@ -147,15 +147,28 @@ def recover_address(digest: bytes, signature: bytes) -> ShortID:
         SignatureError: The signature does not have 65 bytes; s is above half the order; or no
             public key matches.
     """
+    return ShortID(hash160(_signer(digest, signature).format()))
+
+
+def recover_evm_address(digest: bytes, signature: bytes) -> Address:
+    """Return the C-Chain address whose key made a 65-byte signature of the digest, in the P-Chain's format.
+
+    Raises as `recover_address`.
+    """
+    uncompressed: bytes = _signer(digest, signature).format(compressed=False)
+    return address_of(uncompressed[1:])
+
+
+def _signer(digest: bytes, signature: bytes) -> PublicKey:
     if len(signature) != SIGNATURE_SIZE:
         raise SignatureError(SignatureReason.WRONG_SIGNATURE_LENGTH)
     if signature[32:64] > _HALF_ORDER_BYTES:
         raise SignatureError(SignatureReason.MUTATED_SIGNATURE)
     try:
-        key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
+        key: PublicKey = PublicKey.from_signature_and_message(signature, digest, hasher=None)
     except Exception:  # the library raises various exceptions
         raise SignatureError(SignatureReason.INVALID_SIGNATURE) from None
-    return ShortID(hash160(key.format()))
+    return key
 
 
 def compressed_public_key(private_key: bytes) -> bytes:

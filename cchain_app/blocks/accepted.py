@@ -1,6 +1,6 @@
 """An accepted block as a value: its header, transactions and receipts, and the whole block as RLP.
 
-Uncles and withdrawals (EIP-4895) are in imported blocks of other chains only.
+Uncles are in imported blocks of other chains only. Withdrawals (EIP-4895) are also in blocks with a payload.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -159,14 +159,14 @@ class AcceptedBlock:
     hash: Hash
     """Keccak-256 of the header's RLP."""
     size: int
-    """Bytes of the whole block as RLP."""
+    """Bytes of the block as RLP, in Ethereum's layout: without the payload."""
     transactions: tuple[Transaction, ...]
     receipts: tuple[Receipt, ...]
     """One for each transaction, in the same order."""
     ommers: tuple[Header, ...] = ()
     """Uncles; always empty in blocks of this node, but not in imported blocks of other chains."""
     withdrawals: tuple[Withdrawal, ...] = ()
-    """Withdrawals; likewise."""
+    """Withdrawals; in blocks of this node those of the payload."""
     payload: bytes | None = None
     """The payload of the chain's extension (`rules.port.BlockExtension`); None: the block has none."""
 
@@ -177,9 +177,17 @@ class AcceptedBlock:
 
     @property
     def raw(self) -> bytes:
-        """The whole block as RLP, encoded each time."""
+        """The whole block as RLP, with its payload, encoded each time: what nodes exchange."""
+        return self._encoded(self.payload)
+
+    @property
+    def ethereum_raw(self) -> bytes:
+        """The block as RLP in Ethereum's layout, without its payload, encoded each time."""
+        return self._encoded(None)
+
+    def _encoded(self, payload: bytes | None) -> bytes:
         envelopes = [transaction.raw for transaction in self.transactions]
-        return encode_block(self.header, envelopes, self.ommers, self.withdrawals, self.payload)
+        return encode_block(self.header, envelopes, self.ommers, self.withdrawals, payload)
 
 
 def make_block(
@@ -199,7 +207,6 @@ def make_block(
         envelopes,
         ommers=encode_ommers(ommers),
         withdrawals=None if header.withdrawals_root is None else encode_withdrawals(withdrawals),
-        payload=payload,
     )
     return AcceptedBlock(
         header, keccak256(encoded), len(whole), transactions, receipts, ommers, withdrawals, payload

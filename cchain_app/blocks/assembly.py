@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, encode_withdrawal, make_block
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs, encode_logs, make_receipts
 from cchain_app.config import BlobParameters, ChainConfig, at_least
@@ -109,6 +109,7 @@ def assemble(
     encode_logs: EncodeLogs = encode_logs,
     extra_data: bytes = b"",
     payload: bytes | None = None,
+    withdrawals: Sequence[Withdrawal] = (),
 ) -> AcceptedBlock:
     """Return the block that executing transactions in this environment makes.
 
@@ -121,6 +122,7 @@ def assemble(
         encode_logs: Encodes the logs of receipts.
         extra_data: At most 32 bytes for the header.
         payload: The extension's payload; None: the block has none.
+        withdrawals: The payments of the payload; none before Shanghai.
     """
     outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
     made = make_receipts(outcomes, encode_logs=encode_logs)
@@ -139,13 +141,23 @@ def assemble(
         extra_data=extra_data,
         mix_hash=env.prev_randao,
         base_fee=env.base_fee,
-        withdrawals_root=EMPTY_ROOT if at_least(env.fork, "shanghai") else None,
+        withdrawals_root=_withdrawals_root(env, withdrawals, ordered_root),
         blob_gas_used=None if env.excess_blob_gas is None else 0,
         excess_blob_gas=env.excess_blob_gas,
         parent_beacon_block_root=env.parent_beacon_block_root,
         requests_hash=executed.requests_hash,
     )
-    return make_block(header, tuple(transactions), made.receipts, payload=payload)
+    return make_block(
+        header, tuple(transactions), made.receipts, (), tuple(withdrawals), payload=payload
+    )
+
+
+def _withdrawals_root(
+    env: BlockEnv, withdrawals: Sequence[Withdrawal], ordered_root: OrderedRoot
+) -> Hash | None:
+    if withdrawals:
+        return ordered_root([encode_withdrawal(withdrawal) for withdrawal in withdrawals])
+    return EMPTY_ROOT if at_least(env.fork, "shanghai") else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,10 @@ MIN_TRANSACTION = 12
 MIN_GAS = TX_BASE_COST // 2
 """Minimum gas of a transaction: its intrinsic gas less a refund of up to one half (before EIP-3529)."""
 
+MAX_WITHDRAWALS_BYTES = 40_960
+"""Maximum size of the withdrawals of a block with a payload: each follows from 60 bytes of the payload at least, and
+has at most 50 bytes."""
+
 _NO_TYPE = b"\x80"
 """From this first byte on an envelope has no type (EIP-2718)."""
 
@@ -49,7 +53,7 @@ class CandidateBlock:
     ommers: tuple[Header, ...] = ()
     """Uncles; `parse_foreign_block` reads them."""
     withdrawals: tuple[Withdrawal, ...] = ()
-    """Withdrawals; likewise."""
+    """Withdrawals; `parse_foreign_block` reads them, and `parse_block` those of a block with a payload."""
     payload: bytes | None = None
     """The payload of the chain's extension, not parsed yet; None: the block has none."""
 
@@ -144,8 +148,8 @@ def parse_block(raw: bytes, *, may_have_payload: bool = False) -> CandidateBlock
 
     Raises:
         BlockRefused: It has more bytes than a message between nodes can have, is not the canonical RLP of a block, has
-            a transaction that is too short or more transactions than its gas limit allows, has uncles or withdrawals,
-            or only one of a list of withdrawals and its root.
+            a transaction that is too short or more transactions than its gas limit allows, has uncles, has withdrawals
+            and no payload, or only one of a list of withdrawals and its root.
         TransactionRefused: One of its transactions has an unknown type.
     """
     _check_size(raw)
@@ -155,8 +159,11 @@ def parse_block(raw: bytes, *, may_have_payload: bool = False) -> CandidateBlock
         transactions = tuple(
             _envelopes(parts[1], max(header.gas_limit, header.gas_used) // MIN_GAS)
         )
-    _check_empty(parts, header)
-    return CandidateBlock(header, transactions, keccak256(parts[0]), raw, payload=payload)
+        withdrawals = () if payload is None else _withdrawals(parts)
+    _check_empty(parts, header, has_payload=payload is not None)
+    return CandidateBlock(
+        header, transactions, keccak256(parts[0]), raw, withdrawals=withdrawals, payload=payload
+    )
 
 
 def parse_foreign_block(raw: bytes) -> CandidateBlock:
@@ -242,11 +249,21 @@ def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
         index += 1
 
 
-def _check_empty(parts: list[bytes], header: Header) -> None:
+def _withdrawals(parts: list[bytes]) -> tuple[Withdrawal, ...]:
+    """Read the withdrawals of a block with a payload, which are not many."""
+    encoded = parts[3] if len(parts) == _WITH_WITHDRAWALS else b""
+    if len(encoded) > MAX_WITHDRAWALS_BYTES:
+        raise BlockRefused(
+            BlockReason.WITHDRAWALS_TOO_LARGE, size=len(encoded), most=MAX_WITHDRAWALS_BYTES
+        )
+    return decode_withdrawals(encoded)
+
+
+def _check_empty(parts: list[bytes], header: Header, *, has_payload: bool) -> None:
     if parts[2]:
         raise BlockRefused(BlockReason.UNCLES_NOT_EMPTY)
     _check_withdrawals(parts, header)
-    if len(parts) == _WITH_WITHDRAWALS and parts[3]:
+    if len(parts) == _WITH_WITHDRAWALS and parts[3] and not has_payload:
         raise BlockRefused(BlockReason.WITHDRAWALS_NOT_EMPTY)
 
 

@@ -30,6 +30,14 @@ class BlockReason(StrEnum):
     BLOCK_BEFORE_PARENT = "timestamp {time} older than parent's {parent}"
     BLOCK_IN_FUTURE = "block in the future: timestamp {time}, at most {latest} now"
     EXTRA_DATA_TOO_LONG = "extra-data too long: {size} > {most}"
+    # The payload of the chain's extension (atomic.md 12.1).
+    PAYLOAD_UNEXPECTED = "payload not allowed"
+    PAYLOAD_TOO_LARGE = "payload too large: {size} bytes, at most {most}"
+    OTHER_PAYLOAD = "extra data is not the hash of the payload"
+    PAYLOAD_GAS = "atomic gas used ({gas}) exceeds atomic gas limit ({most})"
+    PAYLOAD_REFUSED = "{problem}"
+    WITHDRAWALS_TOO_LARGE = "withdrawals too large: {size} bytes, at most {most}"
+    OTHER_WITHDRAWALS = "withdrawals are not those of the payload"
     # A transaction cannot run at its place, or a system call fails; the engine says why.
     EXECUTION_REFUSED = "{failure}"
 

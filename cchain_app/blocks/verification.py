@@ -70,17 +70,19 @@ def verify_extra_data(header: Header) -> None:
         )
 
 
-def verify_environment(header: Header, env: BlockEnv) -> None:
+def verify_environment(header: Header, env: BlockEnv, *, has_withdrawals: bool = False) -> None:
     """Check the fields that are known before a block is executed.
 
     Args:
         header: The candidate's.
         env: The environment of the block after its parent, computed as for a block of this node.
+        has_withdrawals: Whether the block may have withdrawals, whose root is compared later.
 
     Raises:
         BlockRefused: The reason names the first field that differs.
     """
     no_withdrawals = EMPTY_ROOT if at_least(env.fork, "shanghai") else None
+    root = no_withdrawals if has_withdrawals else header.withdrawals_root
     compare(
         [
             (BlockReason.WRONG_GAS_LIMIT, header.gas_limit, env.gas_limit),
@@ -90,7 +92,7 @@ def verify_environment(header: Header, env: BlockEnv) -> None:
             (BlockReason.WRONG_MIX_HASH, header.mix_hash, env.prev_randao),
             (BlockReason.WRONG_NONCE, header.nonce, EMPTY_NONCE),
             (BlockReason.WRONG_UNCLES_HASH, header.ommers_hash, EMPTY_OMMERS_HASH),
-            (BlockReason.WRONG_WITHDRAWALS_ROOT, header.withdrawals_root, no_withdrawals),
+            (BlockReason.WRONG_WITHDRAWALS_ROOT, root, no_withdrawals),
             (BlockReason.WRONG_EXCESS_BLOB_GAS, header.excess_blob_gas, env.excess_blob_gas),
             (
                 BlockReason.WRONG_BEACON_ROOT,
@@ -119,8 +121,10 @@ def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:
     if candidate.hash == made.hash:
         return
     have, want = candidate.header, made.header
+    root = BlockReason.WRONG_WITHDRAWALS_ROOT, have.withdrawals_root, want.withdrawals_root
     compare(
         [
+            root,
             (BlockReason.WRONG_GAS_USED, have.gas_used, want.gas_used),
             (BlockReason.WRONG_BLOB_GAS_USED, have.blob_gas_used, want.blob_gas_used),
             (BlockReason.WRONG_STATE_ROOT, have.state_root, want.state_root),

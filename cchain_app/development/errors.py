@@ -29,6 +29,8 @@ class DevelopmentReason(StrEnum):
         "a new fork"
     )
 
+    MOVED_COINS = "block {block} moved coins from or to another chain, which cannot be undone: the other chain keeps its blocks"
+
     # Invalid parameters.
     TIME_BEFORE_HEAD = "Timestamp error: {time} is lower than previous block's timestamp {head}"
     # The clock would show a year that responses cannot express.

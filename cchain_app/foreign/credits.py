@@ -3,14 +3,13 @@
 Yellow paper 11.3; EIP-649, EIP-1234 (rewards); EIP-4895 (withdrawals).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.effects import credits_of as withdrawn
 from cchain_app.config import at_least
-from cchain_app.evm.engine import AccountChange, AccountState, StateChanges, StateReader
 from primitives.evm import Address
-from primitives.hashing import EMPTY_HASH
 
 _COIN: Final = 10**18
 _REWARDS: Final = (("constantinople", 2), ("byzantium", 3), ("frontier", 5))
@@ -64,38 +63,6 @@ def credits_of(candidate: CandidateBlock, fork: str) -> dict[Address, int]:
     paid: dict[Address, int] = {}
     for reward in rewards_of(candidate.header, candidate.ommers, fork):
         paid[reward.author] = paid.get(reward.author, 0) + reward.wei
-    for withdrawal in candidate.withdrawals:
-        paid[withdrawal.address] = paid.get(withdrawal.address, 0) + withdrawal.wei
+    for address, wei in withdrawn(candidate.withdrawals).items():
+        paid[address] = paid.get(address, 0) + wei
     return paid
-
-
-def pay(
-    credited: Mapping[Address, int], executed: StateChanges, state: StateReader, fork: str
-) -> StateChanges:
-    """Return the state changes made by the payments.
-
-    Unspecified: the payments come after the system calls at a block's end. The specification puts withdrawals
-    before them, which makes a difference only to a system contract that reads its balance; no system contract does.
-
-    Args:
-        credited: Wei by account.
-        executed: The block's changes before the payments.
-        state: The state before the block.
-        fork: The block's rule set.
-    """
-    accounts: dict[Address, AccountChange] = {}
-    for address, wei in credited.items():
-        change = executed.accounts.get(address)
-        before = state.account(address) if change is None else change.after
-        after = _credited(before, wei, fork)
-        if after != before:
-            accounts[address] = AccountChange(before, after)
-    return StateChanges(accounts=accounts)
-
-
-def _credited(before: AccountState | None, wei: int, fork: str) -> AccountState | None:
-    if before is None:
-        before = AccountState(0, 0, EMPTY_HASH)
-    after = before._replace(balance=before.balance + wei)
-    empty = after == AccountState(0, 0, EMPTY_HASH)
-    return None if empty and at_least(fork, "spurious_dragon") else after

@@ -15,6 +15,7 @@ from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.receipt import make_receipts
 from cchain_app.blocks.verification import compare, verify_body
 from cchain_app.config import at_least
+from cchain_app.evm.credits import pay
 from cchain_app.evm.engine import (
     BlockEnv,
     ExecutedBlock,
@@ -24,7 +25,7 @@ from cchain_app.evm.engine import (
 )
 from cchain_app.evm.pending_state import PendingState, merged
 from cchain_app.evm.trie import NodeReader, OverlayReader, StateTrie, TrieUpdate
-from cchain_app.foreign.credits import credits_of, pay
+from cchain_app.foreign.credits import credits_of
 from cchain_app.foreign.headers import (
     MAX_OMMER_DEPTH,
     ForeignBlockReason,

@@ -4,6 +4,14 @@ The primary keys of rows that a block creates consist of the block's number and 
 (`row_id`). A range of blocks is a range of keys, and inserts append to the end of the index.
 """
 
+from cchain_app.models.atomic import (
+    AtomicKind,
+    AtomicPoolKey,
+    AtomicPoolTransaction,
+    AtomicTransaction,
+    DroppedAtomicTransaction,
+    Withdrawal,
+)
 from cchain_app.models.calls import Call, CallProgress, CallType, ContractCreation
 from cchain_app.models.chain import (
     Block,
@@ -42,6 +50,10 @@ from chaindb.fields import height_of, row_id
 __all__ = [
     "Account",
     "AccountChange",
+    "AtomicKind",
+    "AtomicPoolKey",
+    "AtomicPoolTransaction",
+    "AtomicTransaction",
     "Block",
     "Call",
     "CallProgress",
@@ -54,6 +66,7 @@ __all__ = [
     "CreatedAccount",
     "DevelopmentChange",
     "DevelopmentSettings",
+    "DroppedAtomicTransaction",
     "ForkedAccount",
     "ForkedHash",
     "ForkedLeaf",
@@ -70,6 +83,7 @@ __all__ = [
     "StorageSlot",
     "Transaction",
     "TrieNode",
+    "Withdrawal",
     "height_of",
     "row_id",
 ]

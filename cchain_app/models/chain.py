@@ -65,7 +65,9 @@ class Block(models.Model):
     gas_limit = models.BigIntegerField()
     gas_used = models.BigIntegerField()
     base_fee = UInt256Field(null=True, help_text="Wei per gas; null before London")
-    size = models.IntegerField(help_text="Size of the RLP-encoded block in bytes")
+    size = models.IntegerField(
+        help_text="Size of the RLP-encoded block in bytes, without the payload"
+    )
     transaction_count = models.IntegerField()
     log_count = models.IntegerField()
     header = BytesField(help_text="RLP-encoded header; its Keccak-256 is the block hash")
@@ -73,6 +75,9 @@ class Block(models.Model):
         null=True, help_text="RLP-encoded list of the uncles' headers; null: no uncles"
     )
     withdrawals = BytesField(null=True, help_text="RLP-encoded list; null: no withdrawals")
+    payload = BytesField(
+        null=True, help_text="Atomic transactions, to which extraData commits; null: none"
+    )
 
     class Meta:
         ordering = ["-number"]

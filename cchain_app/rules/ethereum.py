@@ -7,6 +7,8 @@ from cchain_app.blocks import assembly, candidate, header, verification
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.assembly import env_of, next_env
 from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.effects import BlockEffects, PayloadPlace
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.engine import BlockEnv
@@ -21,9 +23,13 @@ from primitives.hashing import EMPTY_ROOT
 class EthereumFormat:
     """Blocks in Ethereum's layout, without uncles, withdrawals and payload; a `BlockFormat`."""
 
+    may_have_payload = False
     decode_header = staticmethod(header.decode_header)
     parse_header = staticmethod(candidate.parse_header)
-    parse_block = staticmethod(candidate.parse_block)
+
+    def parse_block(self, raw: bytes) -> CandidateBlock:
+        """Read a block; see `candidate.parse_block`."""
+        return candidate.parse_block(raw, may_have_payload=self.may_have_payload)
 
     def genesis_block(self, genesis: Genesis, state_root: Hash) -> AcceptedBlock:
         """Return block 0, with the header fields of the fork in force at that time."""
@@ -56,8 +62,16 @@ class EthereumFormat:
         )
 
 
+class PayloadFormat(EthereumFormat):
+    """Blocks whose body may have a payload as the last item, and then withdrawals."""
+
+    may_have_payload = True
+
+
 class NoExtension:
     """Blocks without a payload; a `BlockExtension`. Their extra data is free, up to 32 bytes."""
+
+    may_have_payload: Final = False
 
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return no bytes."""
@@ -65,16 +79,28 @@ class NoExtension:
         return b""
 
     def verify(self, candidate: CandidateBlock, context: BlockContext) -> None:
-        """Check the length of the extra data.
+        """Check the length of the extra data, and that there is no payload.
 
         Raises:
-            ExtraDataTooLong: The header has more than 32 bytes of extra data.
+            BlockRefused: The header has more than 32 bytes of extra data, or the block has a payload.
         """
         del context
+        if candidate.payload is not None:
+            raise BlockRefused(BlockReason.PAYLOAD_UNEXPECTED)
         verification.verify_extra_data(candidate.header)
+
+    def effects(self, payload: bytes, place: PayloadPlace) -> BlockEffects:
+        """Refuse the payload.
+
+        Raises:
+            BlockRefused: In any case.
+        """
+        del payload, place
+        raise BlockRefused(BlockReason.PAYLOAD_UNEXPECTED)
 
 
 ETHEREUM_FORMAT: Final[BlockFormat] = EthereumFormat()
+PAYLOAD_FORMAT: Final[BlockFormat] = PayloadFormat()
 NO_EXTENSION: Final[BlockExtension] = NoExtension()
 
 
@@ -146,13 +172,14 @@ class EthereumRules:
         Raises:
             UnknownParent: It follows another block.
             BlockRefused: It does not belong there, or a field has another value than it must have.
-            ExtraDataTooLong: By `NoExtension`.
+            InvalidBlock: By the extension.
         """
         header = candidate.header
         verification.verify_place(header, parent, now=context.now)
         env = self.env_after(parent, header.timestamp)
         self.extension.verify(candidate, context)
-        verification.verify_environment(header, env)
+        # The withdrawals of a payload are known after its verification: `verify_outcome` compares their root.
+        verification.verify_environment(header, env, has_withdrawals=candidate.payload is not None)
         return env
 
     def verify_outcome(self, candidate: CandidateBlock, made: AcceptedBlock) -> None:

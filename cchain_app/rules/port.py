@@ -6,9 +6,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.assembly import OrderedRoot
 from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
+from cchain_app.blocks.effects import BlockEffects, PayloadPlace
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.config import ChainConfig
@@ -53,11 +54,22 @@ class BlockExtension(Protocol):
     A block may carry a payload as the last item of its body. The extra data of its header commits to the payload.
     """
 
+    @property
+    def may_have_payload(self) -> bool:
+        """Whether any block of the chain may have a payload."""
+
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return the extra data of a block that this node builds; None: the block has no payload."""
 
     def verify(self, candidate: CandidateBlock, context: BlockContext) -> None:
-        """Verify a block's payload and extra data.
+        """Verify that a block's payload and extra data belong together.
+
+        Raises:
+            InvalidBlock: By a subclass.
+        """
+
+    def effects(self, payload: bytes, place: PayloadPlace) -> BlockEffects:
+        """Verify the content of a payload, and return what it does to the state besides the block's transactions.
 
         Raises:
             InvalidBlock: By a subclass.
@@ -141,6 +153,7 @@ class ChainRules(Protocol):
         encode_logs: EncodeLogs,
         extra_data: bytes,
         payload: bytes | None,
+        withdrawals: Sequence[Withdrawal],
     ) -> AcceptedBlock:
         """Return the block that executing transactions in this environment makes.
 
@@ -153,4 +166,5 @@ class ChainRules(Protocol):
             encode_logs: Encodes the logs of receipts.
             extra_data: The header's extra data.
             payload: The extension's payload; None: the block has none.
+            withdrawals: The payments of the payload.
         """

@@ -23,7 +23,7 @@ from chaindb.database import Row
 from primitives.evm import Address, Hash
 
 _BLOCKS: Final = """
-SELECT number, hash, header, ommers, withdrawals, size FROM cchain_app_block
+SELECT number, hash, header, ommers, withdrawals, size, payload FROM cchain_app_block
 WHERE number >= %s AND number <= %s ORDER BY number
 """
 _ENVELOPES: Final = (
@@ -270,11 +270,20 @@ class RawBlock(NamedTuple):
     """The whole block as RLP."""
 
 
-def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[RawBlock]:
+def raw_blocks(
+    chain: EvmChain, first: int, last: int, max_bytes: int, *, with_payload: bool = True
+) -> list[RawBlock]:
     """Return the accepted blocks from height `first` to `last`, in that order, which may be descending.
 
     The list ends before the blocks together exceed `max_bytes`, but contains at least the first block if it exists.
     256 blocks or fewer take two statements.
+
+    Args:
+        chain: The chain.
+        first: Height of the first block of the list.
+        last: Height of its last block.
+        max_bytes: Limit of the list.
+        with_payload: Whether the blocks are those that nodes exchange; without payloads they have Ethereum's layout.
     """
     rows = _rows(chain, first, last, max_bytes)
     if not rows:
@@ -288,6 +297,7 @@ def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[R
             envelopes.get(number, ()),
             ommers=row.ommers or EMPTY_LIST,
             withdrawals=None if read.withdrawals_root is None else row.withdrawals or EMPTY_LIST,
+            payload=row.payload if with_payload else None,
         )
         found.append(RawBlock(number, row.hash, Hash(read.parent_hash), read.timestamp, raw))
     return found
@@ -300,17 +310,23 @@ class _Row(NamedTuple):
     header: bytes
     ommers: bytes | None
     withdrawals: bytes | None
+    payload: bytes | None
 
 
 def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _Row]:
     """Return as many rows as fit, by height."""
     rows: dict[int, _Row] = {}
-    for number, block_hash, header, ommers, withdrawals, size in _in_parts(chain, first, last):
-        max_bytes -= size
+    for row in _in_parts(chain, first, last):
+        number, block_hash, header, ommers, withdrawals, size, payload = row
+        max_bytes -= size + (0 if payload is None else len(payload))
         if max_bytes < 0 and rows:
             break
         rows[number] = _Row(
-            Hash(bytes(block_hash)), bytes(header), _bytes(ommers), _bytes(withdrawals)
+            Hash(bytes(block_hash)),
+            bytes(header),
+            _bytes(ommers),
+            _bytes(withdrawals),
+            _bytes(payload),
         )
     return rows
 

@@ -48,7 +48,7 @@ def version(chain: EvmChain) -> Hashable:
 
 
 def is_empty(chain: EvmChain) -> bool:
-    """Return whether the pool is empty."""
+    """Return whether neither transactions nor atomic transactions are pending."""
     return rows.is_empty(chain.db)
 
 

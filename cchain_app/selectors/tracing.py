@@ -6,10 +6,12 @@ transaction. The results are compared with the stored receipts.
 
 from collections.abc import Iterator, Sequence
 
+from cchain_app.atomic.effects import debits
+from cchain_app.atomic.transactions import split_payload
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import StateChanges, StateReader
-from cchain_app.evm.pending_state import PendingState
+from cchain_app.evm.pending_state import PendingState, merged
 from cchain_app.evm.tracing import BlockTrace, Recording, TransactionTrace
 from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at, state_before_block
@@ -94,7 +96,9 @@ class BlockReplay:
     ) -> None:
         self._chain = chain
         self.block = block
-        self.state = state or PendingState(state_before_block(chain, block.number))
+        self.state = state or PendingState(
+            debited(chain, block, state_before_block(chain, block.number))
+        )
         """The state before the next transaction."""
         self.position = position
         """The index of the next transaction."""
@@ -154,6 +158,22 @@ class BlockReplay:
         self.position += len(traced.transactions)
 
 
+def exports_of(chain: EvmChain, block: AcceptedBlock, state: StateReader) -> StateChanges:
+    """Return the changes that the exports of an accepted block make to the state before it."""
+    if block.payload is None or chain.atomic is None:
+        return StateChanges()
+    return debits(split_payload(block.payload), state, chain.atomic.parameters())
+
+
+def debited(chain: EvmChain, block: AcceptedBlock, state: StateReader) -> StateReader:
+    """Return the state on which an accepted block's transactions run: with the debits of its exports, if it has any."""
+    if block.payload is None:
+        return state
+    after = PendingState(state)
+    after.put(exports_of(chain, block, state))
+    return after
+
+
 def _changes(traced: BlockTrace) -> Iterator[StateChanges]:
     return (
         transaction.state.changes
@@ -170,7 +190,7 @@ def _trace(
         raise GenesisNotTraceable
     if not block.transactions:
         return ()
-    state = state_before_block(chain, block.number)
+    state = debited(chain, block, state_before_block(chain, block.number))
     transactions = block.transactions[: recorded.stop]
     first = recorded.start
     traced = _run(chain, block, transactions, state, recording, first, time_limit).transactions
@@ -221,7 +241,9 @@ def _compare(block: AcceptedBlock, index: int, traced: TransactionTrace) -> None
 def changes_in(
     chain: EvmChain, block: AcceptedBlock, count: int, *, time_limit: float
 ) -> list[StateChanges]:
-    """Return the state changes of a block's initial system calls, then those of each of its first transactions.
+    """Return the state changes before a block's transactions, then those of each of its first transactions.
+
+    The first ones are those of the initial system calls, and of the accounts that exports debit.
 
     Args:
         chain: The chain.
@@ -235,8 +257,14 @@ def changes_in(
     """
     before, recording = state_before_block(chain, block.number), Recording(changes=True)
     transactions = block.transactions[:count]
-    traced = _run(chain, block, transactions, before, recording, 0, time_limit)
-    return [traced.before, *_changes(traced)]
+    if block.payload is None:
+        traced = _run(chain, block, transactions, before, recording, 0, time_limit)
+        return [traced.before, *_changes(traced)]
+    exported = exports_of(chain, block, before)
+    state = PendingState(before)
+    state.put(exported)
+    traced = _run(chain, block, transactions, state, recording, 0, time_limit)
+    return [merged(exported, traced.before), *_changes(traced)]
 
 
 def state_before(

@@ -14,6 +14,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import StateEdit
 from cchain_app.processing import VerifiedBlock
+from cchain_app.services import atomic
 from cchain_app.store import chain as stored
 from cchain_app.store import development, queries
 from cchain_app.store import pool as rows
@@ -96,7 +97,9 @@ def accept(
             for other in verified:
                 written(ID(other.block.hash))
         stored.commit(chain.db, verified)
+        moved = atomic.write(chain, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
+        atomic.leave_pool(chain, moved)
         rows.remove_mined(chain.db, (tx for item in verified for tx in item.block.transactions))
         rows.remove(chain.db, unusable)
     if by_hand.uses_next:

@@ -15,7 +15,7 @@ from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarge
 from cchain_app.selectors import blocks, calls
 from cchain_app.selectors.state import states_before_blocks
-from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
+from cchain_app.selectors.tracing import BlockReplay, TraceDiffers, debited
 from cchain_app.store import calls as rows
 from cchain_app.store import history
 from cchain_app.store.calls import CallProgressMoved, RecordedFrames
@@ -214,7 +214,7 @@ class _BlockRecorder:
         half, chain.half_recorded = chain.half_recorded, None
         # If others have written further meanwhile, this process continues behind them; rows that exist are skipped.
         if half is None or half.block != block.hash or self._key(half.place) > batch.next_call:
-            self._replay = BlockReplay(chain, block, PendingState(state))
+            self._replay = BlockReplay(chain, block, PendingState(debited(chain, block, state)))
         else:
             self._replay = BlockReplay(chain, block, half.state, half.position)
             self._place, self._singly = half.place, half.singly

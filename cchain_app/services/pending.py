@@ -183,6 +183,8 @@ class PendingBlocks:
             block.size,
             block.transactions,
             block.receipts,
+            withdrawals=block.withdrawals,
+            payload=block.payload,
             parent=parent,
             state=state,
             trie=made.trie,

@@ -14,6 +14,7 @@ from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import StateEdit, before
+from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.select import select_trie
@@ -21,6 +22,7 @@ from cchain_app.evm.trie import TrieError
 from cchain_app.selectors import blocks
 from cchain_app.selectors.tries import changes_back, root_after
 from cchain_app.store import accounts as account_rows
+from cchain_app.store import atomic as atomic_rows
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state, forked, state
@@ -47,7 +49,9 @@ def rewind(
 
     Raises:
         TrieError: The stored trie is not the head's (only possible if rows were edited directly).
+        DevelopmentError: A block above has atomic transactions, whose coins other chains may have moved on.
     """
+    _verify_no_transfers(chain, number)
     made_there = rows.changes_before(chain.db, number + 1)
     kept = len(made_there) if kept_changes is None else kept_changes
     undone = made_there[kept:]
@@ -68,6 +72,17 @@ def rewind(
         for listener in chain.on_rewinding:
             listener(number)
     rows.set_conditions(chain.db, conditions(overrides))
+
+
+def _verify_no_transfers(chain: EvmChain, number: int) -> None:
+    """Refuse to undo a block that moved coins from or to another chain: the other chain is not rewound.
+
+    Raises:
+        DevelopmentError: There is such a block above the height.
+    """
+    block = atomic_rows.last_block_above(chain.db, number)
+    if block is not None:
+        raise DevelopmentError(DevelopmentReason.MOVED_COINS, block=block)
 
 
 def _rewind_trie(

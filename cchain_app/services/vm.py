@@ -9,9 +9,11 @@ know a parent; building or accepting any other block that competes with theirs e
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from cchain_app.atomic.transactions import AtomicTx, split_payload
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, EvmBlock, evm_block, unparsed_block
 from cchain_app.blocks.errors import unknown_parent
@@ -25,10 +27,12 @@ from cchain_app.evm.trie import TrieError, Tries
 from cchain_app.processing import EvmProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
+from cchain_app.services import atomic
 from cchain_app.services.acceptance import NOTHING, BlockCheats, accept, head_moved, tell
 from cchain_app.services.admissions import take_back
 from cchain_app.services.choosing import choose, drop, invalid
 from cchain_app.services.reading import read_transactions
+from cchain_app.store import atomic as atomic_rows
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from cchain_app.txs.transaction import Transaction
@@ -128,7 +132,8 @@ class EvmVM:
         parent = branch[-1] if branch else tree.head
         by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         chosen = self._chosen(parent, branch)
-        if not chosen and not allow_empty:
+        payload = None if self._offer is not None else atomic.payload_choice(self._chain)
+        if not chosen and payload is None and not allow_empty:
             return None
         # The senders were already read to find executable transactions.
         self._prefetch([item.to for item in chosen], tree.head)
@@ -139,7 +144,10 @@ class EvmVM:
                 allow_empty=allow_empty,
                 override=None if by_hand is None else by_hand.override,
                 edits=None if by_hand is None else by_hand.changes,
+                choose_payload=payload,
             )
+        if payload is not None and not branch and not self._previews:
+            atomic.drop(self._chain, payload.refused)
         if self._offer is not None and built.skipped:
             if built.made is not None:
                 tree.reject(built.made.block_id)
@@ -276,7 +284,13 @@ class EvmVM:
             pin = None if chain.fork is None else chain.fork.hash
             uncached = select_trie(chain.settings.engine, cached=False)
             tries = Tries(uncached if self._previews else chain.trie, uncached)
-            self._known = EvmProcessingBlocks(chain.executor(pin), tries, head, *self._ground(head))
+            self._known = EvmProcessingBlocks(
+                chain.executor(pin),
+                tries,
+                head,
+                *self._ground(head),
+                withdrawals=partial(atomic_rows.withdrawal_count, chain.db),
+            )
             self._built.clear()
         elif self._known.head.hash != head.hash:
             self._known.reset_to(head, *self._ground(head))
@@ -353,11 +367,16 @@ class EvmVM:
     def _give_back(self, rejected: Sequence[VerifiedBlock]) -> None:
         """Submit the transactions of rejected blocks to the pool; those of own blocks are still in it."""
         raws: list[bytes] = []
+        moved: list[AtomicTx] = []
         for made in rejected:
             if self._built.pop(made.block_id, None) is None:
                 raws += [transaction.raw for transaction in made.block.transactions]
+                if made.block.payload is not None:
+                    moved += split_payload(made.block.payload)
         if raws:
             take_back(self._chain, raws)
+        if moved:
+            atomic.take_back(self._chain, moved)
 
 
 class _DirectBlock(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.config import at_least
+from cchain_app.evm.credits import pay
 from cchain_app.evm.engine import (
     AccountChange,
     AccountState,
@@ -28,7 +29,7 @@ from cchain_app.evm.tracing import (
     TracingEngine,
     TransactionTrace,
 )
-from cchain_app.foreign.credits import block_reward, pay
+from cchain_app.foreign.credits import block_reward
 from cchain_app.rules.port import ChainRules
 from cchain_app.simulation.assembly import (
     SimulatedBlock,

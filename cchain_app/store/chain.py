@@ -31,7 +31,7 @@ T = TypeVar("T")
 _BLOCK = (
     "number", "hash", "parent_hash", "timestamp", "state_root", "miner", "gas_limit", "gas_used",
     "base_fee", "size", "transaction_count", "log_count", "header", "ommers",
-    "withdrawals",
+    "withdrawals", "payload",
 )  # fmt: skip
 _TRANSACTION = (
     "id", "hash", "block", "index", "type", "sender", "to", "nonce", "value", "gas",
@@ -56,7 +56,7 @@ HEAD_ID_QUERY: Final[SqlQuery] = (
     (),
 )
 _BLOCKS = """
-SELECT number, hash, header, ommers, withdrawals, size FROM cchain_app_block
+SELECT number, hash, header, ommers, withdrawals, size, payload FROM cchain_app_block
 WHERE number >= %s AND number <= %s ORDER BY number
 """
 _SENT = """
@@ -300,7 +300,7 @@ def _loaded(
     logs: Mapping[int, Sequence[tuple[Any, ...]]],
     block_format: BlockFormat,
 ) -> AcceptedBlock:
-    _, block_hash, header, ommers, withdrawals, size = row
+    _, block_hash, header, ommers, withdrawals, size, payload = row
     transactions = tuple(
         with_sender(decode_unsigned(bytes(tx.raw), blobs=True), Address(bytes(tx.sender)))
         for tx in sent
@@ -313,6 +313,7 @@ def _loaded(
         receipts=tuple(_receipt(item, tuple(map(_log, logs.get(item.id, ())))) for item in sent),
         ommers=() if ommers is None else decode_ommers(_payload(ommers)),
         withdrawals=() if withdrawals is None else decode_withdrawals(_payload(withdrawals)),
+        payload=None if payload is None else bytes(payload),
     )
 
 
@@ -360,6 +361,7 @@ def _block_row(block: AcceptedBlock) -> Row:
         header.raw,
         encode_ommers(block.ommers) if block.ommers else None,
         encode_withdrawals(block.withdrawals) if block.withdrawals else None,
+        block.payload,
     )  # fmt: skip
 
 

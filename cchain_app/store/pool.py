@@ -38,9 +38,17 @@ EXTENT_QUERY: Final[SqlQuery] = (
     (SLOT_BYTES - 1, SLOT_BYTES),
 )
 
-ANY_QUERY: Final[SqlQuery] = ("SELECT 1 FROM cchain_app_pooltransaction LIMIT 1", ())
+ANY_QUERY: Final[SqlQuery] = (
+    "SELECT 1 FROM cchain_app_pooltransaction "
+    "UNION ALL SELECT 1 FROM cchain_app_atomicpooltransaction LIMIT 1",
+    (),
+)
 
-_VERSION = "SELECT count(*), max(id), sum(id) FROM cchain_app_pooltransaction"
+_VERSION = """
+SELECT count(*), max(id), sum(id), (SELECT max(id) FROM cchain_app_atomicpooltransaction),
+  (SELECT count(*) FROM cchain_app_atomicpooltransaction)
+FROM cchain_app_pooltransaction
+"""
 
 _ADDRESS_BYTES = 20
 
@@ -81,6 +89,11 @@ def remove_mined(db: Database, transactions: Iterable[Transaction]) -> None:
     db.delete(models.PoolTransaction, ("sender", "nonce"), rows)
 
 
+def remove_used_nonces(db: Database, used: Iterable[tuple[Address, int]]) -> None:
+    """Delete the transactions with a nonce of an account that something other than a transaction has used."""
+    db.delete(models.PoolTransaction, ("sender", "nonce"), used)
+
+
 def remove_all(db: Database) -> None:
     """Delete all transactions from the pool."""
     db.execute("DELETE FROM cchain_app_pooltransaction")
@@ -109,7 +122,7 @@ def version(db: Database) -> tuple[int | None, ...]:
 
 
 def is_empty(db: Database) -> bool:
-    """Return whether the pool is empty, in one statement."""
+    """Return whether neither transactions nor atomic transactions are pending, in one statement."""
     return db.row(*ANY_QUERY) is None
 
 

@@ -11,7 +11,7 @@ from cchain_app.evm.engine import HISTORY_SERVE_WINDOW, HISTORY_STORAGE_ADDRESS
 from cchain_app.memory import PoolMemory
 from cchain_app.models import row_id
 from cchain_app.rules.port import BlockFormat
-from cchain_app.store import chain, development, evm_state, history, pool
+from cchain_app.store import atomic, chain, development, evm_state, history, pool
 from chaindb import generation
 from chaindb.database import Database, SqlQuery
 from chaindb.locks import Lock
@@ -85,6 +85,7 @@ def of_building(head: int, memory: PoolMemory, *, is_development: bool) -> list[
     return [
         pool.ANY_QUERY,
         pool.entries_query(memory),
+        atomic.BEST_QUERY,
         # After the pool: a transaction that was sent after an override was set is never in a block without it.
         *_of_conditions(is_development=is_development),
         *_of_child(head),

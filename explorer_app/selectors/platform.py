@@ -12,7 +12,6 @@ from platform_app.models import (
     Blockchain,
     DroppedTx,
     MempoolTx,
-    SharedUTXO,
     StakeOutput,
     Staker,
     Subnet,
@@ -28,6 +27,7 @@ from platform_app.txs.codec import GENESIS_CODEC, parse
 from primitives.addresses import format_address
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, ShortID, utxo_id
+from shared_app.models import SharedOutput
 from utxo.components import OutputOwners, TransferableOutput
 
 PAGE: Final = 25
@@ -194,7 +194,7 @@ def created_outputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     purposes_and_outputs = list(_outputs_of(signed))[:MAX_OUTPUTS]
     keys = [utxo_id(signed.tx_id, index) for index in range(len(purposes_and_outputs))]
     unspent = _present(chain, UTXO, keys)
-    exported = _present(chain, SharedUTXO, keys)
+    exported = _present(chain, SharedOutput, keys)
     asset = chain.network().asset_id
     flows = []
     for index, (purpose, output) in enumerate(purposes_and_outputs):

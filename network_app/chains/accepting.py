@@ -197,7 +197,7 @@ class Acceptor(Generic[B]):
         try:
             vm.verify_all(
                 [item.block for item in branch],
-                [BlockContext(branch[-1].now)] * len(branch),
+                [BlockContext(branch[-1].now, decided=True)] * len(branch),
                 outer=[other.facts for other in branch],
             )
         except (NotProcessing, UnknownParent) as error:

@@ -1,10 +1,11 @@
 """Interface of a chain for the network, besides its VM. Its calls block, so they run in threads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from chainvm.port import Block
 from network_app.chains.outer_blocks import UnwrappedBlock
+from network_app.ports import TransactionSource
 from primitives.ids import ID
 
 B = TypeVar("B", bound=Block)
@@ -37,6 +38,10 @@ class ChainBackend(Protocol[B]):
 
     def transactions_in(self, block: B) -> int:
         """Return the number of transactions in a completely parsed block."""
+
+    @property
+    def more_transactions(self) -> Mapping[int, TransactionSource]:
+        """The pools besides that of the usual transactions, by the number of their gossip handler."""
 
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of pending transactions, newest last."""

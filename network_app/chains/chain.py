@@ -4,7 +4,7 @@ Requests are answered from the database and write nothing.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from chaindb import clock
@@ -15,7 +15,13 @@ from network_app.chains.backend import ChainBackend
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.voting import voted_chain
 from network_app.consensus.vm import VotedChain
-from network_app.ports import ANCESTOR_OVERHEAD, AcceptResult, BlockRef, ParsedBlock
+from network_app.ports import (
+    ANCESTOR_OVERHEAD,
+    AcceptResult,
+    BlockRef,
+    ParsedBlock,
+    TransactionSource,
+)
 from network_app.proposervm.vm import ProposerBlock
 from network_app.store import fetched
 from primitives.ids import ID, NodeID
@@ -176,6 +182,11 @@ class NetworkChain(Generic[B]):
             fetched.forget(self.rows.db, self.alias, up_to)
 
     # transactions
+
+    @property
+    def more_transactions(self) -> Mapping[int, TransactionSource]:
+        """The pools besides that of the usual transactions, by the number of their gossip handler."""
+        return self._inner.more_transactions
 
     def waiting(self, limit: int) -> Sequence[ID]:
         """Return IDs of pending transactions, newest last."""

@@ -1,10 +1,10 @@
 """The P-Chain for the network, besides its VM: `backend.ChainBackend` with the chain's services and rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
-from network_app.ports import PoolLimitReached
+from network_app.ports import PoolLimitReached, TransactionSource
 from platform_app.blocks.block import Block, ProposalBlock
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
@@ -61,6 +61,11 @@ class PlatformBackend:
     def transactions_in(self, block: Block) -> int:
         """Return the number of transactions in a block."""
         return len(block.txs) + (block.proposal is not None)
+
+    @property
+    def more_transactions(self) -> Mapping[int, TransactionSource]:
+        """Return nothing: the P-Chain has one kind of transactions."""
+        return {}
 
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of pending transactions, newest last."""

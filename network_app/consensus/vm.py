@@ -46,6 +46,11 @@ class ProposingVM(ChainVM[B], Protocol[B]):
         """Return the time from which this node may build on the preferred block (Unix seconds), or None."""
 
 
+def _undecided() -> bool:
+    """Return False: votes decide on each block."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class VotedChain(Generic[B]):
     """A chain that takes part in consensus, with its settings."""
@@ -72,6 +77,8 @@ class VotedChain(Generic[B]):
     """Whether another node builds all blocks: this node builds none and heeds blocks of that node only."""
     allow_empty: bool = False
     """Whether blocks are built periodically, `minimum_delay` after their parents, even if empty."""
+    decided: Callable[[], bool] = _undecided
+    """Returns whether blocks count as accepted by the network when they arrive here (`BlockContext.decided`)."""
 
 
 class BuildOutcome(Enum):
@@ -121,6 +128,7 @@ class ThreadedVM(EngineVM[B]):
         self._written = chain.written
         self._flush = chain.flush
         self._allow_empty = chain.allow_empty
+        self._is_decided = chain.decided
         self._observer = observer
         self._processing: dict[ID, B] = {}
         self._last: B | None = None
@@ -211,7 +219,8 @@ class ThreadedVM(EngineVM[B]):
     @override
     async def verify(self, block: B) -> bool:
         context = BlockContext(
-            int(self.now()) if self._verified_at is None else self._verified_at(block)
+            int(self.now()) if self._verified_at is None else self._verified_at(block),
+            decided=self._is_decided(),
         )
 
         def verify() -> tuple[Proposal, float]:

@@ -401,7 +401,7 @@ class ProposerVM(Generic[B]):
         """
         parents = [self._facts_before(blocks[0]), *facts[:-1]]
         return [
-            BlockContext(context.now, inner_height_of(block.outer, before, self._upgrades))
+            context._replace(p_chain_height=inner_height_of(block.outer, before, self._upgrades))
             for block, before, context in zip(blocks, parents, contexts, strict=True)
         ]
 

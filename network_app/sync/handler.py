@@ -6,7 +6,7 @@ After bootstrapping, `voting` takes over, or `producing` in the block producer.
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from network_app.config import NetworkConfig
@@ -18,6 +18,7 @@ from network_app.sync.choosing import PeerSelection
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier
 from network_app.sync.last_accepted import LastAccepted
+from network_app.sync.messages import TRANSACTION_GOSSIP
 from network_app.sync.progress import BootstrapProgress
 from network_app.sync.pulling import Pulling
 from network_app.sync.requests import Requests
@@ -44,6 +45,11 @@ async def until_done(work: Callable[[], Awaitable[None]], name: str) -> None:
         await asyncio.sleep(RETRY)
 
 
+def _together() -> bool:
+    """Return True: there is no other chain to wait for."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class SharedParts:
     """Objects that all chains of a node share."""
@@ -59,6 +65,8 @@ class SharedParts:
     beacons: Callable[[], Beacons]
     producer: NodeID | None
     """The block producer; None if the validators vote."""
+    all_follow: Callable[[], bool] = _together
+    """Returns whether all chains of the node have reached their frontiers."""
 
 
 class ChainHandler(ABC):
@@ -97,17 +105,32 @@ class ChainHandler(ABC):
             progress=self.progress,
             witnesses=self._witnesses,
         )
-        self.gossip = Gossip(self.last_accepted, network, choice, config)
-        self.pulling = Pulling(
-            self.last_accepted,
-            self.gossip,
-            self.requests,
-            choice,
-            config,
-            directory=shared.directory,
-            own=network.node_id,
-            serve=shared.serve,
-        )
+        sources = {TRANSACTION_GOSSIP: chain, **chain.more_transactions}
+        self.gossips: Mapping[int, Gossip] = {
+            handler: Gossip(
+                self.last_accepted, network, choice, config, source=source, handler=handler
+            )
+            for handler, source in sources.items()
+        }
+        """The gossip of each pool, by the number of its handler."""
+        self.gossip = self.gossips[TRANSACTION_GOSSIP]
+        """The gossip of the chain's usual transactions."""
+        self.pulls: Mapping[int, Pulling] = {
+            handler: Pulling(
+                self.last_accepted,
+                self.gossips[handler],
+                self.requests,
+                choice,
+                config,
+                directory=shared.directory,
+                own=network.node_id,
+                serve=shared.serve,
+                source=source,
+                handler=handler,
+            )
+            for handler, source in sources.items()
+        }
+        """The pulls of each pool, by the number of its handler."""
         self.settled = asyncio.Event()
         """Set once the chain has reached the frontier, or a block that it cannot pass."""
         self.last_accepted.obstacle.on_change.append(self.settled.set)
@@ -134,12 +157,14 @@ class ChainHandler(ABC):
 
     def connected(self, node_id: NodeID) -> None:
         """Note a new peer."""
-        self.gossip.connected(node_id)
+        for gossip in self.gossips.values():
+            gossip.connected(node_id)
 
     def disconnected(self, node_id: NodeID) -> None:
         """Note that a peer has disconnected."""
         self.requests.disconnected(node_id)
-        self.gossip.disconnected(node_id)
+        for gossip in self.gossips.values():
+            gossip.disconnected(node_id)
 
     # --- running
 
@@ -150,7 +175,12 @@ class ChainHandler(ABC):
         """
         await until_done(self._start, f"{self.chain.alias}-Chain start")
         async with asyncio.TaskGroup() as tasks:
-            for value in (*self._work(), self.gossip.push, self.gossip.take_in, self.pulling.run):
+            of_pools = [
+                task
+                for handler, gossip in self.gossips.items()
+                for task in (gossip.push, gossip.take_in, self.pulls[handler].run)
+            ]
+            for value in (*self._work(), *of_pools):
                 tasks.create_task(until_done(value, f"{self.chain.alias}-Chain"))
 
     @abstractmethod
@@ -170,7 +200,8 @@ class ChainHandler(ABC):
         if self.last_accepted.following:
             return
         self.last_accepted.following = True
-        self.gossip.look_again()
+        for gossip in self.gossips.values():
+            gossip.look_again()
         # A node without bootstrappers follows no other node.
         level = logging.INFO if self._shared.beacons().configured else logging.DEBUG
         _log.log(

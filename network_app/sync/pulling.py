@@ -5,7 +5,7 @@ Also the answers to the application requests of peers: transaction pulls, and th
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from google.protobuf.message import DecodeError
@@ -13,7 +13,13 @@ from google.protobuf.message import DecodeError
 from network_app.bloom import BloomError, BloomFilter
 from network_app.config import NetworkConfig
 from network_app.gossip import KnownTransactions
-from network_app.ports import Directory, RunInThread, SignatureRefused, Signer
+from network_app.ports import (
+    Directory,
+    RunInThread,
+    SignatureRefused,
+    Signer,
+    TransactionSource,
+)
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import (
@@ -81,8 +87,12 @@ class Pulling:
         own: NodeID,
         serve: RunInThread,
         clock: Callable[[], float] = time.monotonic,
+        source: TransactionSource | None = None,
+        handler: int = TRANSACTION_GOSSIP,
     ) -> None:
         self._last_accepted = last_accepted
+        self._source = last_accepted.chain if source is None else source
+        self._handler = handler
         self._gossip = gossip
         self._requests = requests
         self._choice = choice
@@ -109,7 +119,7 @@ class Pulling:
     async def _pull(self, node_id: NodeID) -> None:
         known, salt = self._gossip.known.marshal()
         payload = PullGossipRequest(filter=known, salt=salt).SerializeToString()
-        request = AppRequest(app_bytes=with_handler(TRANSACTION_GOSSIP, payload))
+        request = AppRequest(app_bytes=with_handler(self._handler, payload))
         answer = await self._requests.ask(node_id, request, AppResponse)
         if answer is None:
             return
@@ -135,24 +145,15 @@ class Pulling:
         missing = await self._serve(self._missing_from, known)
         return AppResponse(app_bytes=PullGossipResponse(gossip=missing).SerializeToString())
 
-    async def signature(self, signer: Signer, payload: bytes) -> AppResponse | AppError:
-        """Answer a request for the signature of a message; any peer may ask."""
-        try:
-            return AppResponse(app_bytes=await self._serve(signer, payload))
-        except SignatureRefused as error:
-            return AppError(error_code=error.code, error_message=str(error))
-
     def _missing_from(self, known: BloomFilter) -> list[bytes]:
         """Return the missing transactions. Blocking: call it in a thread."""
         return KnownTransactions.missing_from(known, self._waiting(), self._config.pull_size)
 
     def _waiting(self) -> Iterator[tuple[ID, bytes]]:
-        tx_ids = self._last_accepted.chain.waiting(MAX_WAITING)
+        tx_ids = self._source.waiting(MAX_WAITING)
         for start in range(0, len(tx_ids), CHUNK):
             chunk = tx_ids[start : start + CHUNK]
-            for tx_id, raw in zip(
-                chunk, self._last_accepted.chain.transactions(chunk), strict=True
-            ):
+            for tx_id, raw in zip(chunk, self._source.transactions(chunk), strict=True):
                 if raw is not None:
                     yield tx_id, raw
 
@@ -199,26 +200,38 @@ class GenesisTeller:
 
 
 async def answer(
-    pulling: Pulling,
-    genesis: GenesisTeller | None,
-    signer: Signer | None,
+    pulls: Mapping[int, Pulling],
     node_id: NodeID,
     app_bytes: bytes,
+    *,
+    genesis: GenesisTeller | None,
+    signer: Signer | None,
+    serve: RunInThread,
 ) -> Told:
     """Answer a peer's application request.
 
     Args:
-        pulling: Transaction pulls of the requested chain.
-        genesis: Answers requests for the genesis; None on chains that do not serve it.
-        signer: Answers requests for signatures; None on chains that sign nothing.
+        pulls: Transaction pulls of the requested chain, by the number of their handler.
         node_id: The peer.
         app_bytes: The handler's number and the request.
+        genesis: Answers requests for the genesis; None on chains that do not serve it.
+        signer: Answers requests for signatures; None on chains that sign nothing.
+        serve: Runs a blocking call in a thread.
     """
     handler, payload = split_handler(app_bytes) or (None, b"")
-    if handler == TRANSACTION_GOSSIP:
+    pulling = None if handler is None else pulls.get(handler)
+    if pulling is not None:
         return await pulling.answer(node_id, payload)
     if handler == GENESIS and genesis is not None:
         return await genesis.answer()
     if handler == SIGNATURE_REQUEST and signer is not None:
-        return await pulling.signature(signer, payload)
+        return await _signed(signer, serve, payload)
     return AppError(error_code=NOT_REGISTERED, error_message="unregistered handler")
+
+
+async def _signed(signer: Signer, serve: RunInThread, payload: bytes) -> Told:
+    """Answer a request for the signature of a message; any peer may ask."""
+    try:
+        return AppResponse(app_bytes=await serve(signer, payload))
+    except SignatureRefused as error:
+        return AppError(error_code=error.code, error_message=str(error))

@@ -29,7 +29,6 @@ from network_app.sync.choosing import PeerSelection
 from network_app.sync.handler import ChainHandler, SharedParts, until_done
 from network_app.sync.messages import (
     ANSWERS,
-    TRANSACTION_GOSSIP,
     split_handler,
     transactions_in,
 )
@@ -96,7 +95,7 @@ class ChainRouter(MessageHandler):
         self._beacons = beacons
         self._log_limit = LogLimit()
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
-        self._signers = signers
+        self._signers, self._serve = signers, serve
         self._bench = Bench(config)
         self._gate = PeerSlots()
         self.choice = PeerSelection(network, directory, self._bench)
@@ -115,6 +114,7 @@ class ChainRouter(MessageHandler):
             serve=serve,
             beacons=beacons,
             producer=producer,
+            all_follow=lambda: all(line.last_accepted.following for line in self._in_order),
         )
         self._lines: dict[bytes, ChainHandler] = {
             bytes(chain.chain_id): ProducingHandler(chain, shared)
@@ -232,16 +232,24 @@ class ChainRouter(MessageHandler):
         await line.serving.answer_in_turn(
             node_id,
             request,
-            lambda: pulling.answer(line.pulling, genesis, signer, node_id, request.app_bytes),
+            lambda: pulling.answer(
+                line.pulls,
+                node_id,
+                request.app_bytes,
+                genesis=genesis,
+                signer=signer,
+                serve=self._serve,
+            ),
         )
 
 
 def _take_gossip(line: ChainHandler, node_id: NodeID, gossip: AppGossip) -> None:
     handler, payload = split_handler(gossip.app_bytes) or (None, b"")
-    if handler != TRANSACTION_GOSSIP:
+    gossip_of_pool = None if handler is None else line.gossips.get(handler)
+    if gossip_of_pool is None:
         return
     try:
         pushed = transactions_in(payload, PushGossip)
     except UnreadableContent:
         return
-    line.gossip.add(pushed, node_id)
+    gossip_of_pool.add(pushed, node_id)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from network_app.config import NetworkConfig
 from network_app.gossip import KnownTransactions
-from network_app.ports import Network, PoolLimitReached
+from network_app.ports import Network, PoolLimitReached, TransactionSource
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
@@ -38,7 +38,17 @@ REMEMBERED = 32_768
 
 
 class Gossip:
-    """Gossip of one chain's pending transactions."""
+    """Gossip of one chain's pending transactions.
+
+    Args:
+        last_accepted: The chain.
+        network: Sends to peers.
+        choice: Selects peers.
+        config: Intervals and limits.
+        clock: The monotonic time in seconds.
+        source: The pool; None: that of the chain's usual transactions.
+        handler: The number of the pool's gossip handler (p2p.md 8).
+    """
 
     def __init__(
         self,
@@ -47,9 +57,14 @@ class Gossip:
         choice: PeerSelection,
         config: NetworkConfig,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        source: TransactionSource | None = None,
+        handler: int = TRANSACTION_GOSSIP,
     ) -> None:
         self._last_accepted = last_accepted
         self._chain = last_accepted.chain
+        self._source = self._chain if source is None else source
+        self._handler = handler
         self._network = network
         self._choice = choice
         self._config = config
@@ -136,7 +151,7 @@ class Gossip:
         self._foreign.update(came)
         self._being_issued = came.keys()
         try:
-            outcomes = await self._last_accepted.run(self._chain.issue, raws)
+            outcomes = await self._last_accepted.run(self._source.issue, raws)
         finally:
             self._being_issued = ()
         # A transaction rejected by a full pool may be accepted when it is pulled later.
@@ -159,7 +174,7 @@ class Gossip:
             self._foreign.popitem(last=False)
 
     def _ids_of(self, raws: Sequence[bytes]) -> list[ID]:
-        return [self._chain.transaction_id(raw) for raw in raws]
+        return [self._source.transaction_id(raw) for raw in raws]
 
     # --- pushing
 
@@ -199,7 +214,7 @@ class Gossip:
         """Return all pending transactions, and those pushed long ago; forget those not pending."""
         # Transactions being issued now may become pending only after this read.
         foreign = [other for other in self._foreign if other not in self._being_issued]
-        waiting = await self._last_accepted.run(self._chain.waiting, MAX_WAITING)
+        waiting = await self._last_accepted.run(self._source.waiting, MAX_WAITING)
         long_ago = self._clock() - self._config.push_again
         old = [tx_id for tx_id in waiting if self._pushed.peek(tx_id, long_ago + 1) <= long_ago]
         if len(waiting) < MAX_WAITING:
@@ -254,14 +269,14 @@ class Gossip:
             return
         for start in range(0, len(tx_ids), BATCH):
             found = await self._last_accepted.run(
-                self._chain.transactions, tx_ids[start : start + BATCH]
+                self._source.transactions, tx_ids[start : start + BATCH]
             )
             for raws in in_messages(raw for raw in found if raw is not None):
                 payload = PushGossip(gossip=raws).SerializeToString()
                 message = enclose(
                     AppGossip(
                         chain_id=bytes(self._chain.chain_id),
-                        app_bytes=with_handler(TRANSACTION_GOSSIP, payload),
+                        app_bytes=with_handler(self._handler, payload),
                     )
                 )
                 for node_id in audience:

@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "channels",
     "nodeproject",
     "chaindb",
+    "shared_app",
     "platform_app",
     "cchain_app",
     "network_app",

@@ -91,7 +91,7 @@ UNFOLD: dict[str, Any] = {
                     menu_item("L1s", "hub", "platform_app", "l1conversion"),
                     menu_item("L1 validators", "shield_person", "platform_app", "l1validator"),
                     menu_item("UTXOs", "toll", "platform_app", "utxo"),
-                    menu_item("Between chains", "sync_alt", "platform_app", "sharedutxo"),
+                    menu_item("Between chains", "sync_alt", "shared_app", "sharedoutput"),
                     menu_item("Mempool", "hourglass_top", "platform_app", "mempooltx"),
                     menu_item("Dropped", "block", "platform_app", "droppedtx"),
                     menu_item("Keystore users", "key", "platform_app", "keystoreuser"),

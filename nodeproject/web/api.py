@@ -110,6 +110,15 @@ if not is_left_out(C_CHAIN):
         operation_id="root",
         others=("OPTIONS", "PUT", "PATCH", "DELETE"),
     )
+    serve(
+        endpoints.AVAX_PATHS,
+        lambda endpoints: endpoints.avax,
+        summary="C-Chain: transfers from and to other chains",
+        description="One JSON-RPC 2.0 request with params by name; methods `avax.…`.",
+        example=json_rpc(
+            "avax.getAtomicTxStatus", {"txID": "11111111111111111111111111111111LpoYY"}
+        ),
+    )
 for _chain in this_node().chains.of(EvmChain):
     if _chain.name != C_CHAIN:
         serve(

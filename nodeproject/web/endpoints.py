@@ -4,10 +4,12 @@ Both HTTP paths and the WebSocket take them from here, so they cannot differ.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
+from cchain_app.api import avax as avax_api
+from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
 from cchain_app.chain import EvmChain
@@ -36,10 +38,12 @@ from nodeproject.startup.process import connection_limits
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.document import RpcInterface, ServerPath
 from nodeproject.web.paths import BasePaths, paths_of
+from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
 from platform_app.api import keystore as keystore_api
 from platform_app.api import xchain as xchain_api
+from platform_app.api.params import find_chain_id
 from platform_app.api.presence import own_node_id
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
@@ -50,6 +54,8 @@ ROOT = "/"
 CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
 CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
 """The paths of the C-Chain's WebSocket."""
+AVAX_PATHS = paths_of(CCHAIN_ALIASES, "/avax")
+"""The paths of the C-Chain's transfers from and to other chains."""
 PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
 KEYSTORE_PATHS = ("/ext/keystore",)
 XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
@@ -163,6 +169,11 @@ class Endpoints:
         return self._by_name("P", PLATFORM_PATHS)
 
     @cached_property
+    def avax(self) -> Endpoint:
+        """The interface for transfers between the C-Chain and other chains: `/ext/bc/C/avax`."""
+        return self._by_name("avax", AVAX_PATHS)
+
+    @cached_property
     def keystore(self) -> Endpoint:
         """The interface to the node's keystore: `/ext/keystore`."""
         return self._by_name("keystore", KEYSTORE_PATHS)
@@ -190,6 +201,7 @@ class Endpoints:
         health = HealthApi(self._observation.reporter)
         return {
             **{name: _evm_interface(rpc) for name, rpc in self._evm_rpcs.items()},
+            "avax": _interface("C-Chain: transfers", AVAX_PATHS, avax_api.registry(self._avax_rpc)),
             "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
             "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
             "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
@@ -197,14 +209,27 @@ class Endpoints:
             "health": _interface("Health", HEALTH_PATHS, health.methods()),
         }
 
+    @cached_property
+    def _avax_rpc(self) -> AvaxRpc:
+        platform = self._platform_rpc.chain
+        network = AvaxNetwork(
+            platform.config.hrp, partial(find_chain_id, platform), PlatformKeystore(platform)
+        )
+        return AvaxRpc(self._evm_rpc.chain, network)
+
     def described(self) -> list[RpcInterface]:
         """Return the interfaces that this process serves."""
-        return [one for name, one in self.interfaces.items() if not is_left_out(name)]
+        return [
+            one
+            for name, one in self.interfaces.items()
+            if not is_left_out(C_CHAIN if name == "avax" else name)
+        ]
 
     def all(self) -> list[Endpoint]:
         """Return all JSON-RPC interfaces of this process."""
         return [
             *self.evm_endpoints(),
+            *([] if is_left_out(C_CHAIN) else [self.avax]),
             self.platform,
             self.keystore,
             self.xchain,
@@ -238,7 +263,11 @@ class Endpoints:
         return {
             path: absence(chain.name)
             for chain in chains
-            for path in (*http_paths(chain), *socket_paths(chain))
+            for path in (
+                *http_paths(chain),
+                *socket_paths(chain),
+                *(AVAX_PATHS if chain.name == C_CHAIN else ()),
+            )
         }
 
     @cached_property

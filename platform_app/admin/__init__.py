@@ -10,7 +10,7 @@ from platform_app.admin.l1 import L1ConversionAdmin, L1ValidatorAdmin
 from platform_app.admin.mempool import DroppedTxAdmin, MempoolTxAdmin
 from platform_app.admin.subnets import BlockchainAdmin, SubnetAdmin
 from platform_app.admin.transactions import TxAdmin
-from platform_app.admin.utxos import SharedUTXOAdmin, UTXOAdmin
+from platform_app.admin.utxos import SharedOutputAdmin, UTXOAdmin
 from platform_app.admin.validators import DelegatorAdmin, ValidatorAdmin
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "L1ConversionAdmin",
     "L1ValidatorAdmin",
     "MempoolTxAdmin",
-    "SharedUTXOAdmin",
+    "SharedOutputAdmin",
     "SubnetAdmin",
     "TxAdmin",
     "UTXOAdmin",

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 from django.utils.safestring import SafeString
 
 from platform_app.admin import display, links
-from platform_app.models import UTXO, SharedUTXO, StakeOutput, Tx
+from platform_app.models import UTXO, StakeOutput, Tx
 from platform_app.store import rows
 from platform_app.txs.base import Tx as SignedTx
 from platform_app.txs.base import inner_input, inner_output
 from primitives.ids import ID, utxo_id
+from shared_app.models import SharedOutput
 from utxo.components import TransferableOutput
 
 MAX_SHOWN = 50
@@ -116,7 +117,7 @@ def _statuses(tx_id: ID, made: Sequence[CreatedOutput]) -> dict[ID, SafeString]:
     keys = [output.utxo_id for output in made]
     kept = unspent(keys)
     exports = [output.utxo_id for output in made if output.purpose == "export"]
-    exported = _keys(SharedUTXO, exports) if exports else set()
+    exported = _keys(SharedOutput, exports) if exports else set()
     stakes = any(output.purpose == "stake" for output in made)
     staked = stakes and StakeOutput.objects.filter(staker_id=tx_id).exists()
     statuses = {}
@@ -125,7 +126,7 @@ def _statuses(tx_id: ID, made: Sequence[CreatedOutput]) -> dict[ID, SafeString]:
             statuses[output.utxo_id] = display.link("unspent ›", links.page("utxo", output.utxo_id))
         elif output.utxo_id in exported:
             statuses[output.utxo_id] = display.link(
-                "exported ›", links.page("sharedutxo", output.utxo_id)
+                "exported ›", links.shared_output_page(output.utxo_id)
             )
         elif output.purpose == "stake" and staked:
             statuses[output.utxo_id] = display.badge("staked", "good")

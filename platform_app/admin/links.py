@@ -11,6 +11,7 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 _PAGES: Final = PageLinks("platform_app")
 page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
+_SHARED_PAGES: Final = PageLinks("shared_app")
 
 
 def block_page(key: object) -> str:
@@ -21,6 +22,11 @@ def block_page(key: object) -> str:
 def tx_page(tx_id: object) -> str:
     """Return the URL of an accepted transaction's page."""
     return page("tx", tx_id)
+
+
+def shared_output_page(utxo_id: object) -> str:
+    """Return the URL of the page of an output that waits between two chains."""
+    return _SHARED_PAGES.page("sharedoutput", utxo_id)
 
 
 def staker_page(tx_id: object, *, is_delegator: bool) -> str:

@@ -15,10 +15,11 @@ from adminkit.terms import IdentifierTerm
 from platform_app.admin import display, flows, links
 from platform_app.admin.transactions import parse_stored
 from platform_app.apps import platform_chain
-from platform_app.models import UTXO, SharedUTXO, SharedUTXOOwner, Tx, UTXOOwner
+from platform_app.models import UTXO, Tx, UTXOOwner
 from platform_app.store import rows
 from platform_app.txs.base import inner_output
 from primitives.ids import ID, PRIMARY_NETWORK_ID, utxo_id
+from shared_app.models import SharedOutput, SharedOwner
 
 REWARDS = 2
 """The number of outputs of a staking transaction that are created when its staker leaves (pchain.md 7.3)."""
@@ -135,8 +136,8 @@ class UTXOAdmin(_OutputAdmin):
         return display.block_link(utxo.height)
 
 
-@admin.register(SharedUTXO)
-class SharedUTXOAdmin(_OutputAdmin):
+@admin.register(SharedOutput)
+class SharedOutputAdmin(_OutputAdmin):
     """Outputs that one chain has exported and the other has not imported yet."""
 
     list_display = ("short_id", "direction", "value", "owner", "origin")
@@ -154,7 +155,7 @@ class SharedUTXOAdmin(_OutputAdmin):
         if term.address is None:
             return []
         # The index of owners starts with the two chains.
-        owners = SharedUTXOOwner.objects.filter(address=term.address)
+        owners = SharedOwner.objects.filter(address=term.address)
         return [
             ThroughTable(
                 owners.filter(destination_chain=destination, source_chain=source), "utxo_id"
@@ -181,7 +182,7 @@ class SharedUTXOAdmin(_OutputAdmin):
         return display.side_by_side(source, "→", destination)
 
     @admin.display(description="Exported in block")
-    def exported_at(self, utxo: SharedUTXO) -> SafeString | str:
+    def exported_at(self, utxo: SharedOutput) -> SafeString | str:
         """Return the height of the exporting chain's block."""
         if utxo.source_chain == PRIMARY_NETWORK_ID:
             return display.block_link(utxo.height)

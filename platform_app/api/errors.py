@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from jsonrpc.errors import SERVER_ERROR, JsonRpcError
+from jsonrpc.dispatch.values import MAX_QUOTED, refused, shortened, too_many
+from jsonrpc.errors import JsonRpcError
 from platform_app.chain import NoPlatformGenesis
 from platform_app.services.errors import RefusedIssue
 from platform_app.wallet.errors import KeystoreError, WalletError
@@ -22,6 +23,18 @@ from primitives.ids import IdError
 from primitives.keys import PrivateKeyError
 from primitives.secp256k1 import InvalidPrivateKey
 from utxo.errors import InvalidTx
+
+__all__ = [
+    "EXPECTED",
+    "MAX_QUOTED",
+    "NOT_FOUND",
+    "behind",
+    "refused",
+    "saying",
+    "shortened",
+    "to_error_object",
+    "too_many",
+]
 
 EXPECTED: Final[tuple[type[Exception], ...]] = (
     InvalidTx,
@@ -41,31 +54,10 @@ EXPECTED: Final[tuple[type[Exception], ...]] = (
 
 NOT_FOUND: Final = "not found"
 
-MAX_QUOTED: Final = 100
-"""Maximum characters of a caller's string in a message: each may take six bytes when encoded."""
-
 
 def to_error_object(error: Exception) -> JsonRpcError | None:
     """Return the error object of an expected error, None for an unexpected one."""
     return refused(str(error)) if isinstance(error, EXPECTED) else None
-
-
-def refused(message: str) -> JsonRpcError:
-    """Return an error object with the reference's message for a call that cannot be answered."""
-    return JsonRpcError(SERVER_ERROR, message)
-
-
-def too_many(what: str, given: int, most: int) -> JsonRpcError:
-    """Return an error object with the reference's message for a list that is too long."""
-    return refused(f"number of {what} given, {given}, exceeds maximum, {most}")
-
-
-def shortened(text: str) -> str:
-    """Return a caller's string for use in messages, truncated if it is long.
-
-    Unspecified: the reference repeats the whole string.
-    """
-    return text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "..."
 
 
 def behind(words: str, error: Exception) -> Exception:

@@ -1,27 +1,65 @@
-"""Readers of single arguments, with the rules of Go's JSON decoder (pchain.md 8.1), and the aliases of chains.
+"""Readers of arguments that only the P-Chain has, and the aliases of chains. The others are in `jsonrpc.dispatch.values`.
 
 Unspecified: chains of other subnets run elsewhere, so this node has no alias for them, not even
 their IDs.
 
-Each reader takes a decoded JSON value, never null, and raises `InvalidParam` for an invalid value; the
-caller then gets the same message for every argument. A list that is too long has a message of its own.
 Arguments whose errors have specific messages (addresses, aliases) remain strings here and are read by
 `addresses` and the methods.
 """
 
-import json
-import re
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-from jsonrpc.errors import InvalidParam
-from platform_app.api.errors import refused, saying, shortened, too_many
+from jsonrpc.dispatch.values import (
+    MAX_LISTED,
+    StartIndex,
+    boolean,
+    decimal,
+    encoding,
+    few_of,
+    identifier,
+    list_of,
+    node_id,
+    quoted,
+    start_index,
+    text,
+    uint16,
+    uint32,
+    uint64,
+)
+from platform_app.api.errors import refused, saying, shortened
 from platform_app.chain import PlatformChain
 from primitives.addresses import parse_address
 from primitives.cb58 import Cb58Error
-from primitives.checksummed import EncodingError, TextEncoding
-from primitives.ids import ID, PRIMARY_NETWORK_ID, FixedId, IdError, NodeID, ShortID, WrongIdLength
+from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID, WrongIdLength
 from primitives.networks import CCHAIN_ALIASES, XCHAIN_ALIASES
+
+__all__ = [
+    "MAX_LISTED",
+    "PROPOSED",
+    "ChainAddress",
+    "ProposedHeight",
+    "StartIndex",
+    "boolean",
+    "chain_id_of",
+    "decimal",
+    "encoding",
+    "few_of",
+    "find_chain_id",
+    "height",
+    "identifier",
+    "list_of",
+    "node_id",
+    "quoted",
+    "read",
+    "read_all",
+    "read_with_chain",
+    "start_index",
+    "text",
+    "uint16",
+    "uint32",
+    "uint64",
+]
 
 
 def chain_id_of(chain: PlatformChain, alias: str) -> ID:
@@ -48,30 +86,6 @@ def find_chain_id(chain: PlatformChain, alias: str) -> ID | None:
     return None
 
 
-T = TypeVar("T")
-AnyId = TypeVar("AnyId", bound=FixedId)
-
-_DIGITS: Final = re.compile(r"[0-9]{1,20}")
-_DECIMAL: Final = re.compile(
-    r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?"
-)
-
-MAX_LISTED: Final = 1024
-"""Maximum values in a list whose values are costly to read: the same number as addresses in getUTXOs."""
-
-
-class StartIndex(NamedTuple):
-    """The start of a page of UTXOs, as the caller wrote it."""
-
-    address: str = ""
-    utxo: str = ""
-
-    @property
-    def is_given(self) -> bool:
-        """Whether it has a position at all."""
-        return bool(self.address or self.utxo)
-
-
 class ProposedHeight:
     """The type of `PROPOSED`: the height that block proposers may use."""
 
@@ -79,119 +93,9 @@ class ProposedHeight:
 PROPOSED: Final = ProposedHeight()
 
 
-def text(value: Any) -> str:
-    """Read a JSON string."""
-    if not isinstance(value, str):
-        raise InvalidParam("not a string")
-    return value
-
-
-def boolean(value: Any) -> bool:
-    """Read true or false."""
-    if not isinstance(value, bool):
-        raise InvalidParam("not a boolean")
-    return value
-
-
-def uint64(value: Any) -> int:
-    """Read a 64-bit unsigned integer, with or without quotes."""
-    return _number(value, 64)
-
-
-def uint32(value: Any) -> int:
-    """Read a 32-bit unsigned integer, with or without quotes."""
-    return _number(value, 32)
-
-
-def uint16(value: Any) -> int:
-    """Read a 16-bit unsigned integer, with or without quotes."""
-    return _number(value, 16)
-
-
-def decimal(value: Any) -> float:
-    """Read a number that may have a fraction, with or without quotes."""
-    if isinstance(value, str):
-        if _DECIMAL.fullmatch(value) is None:
-            raise InvalidParam("not a number")
-        return float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidParam("not a number")
-    try:
-        return float(value)
-    except OverflowError:
-        raise InvalidParam("number out of range") from None
-
-
-def identifier(value: Any) -> ID:
-    """Read an ID in CB58."""
-    return _typed(ID, value)
-
-
-def node_id(value: Any) -> NodeID:
-    """Read a node ID: `NodeID-` and CB58."""
-    return _typed(NodeID, value)
-
-
-def encoding(value: Any) -> TextEncoding:
-    """Read the name of an encoding, in any letter case."""
-    try:
-        return TextEncoding.parse(text(value))
-    except EncodingError as error:
-        raise InvalidParam(str(error)) from None
-
-
 def height(value: Any) -> int | ProposedHeight:
     """Read a height: a number, with or without quotes, or `proposed`."""
     return PROPOSED if value == "proposed" else uint64(value)
-
-
-def start_index(value: Any) -> StartIndex:
-    """Read an object of two strings, either of which may be missing."""
-    if not isinstance(value, dict):
-        raise InvalidParam("not an object")
-    given = {name.lower(): part for name, part in value.items() if part is not None}
-    return StartIndex(text(given.get("address", "")), text(given.get("utxo", "")))
-
-
-def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
-    """Return a reader of arrays, in which null becomes `missing`, as in Go."""
-
-    def read_list(value: Any) -> list[T]:
-        if not isinstance(value, list):
-            raise InvalidParam("not an array")
-        return [missing if element is None else read(element) for element in value]
-
-    return read_list
-
-
-def few_of(what: str, read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
-    """Return a reader of arrays that rejects more than `MAX_LISTED` values with a specific error.
-
-    Unspecified: the reference reads as many values as fit into a request.
-    """
-    read_all = list_of(read, missing)
-
-    def read_list(value: Any) -> list[T]:
-        if isinstance(value, list) and len(value) > MAX_LISTED:
-            raise too_many(what, len(value), MAX_LISTED)
-        return read_all(value)
-
-    return read_list
-
-
-def _number(value: Any, bits: int) -> int:
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << bits:
-        raise InvalidParam(f"not a number of {bits} bits")
-    return value
-
-
-def _typed(kind: type[AnyId], value: Any) -> AnyId:
-    try:
-        return kind.parse(text(value))
-    except (Cb58Error, IdError) as error:
-        raise InvalidParam(str(error)) from None
 
 
 class ChainAddress(NamedTuple):
@@ -238,8 +142,3 @@ def read_with_chain(chain: PlatformChain, text: str) -> ChainAddress:
     """
     parsed = parse_address(text)
     return ChainAddress(chain_id_of(chain, parsed.chain), parsed.short_id)
-
-
-def quoted(text: str) -> str:
-    """Return a string quoted for messages, truncated if it is long."""
-    return json.dumps(shortened(text), ensure_ascii=False)

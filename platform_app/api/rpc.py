@@ -95,7 +95,7 @@ class Methods:
         """Add a method that answers one call; see `MethodRegistry.add`."""
         bound = self._bound(handler)
         answer = bound if hot else self._rpc.answers.followed(bound)
-        guard = _keystore_guard(self._rpc.chain) if _uses_keystore(name, params) else None
+        guard = keystore_guard(self._rpc.chain) if _uses_keystore(name, params) else None
         self.registry.add(name, answer, params=params, hot=hot, guard=guard)
 
     def add_kept(
@@ -126,7 +126,7 @@ def _uses_keystore(name: str, params: Sequence[Param]) -> bool:
     return name.startswith("keystore.") or any(param.name == "password" for param in params)
 
 
-def _keystore_guard(chain: PlatformChain) -> Guard:
+def keystore_guard(chain: PlatformChain) -> Guard:
     """Return the guard of the keystore's methods.
 
     On public networks, web pages are rejected unless the operator allows them: a page in a user's browser could

@@ -13,9 +13,10 @@ from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, encoded
 from platform_app.memory.answers import Lifetime
 from platform_app.selectors import outputs
-from platform_app.selectors.outputs import Funds, UtxoCursor
+from platform_app.selectors.outputs import Funds
 from primitives.checksummed import TextEncoding
 from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
+from shared_app.paging import PAGE, UtxoCursor
 
 MAX_ADDRESSES: Final = 1024
 
@@ -80,7 +81,7 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
         rpc.chain,
         params.read_all(rpc.chain, given),
         after=_cursor(rpc, start) if start.is_given else None,
-        limit=limit if 0 < limit <= outputs.PAGE else outputs.PAGE,
+        limit=limit if 0 < limit <= PAGE else PAGE,
         source_chain=_source(rpc, source_chain),
         newest_first=rpc.chain.answers_as_reference,
     )

@@ -181,7 +181,7 @@ def export_avax(
 
     The chain is a prefix of the address, or in `targetChain` if the address has no prefix.
 
-    Unspecified: as long as no chain of this node imports, exports are rejected (`services.mempool.issue`).
+    Unspecified: as long as this node runs no X-Chain, exports to it are rejected (`services.mempool.issue`).
     """
     if amount == 0:
         raise WalletError(WalletReason.ZERO_AMOUNT)

@@ -33,7 +33,7 @@ from platform_app.models.staking import (
     Validator,
     ValidatorUptime,
 )
-from platform_app.models.utxos import UTXO, RewardUTXO, SharedUTXO, SharedUTXOOwner, UTXOOwner
+from platform_app.models.utxos import UTXO, RewardUTXO, UTXOOwner
 
 __all__ = [
     "UTXO",
@@ -56,8 +56,6 @@ __all__ = [
     "Outcome",
     "Phase",
     "RewardUTXO",
-    "SharedUTXO",
-    "SharedUTXOOwner",
     "StakeOutput",
     "Staker",
     "Subnet",

@@ -1,4 +1,4 @@
-"""Outputs: unspent ones by owner, outputs exported between this chain and others, and rewards.
+"""Outputs: unspent ones by owner, and rewards.
 
 Owners have their own rows, in the order that pages of getUTXOs have: by address, then by UTXO.
 """
@@ -9,8 +9,8 @@ from typing_extensions import override
 from chaindb.fields import BytesField, IDField, ShortIDField, UInt64Field
 
 
-class _Output(models.Model):
-    """The fields that all rows of outputs have."""
+class UTXO(models.Model):
+    """An unspent output of this chain; a block that spends it deletes the row."""
 
     tx_id = IDField()
     output_index = models.BigIntegerField()
@@ -20,18 +20,6 @@ class _Output(models.Model):
     threshold = models.BigIntegerField(help_text="Number of owners that must sign")
     height = models.BigIntegerField(help_text="Height of the block that created it")
     output = BytesField(help_text="The output as serialised in transactions, with its type ID")
-
-    class Meta:
-        abstract = True
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.tx_id}:{self.output_index}"
-
-
-class UTXO(_Output):
-    """An unspent output of this chain; a block that spends it deletes the row."""
-
     utxo_id = IDField(primary_key=True)
     stakeable_locktime = UInt64Field(
         help_text="Unix seconds before which it can only be staked; 0: no lock"
@@ -41,6 +29,10 @@ class UTXO(_Output):
         ordering = ["utxo_id"]
         verbose_name = "UTXO"
 
+    @override
+    def __str__(self) -> str:
+        return f"{self.tx_id}:{self.output_index}"
+
 
 class UTXOOwner(models.Model):
     """An address that may sign for an unspent output."""
@@ -49,34 +41,6 @@ class UTXOOwner(models.Model):
     address = ShortIDField()
     utxo = models.ForeignKey(
         UTXO, models.PROTECT, related_name="owners", db_index=False, db_constraint=False
-    )
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.address} of {self.utxo_id}"
-
-
-class SharedUTXO(_Output):
-    """An output that one chain has exported and the other has not imported yet."""
-
-    utxo_id = IDField(primary_key=True)
-    source_chain = IDField(help_text="The blockchain that exported it")
-    destination_chain = IDField(help_text="The blockchain that can import it")
-
-    class Meta:
-        ordering = ["utxo_id"]
-        verbose_name = "shared UTXO"
-
-
-class SharedUTXOOwner(models.Model):
-    """An address that may sign for a shared output."""
-
-    pk = models.CompositePrimaryKey("destination_chain", "source_chain", "address", "utxo_id")
-    destination_chain = IDField()
-    source_chain = IDField()
-    address = ShortIDField()
-    utxo = models.ForeignKey(
-        SharedUTXO, models.PROTECT, related_name="owners", db_index=False, db_constraint=False
     )
 
     @override

@@ -9,6 +9,7 @@ from platform_app.store import mempool, rows
 from platform_app.txs.base import inner_output
 from platform_app.txs.codec import CODEC
 from primitives.ids import ID, ShortID
+from shared_app.paging import PAGE
 from utxo.components import UTXO
 
 _LARGEST = """
@@ -59,7 +60,7 @@ def _read(
     page = outputs.utxos_of(chain, addresses)
     while page.utxos:
         utxos |= {utxo.utxo_id: utxo for utxo in map(_parse, page.utxos)}
-        if len(page.utxos) < outputs.PAGE:
+        if len(page.utxos) < PAGE:
             break
         page = outputs.utxos_of(chain, addresses, after=page.end)
     return list(utxos.values()), mempool.spenders(chain.db, list(utxos))

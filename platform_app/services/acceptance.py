@@ -183,10 +183,14 @@ class PlatformTree:
         """The last block whose rows are written."""
         return self.state.tip.block_id
 
-    def env(self, context: BlockContext, *, decided: bool = False) -> Env:
+    def env(self, context: BlockContext) -> Env:
         """Return the environment for executing a block; in one that is decided, warp messages are not checked again."""
-        env = self._chain.env(self.state.network, context.now, context.p_chain_height)
-        return env if decided else replace(env, signers=partial(stakers.signers_at, self._chain))
+        env = self._chain.env(
+            self.state.network, context.now, context.p_chain_height, decided=context.decided
+        )
+        if context.decided:
+            return env
+        return replace(env, signers=partial(stakers.signers_at, self._chain))
 
     def refresh(self) -> bool:
         """Check the rows; return whether the tip has changed, in which case processing blocks are dropped.

@@ -14,8 +14,7 @@ class IssueReason(StrEnum):
     MESSAGE_NOT_VERIFIED = "failed verifying warp messages: {cause}"
     # No chain of this node could import the coins, so they would be lost.
     NOTHING_IMPORTS = (
-        "transfers between chains do not exist on this node yet, so the coins that {tx_id} "
-        "exports could not be imported"
+        "this node runs no X-Chain yet, so the coins that {tx_id} exports could not be imported"
     )
 
 

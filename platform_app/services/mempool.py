@@ -70,7 +70,7 @@ def issue(
     arrived before the coins that it spends. The reference repeats the reason for as long as it remembers it.
     And a conflict with pending transactions is reported before any verification, because that is cheaper.
 
-    Unspecified: as long as no chain of this node imports, users cannot export here, because their coins would
+    Unspecified: as long as this node runs no X-Chain, users cannot export to it here, because their coins would
     be lost. This is a rule of this API and not of blocks, about which the nodes of a network must agree:
     existing chains have exports in their blocks, and nodes of the reference can import them. So
     transactions from peers may export.
@@ -251,7 +251,9 @@ class _Admission:
 
     def _refuse(self, tx: Tx) -> RefusedIssue | None:
         """Return why the mempool rejects it, independent of the rules; such reasons are not recorded."""
-        if isinstance(tx.unsigned, ExportTx) and not self.gossiped:
+        unsigned, x_chain_id = tx.unsigned, self.context.env.x_chain_id
+        to_x_chain = isinstance(unsigned, ExportTx) and unsigned.destination_chain == x_chain_id
+        if to_x_chain and not self.gossiped:
             return RefusedIssue(IssueReason.NOTHING_IMPORTS, tx_id=tx.tx_id)
         size = len(tx.raw)
         if size > self._room:

@@ -276,7 +276,7 @@ class PlatformVM:
     def _verify_all(self, line: Sequence[Block], contexts: Sequence[BlockContext]) -> None:
         tree = self._tree
         tree.state.prefetch(tx for block in line for tx in block.txs)
-        tree.blocks.verify_line(line, [tree.env(context, decided=True) for context in contexts])
+        tree.blocks.verify_line(line, [tree.env(context) for context in contexts])
         for block, context in zip(line, contexts, strict=True):
             tree.origins.setdefault(block.block_id, ProcessingOrigin(context.now))
 

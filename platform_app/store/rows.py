@@ -70,11 +70,6 @@ def utxo_of(tx_id: bytes, index: int, asset_id: bytes, output: bytes) -> UTXO:
     return UTXO(ID(bytes(tx_id)), index, ID(bytes(asset_id)), output_of(output))
 
 
-def raw_utxo(tx_id: bytes, index: int, asset_id: bytes, output: bytes) -> bytes:
-    """Return the UTXO of a row as clients get it, starting with the codec version."""
-    return b"".join((VERSION, tx_id, index.to_bytes(4, "big"), asset_id, output))
-
-
 def raw_stake(asset_id: bytes, output: bytes) -> bytes:
     """Return a staked output as clients get it, starting with the codec version."""
     return b"".join((VERSION, asset_id, output))

@@ -1,4 +1,4 @@
-"""The rows of outputs: unspent outputs and their owners, outputs shared with other chains, rewards."""
+"""The rows of outputs: unspent outputs and their owners, and rewards. Exported outputs are in `shared_app`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing_extensions import override
 
 from chaindb.database import Database, Row
+from chainvm.shared_memory import AtomicRequests
 from platform_app import models
+from platform_app.state.utxos import UTXOChanges
 from platform_app.store import rows
 from platform_app.store.facets import Commit, FacetRows
 from platform_app.txs.base import LockOut, Tx, inner_output
 from platform_app.txs.subnets import ImportTx
 from primitives.ids import ID, P_CHAIN_ID
+from shared_app.store import SharedRows
 from utxo.components import UTXO
 
 _OUTPUT = (
@@ -25,22 +28,13 @@ _OUTPUT = (
     "output",
 )
 _UTXO = ("utxo_id", *_OUTPUT, "stakeable_locktime")
-_SHARED = ("utxo_id", *_OUTPUT, "source_chain", "destination_chain")
-_SHARED_OWNER = ("destination_chain", "source_chain", "address", "utxo")
 _REWARD = ("utxo_id", "tx_id", "output_index", "asset_id", "amount", "height", "output")
 
 _UTXOS = """
 SELECT utxo_id, tx_id, output_index, asset_id, output FROM platform_app_utxo
 WHERE utxo_id IN ({keys})
 """
-_SHARED_UTXOS = """
-SELECT utxo_id, tx_id, output_index, asset_id, output FROM platform_app_sharedutxo
-WHERE destination_chain = %s AND source_chain = %s AND utxo_id IN ({keys})
-"""
 _SPENT = "SELECT utxo_id, output FROM platform_app_utxo WHERE utxo_id IN ({keys})"
-_IMPORTED = """
-SELECT utxo_id, output, source_chain FROM platform_app_sharedutxo WHERE utxo_id IN ({keys})
-"""
 
 
 class UTXORows(FacetRows):
@@ -51,7 +45,7 @@ class UTXORows(FacetRows):
     def __init__(self, db: Database) -> None:
         super().__init__(db)
         self._utxos: dict[ID, UTXO | None] = {}
-        self._shared: dict[tuple[ID, ID], UTXO | None] = {}
+        self._shared: dict[tuple[ID, ID], UTXO] = {}
 
     @override
     def prefetch(self, txs: Sequence[Tx]) -> None:
@@ -76,12 +70,13 @@ class UTXORows(FacetRows):
             self._utxos[ID(bytes(utxo_id))] = rows.utxo_of(*columns)
 
     def load_shared(self, peer_chain: ID, utxo_ids: Iterable[ID]) -> None:
-        """Read outputs that a chain has exported to this one, hundreds per statement."""
+        """Read outputs that a chain has exported to this one, hundreds per statement.
+
+        An output that is not there is read again at its next use, because the other chain may export it meanwhile.
+        """
         wanted = [utxo_id for utxo_id in set(utxo_ids) if (peer_chain, utxo_id) not in self._shared]
-        self._shared.update(dict.fromkeys((peer_chain, utxo_id) for utxo_id in wanted))
-        before = (P_CHAIN_ID, peer_chain)
-        for utxo_id, *columns in self._db.rows_by_keys(_SHARED_UTXOS, wanted, before):
-            self._shared[peer_chain, ID(bytes(utxo_id))] = rows.utxo_of(*columns)
+        found = SharedRows(self._db).get(P_CHAIN_ID, peer_chain, wanted)
+        self._shared.update(((peer_chain, utxo_id), utxo) for utxo_id, utxo in found.items())
 
     def get(self, utxo_id: ID) -> UTXO | None:
         """Return an unspent output of this chain."""
@@ -93,7 +88,7 @@ class UTXORows(FacetRows):
         """Return an output that another chain has exported to this one and that is unspent."""
         if (peer_chain, utxo_id) not in self._shared:
             self.load_shared(peer_chain, [utxo_id])
-        return self._shared[peer_chain, utxo_id]
+        return self._shared.get((peer_chain, utxo_id))
 
     @override
     @staticmethod
@@ -102,16 +97,8 @@ class UTXORows(FacetRows):
         db, height, changes = commit.db, commit.moment.height, commit.diff.utxos.changes()
         _delete_utxos(db, changes.consumed)
         _insert_utxos(db, height, changes.produced)
-        _delete_imported(db, [utxo_id for _, utxo_id in changes.imported])
-        for destination, utxo in changes.exported:
-            _share(db, height, utxo, source=P_CHAIN_ID, destination=destination)
+        SharedRows(db).apply(P_CHAIN_ID, _requests(changes), height)
         db.insert(models.RewardUTXO, _REWARD, _reward_rows(height, changes.rewards))
-
-
-def receive(db: Database, source_chain: ID, utxos: Iterable[UTXO], height: int) -> None:
-    """Write outputs that another chain has exported to this one; `height` is that chain's."""
-    for utxo in utxos:
-        _share(db, height, utxo, source=source_chain, destination=P_CHAIN_ID)
 
 
 def _insert_utxos(db: Database, height: int, produced: Iterable[UTXO]) -> None:
@@ -150,23 +137,14 @@ def _owner_rows(produced: Iterable[UTXO]) -> Iterator[Row]:
             yield (address, utxo.utxo_id)
 
 
-def _share(db: Database, height: int, utxo: UTXO, *, source: ID, destination: ID) -> None:
-    utxo_id = utxo.utxo_id
-    row = (utxo_id, *_output_row(height, utxo), source, destination)
-    db.insert(models.SharedUTXO, _SHARED, [row])
-    owners = inner_output(utxo.output).owners.addresses
-    owner_rows = ((destination, source, address, utxo_id) for address in owners)
-    db.insert(models.SharedUTXOOwner, _SHARED_OWNER, owner_rows)
-
-
-def _delete_imported(db: Database, keys: list[ID]) -> None:
-    owners = [
-        (P_CHAIN_ID, source, address, utxo_id)
-        for utxo_id, output, source in db.rows_by_keys(_IMPORTED, keys)
-        for address in rows.addresses_of(output)
-    ]
-    db.delete(models.SharedUTXOOwner, _SHARED_OWNER, owners)
-    db.delete(models.SharedUTXO, ("utxo_id",), ((key,) for key in keys))
+def _requests(changes: UTXOChanges) -> Iterator[AtomicRequests]:
+    """Yield the changes of the memory that is shared with each other chain."""
+    for peer in sorted({chain for chain, _ in (*changes.imported, *changes.exported)}):
+        yield AtomicRequests(
+            peer,
+            remove=tuple(utxo_id for chain, utxo_id in changes.imported if chain == peer),
+            put=tuple(utxo for chain, utxo in changes.exported if chain == peer),
+        )
 
 
 def _reward_rows(height: int, rewards: Iterable[tuple[ID, UTXO]]) -> Iterator[Row]:

@@ -16,6 +16,7 @@ from network_app.ports import (
     BlockRejection,
     NotYet,
     ParsedBlock,
+    TransactionSource,
 )
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -69,6 +70,8 @@ class MemoryChain:
         dialect: int = NORMAL,
     ) -> None:
         self.alias = alias
+        self.more_transactions: dict[int, TransactionSource] = {}
+        """Further pools, by the number of their gossip handler."""
         self.chain_id = ID(bytes(32)) if alias == "P" else ID(sha256(alias.encode()))
         self.execution = execution
         self.dialect = dialect

@@ -17,13 +17,13 @@ from platform_app.apps import platform_chain
 from platform_app.state.chain import Diff
 from platform_app.state.stakers import Priority, Staker
 from platform_app.store import mempool
-from platform_app.store import utxos as utxo_rows
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, Tx, TxStatus, UnsignedTx
 from platform_app.txs.codec import build
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
-from tests.builders import platform, platform_rows
+from shared_app import models as shared_models
+from tests.builders import platform, platform_rows, shared_outputs
 from utxo.components import UTXO, OutputOwners, SignatureCredential, TransferOutput
 
 NOW = 1_790_000_000
@@ -217,7 +217,7 @@ def write_history(sizes: Sizes = Sizes()) -> None:  # noqa: B008  # a value
     for number in range(sizes.past):
         _reward(number)
     _finish()
-    utxo_rows.receive(
+    shared_outputs.receive(
         platform_chain().db,
         platform.X_CHAIN_ID,
         [platform.utxo(COIN, person(n), number=n) for n in range(5)],
@@ -241,7 +241,7 @@ _WRITTEN: tuple[Any, ...] = (
     models.MempoolInput, models.MempoolTx, models.DroppedTx, models.KeystoreKey,
     models.KeystoreUser, models.StakeOutput, models.ValidatorUptime, models.Staker,
     models.SubnetOwner, models.Subnet, models.Blockchain, models.UTXOOwner, models.UTXO,
-    models.SharedUTXOOwner, models.SharedUTXO, models.RewardUTXO, models.Supply, models.Tx,
+    shared_models.SharedOwner, shared_models.SharedOutput, models.RewardUTXO, models.Supply, models.Tx,
     models.Block, models.Chain,
 )  # fmt: skip
 

@@ -19,6 +19,7 @@ from platform_app.store.state import DatabaseState
 from platform_app.txs.base import TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID, P_CHAIN_ID
+from shared_app import models as shared_models
 from tests.builders.platform_state import MemoryState
 
 Clock = Callable[[Block], int]
@@ -34,7 +35,7 @@ def remembered() -> MemoryState:
         supplies={item.subnet_id: item.amount for item in models.Supply.objects.all()},
     )
     state.fund(*map(_utxo, models.UTXO.objects.all()))
-    for row in models.SharedUTXO.objects.all():
+    for row in shared_models.SharedOutput.objects.all():
         if row.destination_chain == P_CHAIN_ID:
             state.share(row.source_chain, _utxo(row))
         else:

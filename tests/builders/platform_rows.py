@@ -19,7 +19,6 @@ from platform_app.state.chain import Diff
 from platform_app.state.facets import FeeState
 from platform_app.state.stakers import Priority, Staker
 from platform_app.store import blocks
-from platform_app.store import utxos as utxo_rows
 from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
@@ -27,7 +26,7 @@ from platform_app.txs.base import Tx, TxStatus, UnsignedTx
 from platform_app.txs.codec import CODEC
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID
-from tests.builders import platform
+from tests.builders import platform, shared_outputs
 from tests.builders.platform_state import SUPPLY, MemoryState
 from utxo.components import UTXO
 
@@ -67,7 +66,7 @@ def begin_with(state: MemoryState) -> Block:
 
     block = begin(change)
     for (source_chain, _), utxo in state.utxos.from_peers.items():
-        utxo_rows.receive(platform_chain().db, source_chain, [utxo], height=0)
+        shared_outputs.receive(platform_chain().db, source_chain, [utxo], height=0)
     return block
 
 

@@ -26,6 +26,7 @@ from cchain_app.txs.signing import named_sender, names_sender
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
+from tests.builders import moved_coins
 from tests.builders.cchain import MemoryState
 from tests.builders.roots import StateTries, fork_module, ordered_root
 
@@ -53,6 +54,7 @@ class RecomputedChain:
     def __init__(self, config: ChainConfig, first_state: StateChanges) -> None:
         self.state, self._tries = _begin(first_state)
         self._config = config
+        self._withdrawals = 0
 
     @property
     def height(self) -> int:
@@ -68,6 +70,7 @@ class RecomputedChain:
         given: Header,
         raw_transactions: Sequence[bytes],
         signers: Mapping[bytes, Address] | None = None,
+        payload: bytes | None = None,
     ) -> Recomputed:
         """Compute the next block and advance the state.
 
@@ -78,13 +81,14 @@ class RecomputedChain:
             given: The header.
             raw_transactions: The transactions.
             signers: Overrides of ecrecover: the address that it returns for a signature (devnet.md 4).
+            payload: The block's atomic transactions.
         """
         number = int(given.number)
         assert number == self.height + 1
         made = (
             self._first(given)
             if number == 0
-            else self._next(given, raw_transactions, signers or {})
+            else self._next(given, raw_transactions, signers or {}, payload)
         )
         self.state.hashes[number] = made.hash
         return made
@@ -105,8 +109,17 @@ class RecomputedChain:
         return self._block(given, (), made, (), ())
 
     def _next(
-        self, given: Header, raw_transactions: Sequence[bytes], signers: Mapping[bytes, Address]
+        self,
+        given: Header,
+        raw_transactions: Sequence[bytes],
+        signers: Mapping[bytes, Address],
+        payload: bytes | None,
     ) -> Recomputed:
+        paid: list[moved_coins.Payment] = []
+        if payload is not None:
+            assert bytes(given.extra_data) == keccak256(payload)
+            self._tries.apply(moved_coins.debit(self.state, payload), self.state)
+            paid = moved_coins.payments(payload)
         env = replace(self._environment(given), signers=tuple(signers.items()))
         transactions = [_read_transaction(raw, env.chain_id) for raw in raw_transactions]
         with _remembered_jump_destinations(env.fork):
@@ -115,12 +128,16 @@ class RecomputedChain:
             )
         self.state.apply(executed.changes)
         self._tries.apply(executed.changes, self.state)
+        self._tries.apply(moved_coins.credit(self.state, paid), self.state)
+        withdrawals = moved_coins.encoded(paid, self._withdrawals)
+        self._withdrawals += len(paid)
         bloom, receipts = _receipts(executed, raw_transactions, env.fork)
         made = {
             "gas_used": Uint(executed.gas_used),
             "bloom": bloom,
             "receipt_root": ordered_root(receipts),
             "requests_hash": executed.requests_hash and Bytes32(executed.requests_hash),
+            "withdrawals_root": ordered_root(withdrawals),
         }
         return self._block(given, raw_transactions, made, receipts, executed.results)
 

@@ -1,6 +1,7 @@
 // @avalabs/avalanchejs 4 against the node: the scenarios of `platform.mjs`.
 import * as library from 'avalanchejs4'
 import { asking, connecting } from './avalanchejs.mjs'
+import { crossing } from './crossing.mjs'
 import { scenarios } from './platform.mjs'
 
 const { TransferableOutput, pvm } = library
@@ -64,3 +65,6 @@ export const {
 } = scenarios(connecting(library, builders))
 
 export const context = asking(library)
+
+export const crossed = crossing(library, connecting(library, builders), (terms, context) =>
+  pvm.newImportTx(context, context.cBlockchainID, terms.utxos, terms.from, terms.from))

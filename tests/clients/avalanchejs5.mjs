@@ -1,6 +1,7 @@
 // @avalabs/avalanchejs 5 against the node: the scenarios of `platform.mjs`.
 import * as library from 'avalanchejs5'
 import { asking, connecting } from './avalanchejs.mjs'
+import { crossing } from './crossing.mjs'
 import { scenarios } from './platform.mjs'
 
 const { TransferableOutput, pvm } = library
@@ -84,3 +85,10 @@ export const {
 } = scenarios(connecting(library, builders))
 
 export const context = asking(library)
+
+export const crossed = crossing(library, connecting(library, builders), (terms, context) =>
+  pvm.newImportTx({
+    ...common(terms),
+    sourceChainId: context.cBlockchainID,
+    toAddressesBytes: terms.from,
+  }, context))

@@ -58,15 +58,7 @@ export function scenarios(connect) {
       return { ...paid, outputs: await reader.outputs(given.to[0]) }
     },
 
-    /** Returns the node's error for an export, and the sender's balance before and after. */
-    async exported({ to, amount, ...given }) {
-      const wallet = await connect(given)
-      const before = await wallet.balance(wallet.address)
-      const funds = await wallet.funds()
-      const signed = await offline(() => wallet.exported(funds, { to, threshold: 1, amount }))
-      const refusal = await message(wallet.issue(signed))
-      return { refusal, before, after: await wallet.balance(wallet.address) }
-    },
+    exported: (given) => pay('exported', given),
 
     /** Pays to two keys that can only sign together, and spends that payment with both. */
     async together({ partners, addresses, to, amount, ...given }) {

@@ -12,6 +12,7 @@ from tests.servers.client import RpcFault, RpcUnreachable
 
 PLATFORM = "/ext/bc/P"
 _PATHS = {
+    "avax": "/ext/bc/C/avax",
     "platform": PLATFORM,
     "keystore": "/ext/keystore",
     "info": "/ext/info",

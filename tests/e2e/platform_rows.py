@@ -7,6 +7,7 @@ disappear.
 from collections import Counter
 from typing import Any, NamedTuple
 
+from cchain_app.models.atomic import AtomicKind
 from platform_app.txs.base import inner_input, inner_output
 from platform_app.txs.codec import parse
 from platform_app.txs.staking import RewardValidatorTx
@@ -115,6 +116,15 @@ def _check_outputs(ask: Ask, flow: _Flow) -> None:
     assert unspent <= flow.made | {key for (key,) in returned}, "made by nobody"
 
 
+def _from_c_chain(ask: Ask) -> int:
+    """Return the units that the C-Chain has exported, less those that its imports took."""
+    rows = ask("SELECT kind, amount, burned FROM cchain_app_atomictransaction")
+    return sum(
+        int(amount) if kind == AtomicKind.EXPORT else -int(amount) - int(burnt)
+        for kind, amount, burnt in rows
+    )
+
+
 def _check_coins(ask: Ask, funds: int) -> None:
     """Check that all coins are accounted for, and that the supply matches them."""
     staked = f"subnet_id = '{PRIMARY}' AND phase <> 'past'"
@@ -127,7 +137,9 @@ def _check_coins(ask: Ask, funds: int) -> None:
     owned = (*_column(ask, "p_utxos", "amount"), *_column(ask, "p_shared_utxos", "amount"))
     burnt = _column(ask, "p_txs", "burned")
     everything = sum(map(int, (*owned, *burnt, *(weight for weight, _ in stakers))))
-    assert everything == funds + rewards, "coins came from nowhere, or were lost"
+    assert everything == funds + rewards + _from_c_chain(ask), (
+        "coins came from nowhere, or were lost"
+    )
     accrued = ask(f"SELECT delegatee_reward FROM p_validators WHERE {staked}")
     promised = sum(int(reward) for _, reward in stakers) + sum(int(one) for (one,) in accrued)
     ((supply,),) = ask(f"SELECT amount FROM p_supply WHERE subnet_id = '{PRIMARY}'")

@@ -47,13 +47,17 @@ class Replay:
         first = chain.height + 1
         transactions = _transactions(ask, first)
         headers = ask(
-            "SELECT number, timestamp, hash, header FROM cchain_app_block"
+            "SELECT number, timestamp, hash, header, payload FROM cchain_app_block"
             f" WHERE number >= {first} ORDER BY number"
         )
-        for number, timestamp, block_hash, encoded in headers:
+        for number, timestamp, block_hash, encoded, payload in headers:
             mined = transactions[number]
             header = decode_header(bytes(encoded), chain.fork_of(number, timestamp))
-            made = chain.follow(header, [item.raw for item in mined])
+            made = chain.follow(
+                header,
+                [item.raw for item in mined],
+                payload=None if payload is None else bytes(payload),
+            )
             assert header == made.header, f"block {number}"
             assert bytes(block_hash) == made.hash, f"block {number}"
             _check_receipts(mined, made)

@@ -12,6 +12,8 @@ from tests.e2e.platform_sdk import ALL, DAY, FEES, JS4, JS5, OLD, Sdk, hexed, so
 from tests.e2e.platform_wallet import UNIT, address, fund, new_keys
 
 AMOUNT = 123_456
+WEI = 10**12
+"""Wei of one unit on this network."""
 EVM = "mgj786NP7uDwBCcq6YwThhaN8FLyybkCa4zBWTQbNgmK6k9A6"
 
 MakeSdk = Callable[[str], Sdk]
@@ -88,11 +90,32 @@ def test_two_who_sign_together_are_paid_and_pay(sdk: MakeSdk, library: str) -> N
 
 
 @everyone
-def test_an_export_that_nobody_could_import_costs_nothing(sdk: MakeSdk, library: str) -> None:
+def test_an_export_waits_for_the_c_chain(node: CheckedNode, sdk: MakeSdk, library: str) -> None:
     (receiver,) = new_keys(1)
-    found = sdk(library).run("exported", to=[address(receiver, "C")], amount=AMOUNT)
-    assert "transfers between chains do not exist on this node yet" in found["refusal"]
-    assert int(found["before"]) == int(found["after"]) == 5_000 * UNIT
+    to = address(receiver, "C")
+    found = sdk(library).run("exported", to=[to], amount=AMOUNT)
+    assert_done(found)
+    assert 0 < burned(found, AMOUNT) <= UNIT  # version 3 pays a static fee
+    with PlatformClient(node.port) as client:
+        page = client.call("avax.getUTXOs", addresses=[to], sourceChain="P")
+    assert page["numFetched"] == "1"
+
+
+@transferring
+def test_coins_go_to_the_c_chain_and_back(sdk: MakeSdk, library: str) -> None:
+    there, back = 3 * UNIT, UNIT
+    found = sdk(library).run("crossed", amount=there, back=back)
+    assert found["statuses"] == ["Committed", "Accepted", "Accepted", "Committed"]
+    assert found["waiting"] == [str(there)]
+    # The SDK's fee: a whole unit for each gas of 11,230, one signature and one output.
+    fee = 11_230
+    assert int(found["start"]) == 0
+    assert int(found["imported"]) == (there - fee) * WEI
+    assert int(found["exported"]) == (there - fee - back - fee) * WEI
+    assert found["nonce"] == 1
+    assert found["returning"] == [str(back)]
+    assert 0 < back - int(found["landed"]) < 10_000, found
+    assert found["readBack"]
 
 
 @everyone

@@ -42,6 +42,8 @@ class ShownBlock:
     codes: tuple[bytes, ...]
     """Code that these changes gave to accounts."""
     signers: Mapping[bytes, Address]
+    payload: bytes | None
+    """The atomic transactions."""
 
 
 def shown_block(chain: EvmChain, number: int) -> ShownBlock:
@@ -60,6 +62,7 @@ def shown_block(chain: EvmChain, number: int) -> ShownBlock:
         changes,
         tuple(evm_state.code(chain.db, item) for item in given),
         signers_set_by_hand(chain, number),
+        block.payload,
     )
 
 
@@ -106,7 +109,7 @@ def assert_recomputes(chain: EvmChain) -> None:
     again = RecomputedChain(chain.config, first_state)
     for number, block in enumerate(shown):
         again.change(made_by_hand(block, again.state))
-        made = again.follow(block.header, block.raws, block.signers)
+        made = again.follow(block.header, block.raws, block.signers, block.payload)
         assert block.header == made.header, f"block {number}"
         assert block.hash == made.hash, f"block {number}"
         assert block.receipts == made.receipts, f"block {number}"

@@ -37,6 +37,7 @@ CODE = (
     "platform_app",
     "primitives",
     "scripts",
+    "shared_app",
     "tests",
     "utxo",
 )

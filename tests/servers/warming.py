@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 PACKAGES: Final = (
     "adminkit", "cchain_app", "chaindb", "chainvm", "explorer_app", "health_app", "info_app", "jsonrpc", "network_app",
-    "platform_app", "primitives", "utxo",
+    "platform_app", "primitives", "shared_app", "utxo",
 )  # fmt: skip
 """All packages but `nodeproject`, which reads settings."""
 ZONES: Final = tuple(map(ZoneInfo, sorted(available_timezones())))

@@ -118,7 +118,7 @@ def get_raw_block(rpc: EvmRpc, block: BlockParam) -> str:
         JsonRpcError: -32000, no block has this hash.
     """
     raw = _raw(rpc, block, "block")
-    return encode_data(b"" if raw is None else raw.raw)
+    return encode_data(b"" if raw is None else raw.ethereum_raw)
 
 
 def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:

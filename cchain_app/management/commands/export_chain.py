@@ -85,7 +85,7 @@ def _write(chain: EvmChain, stream: BinaryIO, first: int, last: int) -> None:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("Writing blocks", total=last - first + 1)
         while first <= last:
-            found = blocks.raw_blocks(chain, first, last, _STEP)
+            found = blocks.raw_blocks(chain, first, last, _STEP, with_payload=False)
             if not found:
                 raise CommandError(
                     f"There is no block {first} any more: the chain was rewound meanwhile."

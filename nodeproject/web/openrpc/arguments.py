@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from cchain_app.api import avax
 from cchain_app.api.devnet import chain as development_chain
 from cchain_app.api.eth import forked
 from cchain_app.api.params import accounts as params_accounts
@@ -90,6 +91,7 @@ _TOPICS: Final = described(
 )
 
 BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
+    avax.account: described(TEXT, "an account: 0x and 40 hex digits"),
     params.boolean: BOOLEAN,
     params.quantity: QUANTITY,
     params.uint64: QUANTITY,
@@ -225,6 +227,7 @@ BY_NAME: Final[Mapping[str, Schema]] = {
     "genesisData": described(DATA, "with a checksum, in the given encoding"),
     "amount": described(COUNT, "in the smallest unit"),
     "to": described(TEXT, "an address"),
+    "baseFee": described(TEXT, "hex, in wei per gas; default: that of the next block"),
     "targetChain": described(TEXT, "a chain's alias or ID"),
     "assetID": described(TEXT, "the asset's ID or symbol"),
     "alias": described(TEXT, "a chain's alias: P, X or C"),
@@ -259,6 +262,16 @@ NEEDED: Final[Mapping[str, Collection[str]]] = {
     "platform.createBlockchain": (*_USER, "subnetID", "vmID", "name", "genesisData"),
     "platform.exportAVAX": (*_USER, "amount", "to"),
     "platform.importAVAX": (*_USER, "sourceChain", "to"),
+    "avax.getUTXOs": ("addresses", "sourceChain"),
+    "avax.issueTx": ("tx",),
+    "avax.getAtomicTxStatus": ("txID",),
+    "avax.getAtomicTx": ("txID",),
+    "avax.importKey": (*_USER, "privateKey"),
+    "avax.exportKey": (*_USER, "address"),
+    "avax.import": (*_USER, "to", "sourceChain"),
+    "avax.importAVAX": (*_USER, "to", "sourceChain"),
+    "avax.export": (*_USER, "amount", "to", "assetID"),
+    "avax.exportAVAX": (*_USER, "amount", "to"),
     "keystore.createUser": _USER,
     "keystore.deleteUser": _USER,
     "keystore.exportUser": _USER,

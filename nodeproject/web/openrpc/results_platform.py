@@ -1,4 +1,4 @@
-"""The schemas of the results of methods with named params: `platform`, `keystore`, `avm`, `info` and `health`.
+"""The schemas of the results of methods with named params: those of all interfaces but the EVM chains'.
 
 Numbers are decimal texts, except for a few that clients expect as JSON numbers.
 """
@@ -238,8 +238,33 @@ _INFO: Final[Mapping[str, Schema]] = {
     "acps": record({"acps": described(mapping(_OPINIONS), "by the number of the ACP")}),
 }  # fmt: skip
 
+_ISSUED_ATOMIC: Final = record({"txID": ID})
+_AVAX: Final[Mapping[str, Schema]] = {
+    "getUTXOs": record({
+        "numFetched": DECIMAL, "utxos": array(_HEX),
+        "endIndex": record({"address": PLATFORM_ADDRESS, "utxo": ID}), "encoding": _ENCODING,
+    }),
+    "issueTx": _ISSUED_ATOMIC,
+    "getAtomicTxStatus": record(
+        {"status": words("Unknown", "Dropped", "Processing", "Accepted")},
+        {"blockHeight": described(DECIMAL, "the height of its block, if it is accepted")},
+    ),
+    "getAtomicTx": record(
+        {"tx": described(TEXT, "its bytes, or with encoding `json` its JSON"), "encoding": _ENCODING},
+        {"blockHeight": described(DECIMAL, "the height of its block, if it is accepted")},
+    ),
+    "version": record({"version": TEXT}),
+    "importKey": record({"address": described(TEXT, "the key's account on the C-Chain")}),
+    "exportKey": record({"privateKey": TEXT, "privateKeyHex": _HEX}),
+    "import": _ISSUED_ATOMIC,
+    "importAVAX": _ISSUED_ATOMIC,
+    "export": _ISSUED_ATOMIC,
+    "exportAVAX": _ISSUED_ATOMIC,
+}  # fmt: skip
+
 RESULTS: Final[Mapping[str, Schema]] = {
     **{f"platform.{name}": schema for name, schema in _PLATFORM.items()},
+    **{f"avax.{name}": schema for name, schema in _AVAX.items()},
     **{f"keystore.{name}": schema for name, schema in _KEYSTORE.items()},
     **{f"info.{name}": schema for name, schema in _INFO.items()},
     "avm.getAssetDescription": record({

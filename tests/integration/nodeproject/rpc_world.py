@@ -98,6 +98,7 @@ def _make_platform(pchain: PChain) -> Names:
     pending = do(
         "platform.addDelegator", **terms(3600, stakeAmount=25 * UNIT, endTime=pchain.now + 10 * DAY)
     )
+    do("platform.exportAVAX", amount=UNIT, to=FUNDED.replace("P-", "C-"))
     block = accepted.block_at(this_node().platform_chain, 1)
     assert block is not None
     return {

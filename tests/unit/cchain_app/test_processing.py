@@ -8,6 +8,7 @@ import pytest
 
 from cchain_app.blocks.accepted import AcceptedBlock, encode_block, make_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
+from cchain_app.blocks.effects import BlockEffects, PayloadPlace
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.receipt import encode_logs
 from cchain_app.evm.engine import StateChanges
@@ -388,6 +389,9 @@ class _WithPayload(NoExtension):
             raise BlockRefused(
                 BlockReason.EXTRA_DATA_TOO_LONG, size=context.p_chain_height or 0, most=0
             )
+
+    def effects(self, payload: bytes, place: PayloadPlace) -> BlockEffects:
+        return BlockEffects(StateChanges(), ())
 
 
 def test_a_payload_is_kept_with_the_block_and_verified_in_its_context() -> None:

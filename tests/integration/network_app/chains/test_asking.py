@@ -187,7 +187,7 @@ def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknow
 
 
 def test_exports_that_others_acknowledged_are_taken_too(world: World) -> None:
-    tx = export(world.p, world.p.network.c_chain_id)
+    tx = export(world.p, world.p.network.x_chain_id)
     with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue):
         mempool.issue_tx(platform_chain(), tx, now=world.p.now)
 

@@ -38,9 +38,11 @@ GENERATION = 2
 """Reads that detect a rewind: before the block is built, and before its outer block is written."""
 DEVELOPMENT = 2
 """Reads of cheats on the head: when a block is built, and when it is accepted."""
+ATOMIC = 1
+"""The query for pending atomic transactions; the producer's process sends it with others."""
 C_CHAIN = {
-    "sqlite": (5, 17 + OUTER_BLOCK + GENERATION + DEVELOPMENT),
-    "postgresql": (5, 11),
+    "sqlite": (5, 17 + OUTER_BLOCK + GENERATION + DEVELOPMENT + ATOMIC),
+    "postgresql": (5, 11 + ATOMIC),
 }
 """A send on SQLite takes three fewer than before: pending transactions are dated by wall time, the rows of an empty
 pool are not read, and neither is the clock if no fork is scheduled."""

@@ -11,6 +11,7 @@ import pytest
 from network_app.bloom import EMPTY
 from network_app.sync import transactions, tx_queue
 from network_app.sync.messages import (
+    ATOMIC_GOSSIP,
     NOT_A_VALIDATOR,
     NOT_REGISTERED,
     THROTTLED,
@@ -97,6 +98,26 @@ async def test_a_transaction_reaches_the_producer_from_any_node() -> None:
             submit(node, b"transaction %d" % at)
         await until(lambda: len(nodes[0].chain.pool) == 4)
         assert sorted(nodes[0].chain.issued) == [b"transaction %d" % at for at in range(4)]
+
+
+async def test_a_second_pool_has_a_handler_of_its_own() -> None:
+    world = World()
+    config = quick_config(pull_interval=0.2)
+    nodes: list[Node] = []
+    pools: list[MemoryChain] = []
+    for at in range(3):
+        chain, pool = MemoryChain("P"), MemoryChain("P")
+        chain.more_transactions[ATOMIC_GOSSIP] = pool
+        pools.append(pool)
+        nodes.append(world.add(f"node-{at}", chain, weight=int(at == 0), config=config))
+    world.link_all()
+    async with running(*nodes):
+        await until(lambda: all(node.follows() for node in nodes))
+        pools[2].submit(b"atomic transaction")
+        await until(lambda: b"atomic transaction" in pools[0].issued)
+        answer = await ask(nodes[0], nodes[1], with_handler(ATOMIC_GOSSIP, b""))
+        assert answer.app_error.error_code == NOT_A_VALIDATOR
+    assert [node.chain.issued for node in nodes] == [[], [], []]
 
 
 async def test_many_transactions_travel_in_few_messages() -> None:

@@ -2,6 +2,7 @@
 
 ADMIN = "/admin/"
 PLATFORM = "/admin/platform_app/"
+SHARED = "/admin/shared_app/"
 
 MODELS = (
     "block",
@@ -11,7 +12,7 @@ MODELS = (
     "subnet",
     "blockchain",
     "utxo",
-    "sharedutxo",
+    "sharedoutput",
     "mempooltx",
     "droppedtx",
     "keystoreuser",
@@ -20,14 +21,19 @@ MODELS = (
 
 def listing(model: str) -> str:
     """Return the URL of a change list."""
-    return f"{PLATFORM}{model}/"
+    return f"{_app(model)}{model}/"
 
 
 def detail(model: str, key: object) -> str:
     """Return the URL of a row's page."""
-    return f"{PLATFORM}{model}/{key}/change/"
+    return f"{_app(model)}{model}/{key}/change/"
 
 
 def export(model: str) -> str:
     """Return the URL of a list's export."""
-    return f"{PLATFORM}{model}/export/"
+    return f"{_app(model)}{model}/export/"
+
+
+def _app(model: str) -> str:
+    """Return the URL of the app of a model: outputs between chains belong to no chain."""
+    return SHARED if model == "sharedoutput" else PLATFORM

@@ -31,7 +31,7 @@ def keys() -> dict[str, object]:
         "subnet": past.subnet_tx(3).tx_id,
         "blockchain": past.blockchain_tx(3, past.Sizes().subnets).tx_id,
         "utxo": unspent(3),
-        "sharedutxo": exported(3),
+        "sharedoutput": exported(3),
         "mempooltx": past.waiting_tx(3).tx_id,
         "droppedtx": past.dropped_id(59),
         "keystoreuser": models.KeystoreUser.objects.get(name="user 003 <b>").pk,

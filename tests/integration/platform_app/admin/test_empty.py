@@ -20,7 +20,7 @@ def test_a_list_is_empty(admin_client: Client, model: str) -> None:
     assert "No rows yet." in answer.content.decode()
 
 
-@pytest.mark.parametrize("model", ["utxo", "sharedutxo", "subnet", "validator"])
+@pytest.mark.parametrize("model", ["utxo", "sharedoutput", "subnet", "validator"])
 def test_a_search_finds_nothing(admin_client: Client, model: str) -> None:
     answer = admin_client.get(
         listing(model), {"q": "P-local1q2gxhgdalzlt57yvutvjpva8ly0zm9rt2w9zuh"}

@@ -6,6 +6,7 @@ from django.utils.html import escape
 from platform_app import models
 from platform_app.txs.codec import CODEC
 from primitives.ids import PRIMARY_NETWORK_ID
+from shared_app import models as shared_models
 from tests.builders import platform, platform_rows
 from tests.builders import platform_history as past
 from tests.integration.admin_pages import Browse
@@ -81,8 +82,8 @@ def test_an_output_that_was_spent_says_so(browse: Browse) -> None:
 
 def test_an_export_shows_what_is_on_its_way(browse: Browse) -> None:
     path = detail("tx", past.export_tx(3).tx_id)
-    assert _leads_to(browse(path).text, detail("sharedutxo", exported(3)))
-    models.SharedUTXO.objects.filter(pk=exported(3))._raw_delete("default")
+    assert _leads_to(browse(path).text, detail("sharedoutput", exported(3)))
+    shared_models.SharedOutput.objects.filter(pk=exported(3))._raw_delete("default")
     assert ">imported</span>" in browse(path).text
 
 
@@ -215,7 +216,7 @@ def test_an_output_of_another_asset_is_not_called_coins(browse: Browse) -> None:
 
 
 def test_an_output_between_chains_says_from_where_to_where(browse: Browse) -> None:
-    text = browse(detail("sharedutxo", exported(3))).text
+    text = browse(detail("sharedoutput", exported(3))).text
     assert text.index(">P-Chain</span>") < text.index(">C-Chain</span>")
     assert "4 AVAX" in text
 

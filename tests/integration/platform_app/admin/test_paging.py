@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from platform_app import models
+from shared_app import models as shared_models
 from tests.integration.admin_pages import Browse
 from tests.integration.platform_app.admin.paths import MODELS, listing
 
@@ -17,7 +18,7 @@ TABLES: dict[str, Any] = {
     "subnet": models.Subnet.objects.order_by("-position"),
     "blockchain": models.Blockchain.objects.order_by("-position"),
     "utxo": models.UTXO.objects.order_by("utxo_id"),
-    "sharedutxo": models.SharedUTXO.objects.order_by("utxo_id"),
+    "sharedoutput": shared_models.SharedOutput.objects.order_by("utxo_id"),
     "mempooltx": models.MempoolTx.objects.order_by("-id"),
     "droppedtx": models.DroppedTx.objects.order_by("-id"),
     "keystoreuser": models.KeystoreUser.objects.order_by("name"),

@@ -20,7 +20,7 @@ LISTS = {
     "subnet": 2,  # and the names of their blockchains
     "blockchain": 1,
     "utxo": 2,  # and the staking asset
-    "sharedutxo": 3,  # and the names of the chains
+    "sharedoutput": 3,  # and the names of the chains
     "mempooltx": 1,
     "droppedtx": 1,
     "keystoreuser": 2,  # and their numbers of keys
@@ -57,7 +57,7 @@ SEARCHES = [
     ("blockchain", past.subnet_tx(3).tx_id, 3),
     ("utxo", address(past.person(0)), 3),
     ("utxo", past.transfer_tx(3).tx_id, 5),
-    ("sharedutxo", address(past.person(3)), 8),
+    ("sharedoutput", address(past.person(3)), 8),
     ("mempooltx", past.waiting_tx(3).tx_id, 3),
     ("mempooltx", past.platform.utxo(1, number=1_003).utxo_id, 3),
     ("droppedtx", past.dropped_id(59), 1),
@@ -72,7 +72,7 @@ DETAILS = {
     "subnet": 4,
     "blockchain": 1,
     "utxo": 3,
-    "sharedutxo": 4,
+    "sharedoutput": 4,
     "mempooltx": 3,
     "droppedtx": 1,
     "keystoreuser": 3,

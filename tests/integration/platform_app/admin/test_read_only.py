@@ -12,7 +12,8 @@ from django.test import Client
 from adminkit.loading import load_admins
 from adminkit.read_only import ReadOnlyModelAdmin
 from platform_app import models
-from tests.integration.platform_app.admin.paths import MODELS, PLATFORM, detail, export, listing
+from shared_app import models as shared_models
+from tests.integration.platform_app.admin.paths import MODELS, detail, export, listing
 from tests.integration.platform_app.admin.shown import keys
 
 pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("history")]
@@ -25,7 +26,7 @@ SHOWN: set[type[Model]] = {
     models.Subnet,
     models.Blockchain,
     models.UTXO,
-    models.SharedUTXO,
+    shared_models.SharedOutput,
     models.MempoolTx,
     models.DroppedTx,
     models.KeystoreUser,
@@ -40,7 +41,7 @@ def _counts() -> list[int]:
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_there_is_no_adding(admin_client: Client, model: str, method: str) -> None:
     before = _counts()
-    assert getattr(admin_client, method)(f"{PLATFORM}{model}/add/").status_code == 403
+    assert getattr(admin_client, method)(f"{listing(model)}add/").status_code == 403
     assert _counts() == before
 
 
@@ -48,7 +49,7 @@ def test_there_is_no_adding(admin_client: Client, model: str, method: str) -> No
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_there_is_no_deleting(admin_client: Client, model: str, method: str) -> None:
     before = _counts()
-    path = f"{PLATFORM}{model}/{keys()[model]}/delete/"
+    path = f"{listing(model)}{keys()[model]}/delete/"
     assert getattr(admin_client, method)(path, {"post": "yes"}).status_code == 403
     assert _counts() == before
 
@@ -87,7 +88,7 @@ def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
     ours = {
         model: model_admin
         for model, model_admin in admin.site._registry.items()
-        if model._meta.app_label == "platform_app"
+        if model._meta.app_label in {"platform_app", "shared_app"}
     }
     assert set(ours) == SHOWN
     assert all(isinstance(model_admin, ReadOnlyModelAdmin) for model_admin in ours.values())

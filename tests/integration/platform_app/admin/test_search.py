@@ -6,6 +6,7 @@ from django.utils.html import escape
 from platform_app import models
 from primitives.addresses import format_address
 from primitives.ids import PRIMARY_NETWORK_ID, ShortID
+from shared_app import models as shared_models
 from tests.builders import platform_history as past
 from tests.integration.admin_pages import Browse
 from tests.integration.platform_app.admin.conftest import SIZES
@@ -72,13 +73,13 @@ def test_outputs_are_found_by_the_transaction_that_made_them(browse: Browse) -> 
 
 @pytest.mark.parametrize("text", [address(past.person(3)), exported(3), past.export_tx(3).tx_id])
 def test_what_is_between_chains_is_found(browse: Browse, text: object) -> None:
-    assert exported(3) in _found(browse, "sharedutxo", text)
+    assert exported(3) in _found(browse, "sharedoutput", text)
 
 
 def test_what_came_from_another_chain_is_found_by_its_owner(browse: Browse) -> None:
-    incoming = models.SharedUTXO.objects.filter(destination_chain=PRIMARY_NETWORK_ID)
+    incoming = shared_models.SharedOutput.objects.filter(destination_chain=PRIMARY_NETWORK_ID)
     key = incoming.get(output_index=4).pk
-    assert key in _found(browse, "sharedutxo", address(past.person(4)))
+    assert key in _found(browse, "sharedoutput", address(past.person(4)))
 
 
 def test_a_block_is_found_by_height_id_and_transaction(browse: Browse) -> None:

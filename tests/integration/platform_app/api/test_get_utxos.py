@@ -8,13 +8,13 @@ from django.db import transaction
 from jsonrpc.errors import JsonRpcError
 from platform_app.apps import platform_chain
 from platform_app.config import UNIT
-from platform_app.store.utxos import receive
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import CODEC
 from primitives.addresses import format_address
 from primitives.checksummed import TextEncoding, decode
 from primitives.ids import EMPTY_ID, ShortID
 from tests.builders.platform import ADDRESSES, utxo
+from tests.builders.shared_outputs import receive
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
 from utxo.components import UTXO
 

@@ -8,12 +8,13 @@ from django.db import transaction
 from jsonrpc.errors import JsonRpcError
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
-from platform_app.store.utxos import receive
 from primitives.addresses import format_address
 from primitives.checksummed import encode
-from primitives.ids import AVM_ID, EVM_ID, SECP256K1_FX_ID, NodeID
+from primitives.ids import AVM_ID, EVM_ID, ID, SECP256K1_FX_ID, NodeID
 from primitives.keys import VMRQ_KEY, address_of, format_private_key
+from shared_app.models import SharedOutput
 from tests.builders import platform
+from tests.builders.shared_outputs import receive
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
 
@@ -131,26 +132,35 @@ def test_a_subnet_with_a_validator_and_a_blockchain(
     assert (body["vmID"], body["fxIDs"]) == (str(AVM_ID), [str(SECP256K1_FX_ID)])
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
-        {"to": format_address("X", "local", platform.ADDRESSES[1])},
-        {"to": format_address("C", "local", platform.ADDRESSES[1])},
-        {"to": str(EWOQ), "targetChain": "C"},
-    ],
-    ids=["X", "C", "targetChain"],
-)
-def test_coins_are_not_stranded_on_their_way_to_another_chain(
-    rpc: Rpc, alice: dict[str, str], where: dict[str, str]
+def test_coins_are_not_stranded_on_their_way_to_the_x_chain(
+    rpc: Rpc, alice: dict[str, str]
 ) -> None:
     before = rpc("platform.getBalance", address=EWOQ_TEXT)
 
-    words = refusal(rpc, "platform.exportAVAX", **alice, amount=5 * UNIT, **where)
+    to = format_address("X", "local", platform.ADDRESSES[1])
+    words = refusal(rpc, "platform.exportAVAX", **alice, amount=5 * UNIT, to=to)
 
-    assert words.startswith(
-        "transfers between chains do not exist on this node yet, so the coins that "
-    )
+    assert words.startswith("this node runs no X-Chain yet, so the coins that ")
     assert rpc("platform.getBalance", address=EWOQ_TEXT) == before
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"to": format_address("C", "local", platform.ADDRESSES[1])},
+        {"to": str(platform.ADDRESSES[1]), "targetChain": "C"},
+    ],
+    ids=["C", "targetChain"],
+)
+def test_coins_leave_for_the_c_chain(
+    pchain: PChain, rpc: Rpc, alice: dict[str, str], where: dict[str, str]
+) -> None:
+    issued = rpc("platform.exportAVAX", **alice, amount=5 * UNIT, **where)
+    pchain.build()
+
+    tx_id = ID.parse(issued["txID"])
+    (waiting,) = SharedOutput.objects.filter(tx_id=tx_id)
+    assert (waiting.amount, waiting.destination_chain) == (5 * UNIT, pchain.network.c_chain_id)
 
 
 def test_funds_come_from_another_chain(pchain: PChain, rpc: Rpc, alice: dict[str, str]) -> None:

@@ -10,13 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from chaindb.database import Database
 from platform_app.apps import platform_chain
 from platform_app.selectors import outputs
-from platform_app.selectors.outputs import Funds, UtxoCursor
+from platform_app.selectors.outputs import Funds
 from platform_app.state.chain import Diff
 from platform_app.state.stakers import Priority
-from platform_app.store import utxos as rows
 from platform_app.txs.codec import CODEC
 from primitives.ids import EMPTY_ID, NodeID, ShortID
-from tests.builders import platform
+from shared_app.paging import UtxoCursor
+from tests.builders import platform, shared_outputs
 from tests.builders.platform_rows import Change, accept, adding, begin, producing, raw_utxo, reward
 from utxo.components import UTXO
 
@@ -142,7 +142,7 @@ def test_a_page_of_many_addresses_ends_at_the_last_of_them() -> None:
 def test_what_another_chain_sent_is_shown_for_that_chain_only(extra: int) -> None:
     begin(producing(platform.utxo(1, FIRST)))
     sent = [platform.utxo(2 + n, FIRST, number=n) for n in range(1, 4)]
-    rows.receive(platform_chain().db, platform.X_CHAIN_ID, sent, height=1)
+    shared_outputs.receive(platform_chain().db, platform.X_CHAIN_ID, sent, height=1)
     addresses = [FIRST, *(ShortID(bytes([255, n]) + bytes(18)) for n in range(extra))]
 
     first = outputs.utxos_of(platform_chain(), addresses, source_chain=platform.X_CHAIN_ID, limit=2)

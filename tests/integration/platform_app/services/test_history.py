@@ -28,6 +28,7 @@ from platform_app.store.state import DatabaseState
 from platform_app.txs.base import TxStatus, inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID
+from shared_app import models as shared_models
 from tests.builders import platform, platform_rows
 from tests.builders.node_settings import updated
 from tests.builders.platform_random import History, burned, everything, funded, promised
@@ -118,7 +119,7 @@ class Ledger:
     def assert_coins_are_conserved(self) -> None:
         """Check the total in the rows: the initial coins, plus rewards, minus burned fees."""
         unspent = _total(models.UTXO.objects.values_list("amount"))
-        elsewhere = _total(models.SharedUTXO.objects.values_list("amount"))
+        elsewhere = _total(shared_models.SharedOutput.objects.values_list("amount"))
         staked = _total(
             models.Staker.objects.filter(subnet_id=PRIMARY_NETWORK_ID)
             .exclude(phase=Phase.PAST)

@@ -11,7 +11,6 @@ from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx, IssueReason, RefusedIssue
 from platform_app.services.wallet import Payer
 from platform_app.store import mempool
-from platform_app.store import utxos as shared_outputs
 from platform_app.txs.base import TxStatus, inner_output
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.wallet.errors import (
@@ -24,7 +23,7 @@ from platform_app.wallet.errors import (
 from primitives.codec_errors import CodecReason
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
 from primitives.keys import EWOQ_KEY
-from tests.builders import platform
+from tests.builders import platform, shared_outputs
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.reasons import raises, reason_of
 from tests.integration.platform_app.conftest import PChain
@@ -143,7 +142,7 @@ def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) ->
             now=rich.now,
         )
 
-    assert str(refused.value).startswith("transfers between chains do not exist on this node yet")
+    assert str(refused.value).startswith("this node runs no X-Chain yet")
     assert list(mempool.oldest_first(platform_chain().db)) == []
 
 

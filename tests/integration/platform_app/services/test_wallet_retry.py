@@ -16,11 +16,10 @@ from platform_app.services import wallet
 from platform_app.services.errors import ConflictingTx
 from platform_app.services.wallet import IssueResult, Payer
 from platform_app.store import mempool
-from platform_app.store import utxos as shared_outputs
 from platform_app.txs.base import Tx
 from primitives.ids import ID
 from primitives.keys import EWOQ_KEY
-from tests.builders import platform
+from tests.builders import platform, shared_outputs
 from tests.builders.keystore import PASSWORD, make_cheap, some_user
 from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import PChain

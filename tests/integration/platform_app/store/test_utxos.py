@@ -8,10 +8,10 @@ import pytest
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.state.chain import Diff
-from platform_app.store import utxos as utxo_rows
 from platform_app.store.state import DatabaseState
 from primitives.ids import PRIMARY_NETWORK_ID
-from tests.builders import platform
+from shared_app import models as shared_models
+from tests.builders import platform, shared_outputs
 from tests.builders.platform_rows import accept, begin, producing
 from utxo.components import UTXO, OutputOwners, TransferOutput
 
@@ -56,7 +56,7 @@ def test_what_is_exported_waits_for_the_other_chain() -> None:
     begin()
     accept(lambda diff: diff.utxos.export(platform.C_CHAIN_ID, sent))
 
-    row = models.SharedUTXO.objects.get(utxo_id=sent.utxo_id)
+    row = shared_models.SharedOutput.objects.get(utxo_id=sent.utxo_id)
     assert (row.source_chain, row.destination_chain) == (PRIMARY_NETWORK_ID, platform.C_CHAIN_ID)
     assert (
         DatabaseState(platform_chain().db).utxos.shared(platform.C_CHAIN_ID, sent.utxo_id) is None
@@ -67,7 +67,7 @@ def test_what_is_exported_waits_for_the_other_chain() -> None:
 def test_what_another_chain_exported_can_be_imported_once() -> None:
     begin()
     sent = platform.utxo(7, FIRST, SECOND)
-    utxo_rows.receive(platform_chain().db, platform.X_CHAIN_ID, [sent], height=4)
+    shared_outputs.receive(platform_chain().db, platform.X_CHAIN_ID, [sent], height=4)
     assert (
         DatabaseState(platform_chain().db).utxos.shared(platform.X_CHAIN_ID, sent.utxo_id) == sent
     )
@@ -80,8 +80,8 @@ def test_what_another_chain_exported_can_be_imported_once() -> None:
     assert (
         DatabaseState(platform_chain().db).utxos.shared(platform.X_CHAIN_ID, sent.utxo_id) is None
     )
-    assert not models.SharedUTXO.objects.exists()
-    assert not models.SharedUTXOOwner.objects.exists()
+    assert not shared_models.SharedOutput.objects.exists()
+    assert not shared_models.SharedOwner.objects.exists()
 
 
 def test_many_outputs_are_read_in_few_statements(

@@ -7,8 +7,9 @@ import pytest
 from cchain_app.blocks.accepted import Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.header import Header
+from cchain_app.evm.credits import pay
 from cchain_app.evm.engine import AccountChange, AccountState, StateChanges
-from cchain_app.foreign.credits import block_reward, credits_of, pay
+from cchain_app.foreign.credits import block_reward, credits_of
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 from tests.builders.accepted import header

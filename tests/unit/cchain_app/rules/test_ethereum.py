@@ -162,7 +162,7 @@ def test_a_payload_goes_with_its_block(payload: bytes | None) -> None:
     block = child(WITH_PAYLOAD, payload=payload)
     read = WITH_PAYLOAD.format.parse_block(block.raw)
     assert (read.payload, read.hash, read.raw) == (payload, block.hash, block.raw)
-    assert block.size == len(block.raw)
+    assert block.size == len(block.ethereum_raw)
     assert WITH_PAYLOAD.verify_header(read, PARENT, AT_HEIGHT) == RULES.env_of(block)
     WITH_PAYLOAD.verify_outcome(read, block)
 

@@ -1,5 +1,6 @@
 """Transfers from and to other chains, and the rejected types of transactions."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from platform_app.config import UNIT
 from platform_app.executor import standard
 from platform_app.executor.errors import TxStateReason
+from platform_app.state.chain import Diff
 from platform_app.txs import l1
 from platform_app.txs.base import UnsignedTx
 from platform_app.txs.errors import TxSyntaxReason
@@ -14,7 +16,9 @@ from platform_app.txs.staking import AdvanceTimeTx, RewardValidatorTx
 from platform_app.txs.subnets import ExportTx, ImportTx, TransformSubnetTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
-from tests.builders.platform_state import MemoryState, assert_refused, executed, state
+from tests.builders.platform_state import ENV, MemoryState, assert_refused, executed, state
+from tests.builders.reasons import raises
+from utxo.errors import InvalidTx
 
 FUNDS = platform.utxo(2 * UNIT)
 SHARED = platform.utxo(number=7)
@@ -85,6 +89,20 @@ def test_what_was_not_exported_cannot_be_imported() -> None:
         TxStateReason.SHARED_UTXO_MISSING,
         "failed to get shared memory: not found",
     )
+
+
+def test_an_import_in_a_decided_block_may_come_before_the_export() -> None:
+    tx = platform.signed(ImportTx, outputs=platform.outputs(2 * UNIT))
+    diff = Diff(with_shared(platform.C_CHAIN_ID))
+    standard.execute(tx, diff, replace(ENV, decided=True))
+
+    assert diff.utxos.changes().imported == ((platform.X_CHAIN_ID, SHARED.utxo_id),)
+
+
+def test_an_import_in_a_decided_block_is_verified_if_its_output_is_here() -> None:
+    tx = platform.signed(ImportTx, inputs=(), outputs=platform.outputs(UNIT))
+    with raises(TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS, kind=InvalidTx):
+        standard.execute(tx, Diff(with_shared()), replace(ENV, decided=True))
 
 
 def test_nothing_can_be_imported_twice() -> None:

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('platform_app', '0005_help_texts'),
+        ('platform_app', '0006_shared_outputs_moved'),
     ]
 
     operations = [

@@ -1,0 +1,71 @@
+"""Outputs that wait between two chains with their owners, and imports that were accepted before their exports."""
+
+from django.db import models
+from typing_extensions import override
+
+from chaindb.fields import BytesField, IDField, ShortIDField, UInt64Field
+
+
+class SharedOutput(models.Model):
+    """An output that one chain has exported and the other has not imported yet."""
+
+    utxo_id = IDField(primary_key=True)
+    tx_id = IDField()
+    output_index = models.BigIntegerField()
+    asset_id = IDField()
+    amount = UInt64Field()
+    locktime = UInt64Field(help_text="Unix seconds before which the owners cannot sign; 0: no lock")
+    threshold = models.BigIntegerField(help_text="Number of owners that must sign")
+    height = models.BigIntegerField(help_text="Height of the block that created it")
+    output = BytesField(help_text="The output as serialised in transactions, with its type ID")
+    source_chain = IDField(help_text="The blockchain that exported it")
+    destination_chain = IDField(help_text="The blockchain that can import it")
+
+    class Meta:
+        # The table was the P-Chain's.
+        db_table = "platform_app_sharedutxo"
+        ordering = ["utxo_id"]
+        verbose_name = "shared UTXO"
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.tx_id}:{self.output_index}"
+
+
+class SharedOwner(models.Model):
+    """An address that may sign for a shared output."""
+
+    pk = models.CompositePrimaryKey("destination_chain", "source_chain", "address", "utxo_id")
+    destination_chain = IDField()
+    source_chain = IDField()
+    address = ShortIDField()
+    utxo = models.ForeignKey(
+        SharedOutput, models.PROTECT, related_name="owners", db_index=False, db_constraint=False
+    )
+
+    class Meta:
+        db_table = "platform_app_sharedutxoowner"
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.address} of {self.utxo_id}"
+
+
+class EarlyImport(models.Model):
+    """An output that a chain has imported before this node has executed the block that exports it.
+
+    The export then removes this row instead of adding a shared output (a "tombstone", atomic.md 2). Such rows come and
+    go while a node bootstraps one chain before the other, or follows other nodes' decisions.
+    """
+
+    utxo_id = IDField(primary_key=True)
+    source_chain = IDField(help_text="The blockchain that will have exported it")
+    destination_chain = IDField(help_text="The blockchain that has imported it")
+    height = models.BigIntegerField(help_text="Height of the importing block")
+
+    class Meta:
+        ordering = ["utxo_id"]
+
+    @override
+    def __str__(self) -> str:
+        return f"import of {self.utxo_id}"

@@ -1,0 +1,34 @@
+"""Outputs that wait for a chain, by owner, in pages as clients get them."""
+
+from collections.abc import Iterable
+
+from chaindb.database import Database
+from primitives.ids import ID, ShortID
+from shared_app.paging import PAGE, OwnedOutputs, UtxoCursor, UtxoPage
+
+
+def waiting_outputs(
+    db: Database,
+    addresses: Iterable[ShortID],
+    *,
+    destination: ID,
+    source: ID,
+    after: UtxoCursor | None = None,
+    limit: int = PAGE,
+    newest_first: bool = False,
+) -> UtxoPage:
+    """Return a page of the outputs that one chain exported to another one; see `OwnedOutputs.page`.
+
+    Args:
+        db: The database of both chains.
+        addresses: Their owners, in any order.
+        destination: The chain that can import the outputs.
+        source: The chain that exported them.
+        after: The end of the previous page; without it, the page starts with the first output.
+        limit: Maximum number of UTXOs, 1 to `PAGE`.
+        newest_first: Whether the latest block's outputs come first.
+    """
+    outputs = OwnedOutputs(
+        db, "platform_app_sharedutxo", "platform_app_sharedutxoowner", (destination, source)
+    )
+    return outputs.page(addresses, after=after, limit=limit, newest_first=newest_first)

@@ -1,0 +1,129 @@
+"""Acceptances that end between any two of their statements: coins are on one side or in between, never lost or doubled."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from cchain_app.atomic.fees import burned
+from cchain_app.atomic.transactions import AtomicTx
+from cchain_app.services import atomic
+from nodeproject.apps import this_node
+from platform_app.apps import platform_chain, platform_runtime
+from platform_app.config import UNIT
+from platform_app.selectors import outputs
+from platform_app.services import mempool
+from platform_app.txs.subnets import ImportTx
+from primitives.ids import P_CHAIN_ID
+from primitives.keys import EWOQ_KEY
+from shared_app.models import EarlyImport, SharedOutput
+from tests.builders import platform
+from tests.integration.cchain_app.atomic.conftest import EWOQ_ACCOUNT, EWOQ_ADDRESS, TO, Both
+from tests.integration.conftest import forget_memory
+from tests.integration.platform_app.made import export as platform_export
+
+pytestmark = pytest.mark.sqlite_only  # PostgreSQL gets several statements in one message
+
+WEI = 10**12
+
+
+class KilledError(Exception):
+    """The process ended."""
+
+
+@contextmanager
+def killed_at(statement: int) -> Iterator[list[int]]:
+    """Raise at a statement of the body, counted from 0; yield the number of statements so far."""
+    count = [0]
+
+    def execute(run: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
+        if count[0] == statement:
+            count[0] += 1
+            raise KilledError(sql)
+        count[0] += 1
+        return run(sql, params, many, context)
+
+    with this_node().database.connection.execute_wrapper(execute):
+        yield count
+
+
+def units(both: Both) -> int:
+    """Return the units of ewoq's coins on both chains and in between, and of the account that imports."""
+    own = outputs.balance(platform_chain(), [EWOQ_ADDRESS], now=both.p.now).funds
+    waiting = sum(item.amount for item in SharedOutput.objects.all())
+    on_c = both.balance(EWOQ_ACCOUNT) + both.balance(TO)
+    assert on_c % WEI == 0
+    return own[both.p.asset_id].total + waiting + on_c // WEI
+
+
+def die_everywhere(both: Both, step: Any) -> int:
+    """Run a step, killed at each of its statements in turn, until it succeeds; the coins stay what they were before."""
+    before = units(both)
+    for statement in range(1000):
+        try:
+            with killed_at(statement) as count:
+                step()
+        except KilledError:
+            forget_memory()
+            assert units(both) == before
+            assert not EarlyImport.objects.exists()
+        else:
+            assert count[0] <= statement, "the last run was not killed"
+            return statement
+    pytest.fail("it never succeeds")
+
+
+def cost(both: Both, tx: AtomicTx) -> int:
+    return burned(tx, both.parameters.asset_id)
+
+
+def test_an_import_that_dies_anywhere_happens_once_or_not(both: Both) -> None:
+    both.exported_to_c(UNIT)
+    tx = both.make_import()
+    atomic.issue(both.c.evm, tx)
+    before = units(both)
+
+    assert die_everywhere(both, both.c.mine) > 10
+
+    assert units(both) == before - cost(both, tx)
+    assert both.balance(TO) == (UNIT - cost(both, tx)) * WEI
+    assert both.to_c() == []
+
+
+def test_an_export_that_dies_anywhere_happens_once_or_not(both: Both) -> None:
+    tx = both.make_export(UNIT)
+    atomic.issue(both.c.evm, tx)
+    before = units(both)
+
+    assert die_everywhere(both, both.c.mine) > 10
+
+    assert units(both) == before - cost(both, tx)
+    (waiting,) = both.waiting(P_CHAIN_ID, both.p.network.c_chain_id)
+    assert waiting.tx_id == tx.tx_id
+
+
+def test_exports_and_imports_of_the_p_chain_that_die_anywhere(both: Both) -> None:
+    exported = platform_export(both.p, both.p.network.c_chain_id, UNIT)
+    mempool.issue_tx(platform_chain(), exported, now=both.p.now)
+    both.p.now += 1
+    assert die_everywhere(both, lambda: platform_runtime().consensus.produce(now=both.p.now)) > 5
+    assert len(both.to_c()) == 1
+
+    both.do(both.make_export(UNIT))
+    (back,) = both.waiting(P_CHAIN_ID, both.p.network.c_chain_id)
+    imported = platform.signed(
+        platform.unsigned(
+            ImportTx,
+            outputs=(both.p.output(UNIT // 2, EWOQ_ADDRESS),),
+            inputs=(),
+            source_chain=both.p.network.c_chain_id,
+            imported_inputs=platform.spend_all(back),
+        ),
+        [[EWOQ_KEY]],
+    )
+    mempool.issue_tx(platform_chain(), imported, now=both.p.now)
+    both.p.now += 1
+    before = units(both)
+    assert die_everywhere(both, lambda: platform_runtime().consensus.produce(now=both.p.now)) > 5
+    assert units(both) == before - UNIT // 2
