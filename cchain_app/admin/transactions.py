@@ -58,7 +58,7 @@ def show_lists(raw: bytes) -> SafeString:
 def _decode(raw: bytes) -> DecodedTransaction | None:
     """Decode an envelope; return None for a type that this node does not support."""
     try:
-        return decode_unsigned(bytes(raw), blobs=True)
+        return decode_unsigned(bytes(raw))
     except InvalidTransaction:
         return None
 

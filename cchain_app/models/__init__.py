@@ -6,6 +6,7 @@ The primary keys of rows that a block creates consist of the block's number and 
 
 from cchain_app.models.calls import Call, CallProgress, CallType, ContractCreation
 from cchain_app.models.chain import (
+    Blob,
     Block,
     Chain,
     KeptHistory,
@@ -42,6 +43,7 @@ from chaindb.fields import height_of, row_id
 __all__ = [
     "Account",
     "AccountChange",
+    "Blob",
     "Block",
     "Call",
     "CallProgress",

@@ -187,7 +187,7 @@ def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Trac
 
 def _decode(raw: bytes) -> Any:
     try:
-        return decode_unsigned(bytes(raw), blobs=True)
+        return decode_unsigned(bytes(raw))
     except InvalidTransaction:
         return None
 
