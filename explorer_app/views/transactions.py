@@ -88,6 +88,20 @@ class AccountDifference(NamedTuple):
     """Whether its code changed."""
 
 
+class BlobPayment(NamedTuple):
+    """What a transaction paid for its blobs."""
+
+    gas: int
+    """Blob gas."""
+    price: int
+    """Wei per blob gas."""
+
+    @property
+    def fee(self) -> int:
+        """The payment in wei, which is burnt."""
+        return self.gas * self.price
+
+
 @cchain_page
 def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
     """Show a transaction by its hash: `?tab=` selects a tab; also a pending transaction."""
@@ -140,6 +154,7 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
         "data_size": len(data),
         "kind": _TYPES[row.type] if row.type < len(_TYPES) else str(row.type),
         "envelope": decoded,
+        "blobs": _blobs(site, row) if decoded and decoded.blob_hashes else None,
         "confirmations": head.number - row.number + 1,
         **({} if row.succeeded else _failure(site, abis, row)),
         "events": events,
@@ -147,6 +162,14 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
         "before": before,
         "after": after,
     }
+
+
+def _blobs(site: Explorer, row: TransactionRow) -> BlobPayment | None:
+    block = chain_blocks.by_number(site.evm, row.number)
+    if block is None:
+        return None
+    gas = block.transactions[row.position].blob_gas
+    return BlobPayment(gas, chain_blocks.blob_base_fee(site.evm, block))
 
 
 def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:

@@ -73,6 +73,16 @@ def test_one_is_stored_with_its_blobs_and_mined_without(chain: Chain, version: i
     assert blobs.find(chain.evm, ZERO_HASH) == ZERO_BLOB
 
 
+def test_the_view_shows_its_blobs(chain: Chain) -> None:
+    sent = send(chain)
+    (row,) = chain.evm.db.rows(
+        "SELECT transaction_hash, blob_index, versioned_hash, version, commitment, blob FROM c_blobs"
+    )
+    assert tuple(row) == (
+        f"0x{sent.hex()}", 0, f"0x{ZERO_HASH.hex()}", 1, f"0x{INFINITY.hex()}", f"0x{ZERO_BLOB.hex()}",
+    )  # fmt: skip
+
+
 def test_a_restarted_node_mines_it(chain: Chain) -> None:
     sent = send(chain, 3)
     chain.forget()
