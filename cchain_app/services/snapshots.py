@@ -197,7 +197,8 @@ def dump_state(chain: EvmChain) -> bytes:
         number = stored.head_number(chain.db)
         assert number is not None, "the process has begun the chain"
         head = stored.load_block(chain.db, number, chain.format)
-        return document_of(head, evm_state.all_accounts(chain.db))
+        price = chain.rules.blob_base_fee(head)
+        return document_of(head, price, evm_state.all_accounts(chain.db))
 
 
 def load_state(chain: EvmChain, dump: bytes) -> None:

@@ -34,7 +34,7 @@ FROM cchain_app_pooltransaction
 """
 """Like `_ENTRIES`, but with only hash and key of the rows up to a given key."""
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
-_NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
+_NEWEST = "SELECT hash FROM cchain_app_pooltransaction WHERE blobs = 0 ORDER BY id DESC LIMIT %s"
 EXTENT_QUERY: Final[SqlQuery] = (
     "SELECT sum((size + blobs * %s + %s) / %s), count(authorities) FROM cchain_app_pooltransaction",
     (BYTES_PER_BLOB, SLOT_BYTES - 1, SLOT_BYTES),
@@ -168,7 +168,7 @@ def envelopes(db: Database, hashes: Iterable[Hash]) -> dict[Hash, tuple[Address,
 
 
 def newest(db: Database, limit: int) -> list[Hash]:
-    """Return the hashes of the transactions that arrived last, newest last."""
+    """Return the hashes of the transactions without blobs that arrived last, newest last."""
     found = db.rows(_NEWEST, [limit])
     return [Hash(bytes(tx_hash)) for (tx_hash,) in reversed(found)]
 

@@ -13,7 +13,7 @@ from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
 from cchain_app.transaction_log.reasons import FailureText, failure_of
 from cchain_app.txs.codec import decode_unsigned
-from cchain_app.txs.transaction import InvalidTransaction
+from cchain_app.txs.transaction import GAS_PER_BLOB, InvalidTransaction
 from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import cchain, tokens, traces
@@ -154,7 +154,7 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
         "data_size": len(data),
         "kind": _TYPES[row.type] if row.type < len(_TYPES) else str(row.type),
         "envelope": decoded,
-        "blobs": _blobs(site, row) if decoded and decoded.blob_hashes else None,
+        "blobs": _blobs(site, row, decoded.blob_hashes) if decoded else None,
         "confirmations": head.number - row.number + 1,
         **({} if row.succeeded else _failure(site, abis, row)),
         "events": events,
@@ -164,12 +164,11 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     }
 
 
-def _blobs(site: Explorer, row: TransactionRow) -> BlobPayment | None:
-    block = chain_blocks.by_number(site.evm, row.number)
-    if block is None:
+def _blobs(site: Explorer, row: TransactionRow, hashes: Sequence[Hash]) -> BlobPayment | None:
+    if not hashes:
         return None
-    gas = block.transactions[row.position].blob_gas
-    return BlobPayment(gas, chain_blocks.blob_base_fee(site.evm, block))
+    (fees,) = chain_blocks.stored_blob_fees(site.evm, row.number, row.number)
+    return BlobPayment(len(hashes) * GAS_PER_BLOB, fees.base_fee)
 
 
 def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:

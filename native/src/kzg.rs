@@ -79,7 +79,11 @@ fn verify_blobs(
     proofs: &[PyBackedBytes],
 ) -> Result<bool, Error> {
     let blobs = blobs.iter().map(|blob| Blob::from_bytes(blob)).collect::<Result<Vec<_>, _>>()?;
-    settings().verify_blob_kzg_proof_batch(&blobs, &read_points(commitments)?, &read_points(proofs)?)
+    settings().verify_blob_kzg_proof_batch(
+        &blobs,
+        &read_points(commitments)?,
+        &read_points(proofs)?,
+    )
 }
 
 fn verify_cells(
@@ -95,8 +99,7 @@ fn verify_cells(
         .into_iter()
         .flat_map(|commitment| [commitment; CELLS_PER_EXT_BLOB])
         .collect();
-    let indices: Vec<u64> =
-        blobs.iter().flat_map(|_| 0..CELLS_PER_EXT_BLOB as u64).collect();
+    let indices: Vec<u64> = blobs.iter().flat_map(|_| 0..CELLS_PER_EXT_BLOB as u64).collect();
     settings().verify_cell_kzg_proof_batch(&commitments, &indices, &cells, &read_points(proofs)?)
 }
 

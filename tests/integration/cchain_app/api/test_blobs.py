@@ -261,6 +261,9 @@ def test_calls_and_contracts_read_the_hashes(rpc: Rpc, chain: Chain) -> None:
     assert rpc("eth_getStorageAt", "0x" + "78" * 20, "0x0") == hexed(ZERO_HASH)
     trace = rpc("debug_traceTransaction", hexed(made.transaction.hash))
     assert [step["op"] for step in trace["structLogs"]][:2] == ["PUSH0", "BLOBHASH"]
+    returns = sent_blobs(1, to=bytes.fromhex("77" * 20), gas=100_000)
+    for raw in (returns.raw, returns.transaction.raw):
+        assert rpc("trace_rawTransaction", hexed(raw), ["trace"])["output"] == hexed(ZERO_HASH)
 
 
 def test_a_simulated_one_uses_blob_gas(rpc: Rpc, chain: Chain) -> None:

@@ -29,7 +29,6 @@ from tests.builders.blobs import (
     sent_blobs,
     zero_sidecar,
 )
-from tests.builders.evm_chains import produce
 from tests.builders.reasons import raises, reason_of
 from tests.builders.transactions import KEY, signed, unsigned
 from tests.integration.cchain_app.followed import follow, rewind
@@ -326,8 +325,9 @@ def replace_maximum(params: Any, maximum: int) -> Any:
     return params._replace(maximum=maximum)
 
 
-def test_two_processes_see_one_block(chain: Chain) -> None:
-    send(chain)
-    assert produce(chain.runtime, now=chain.now + 1) is not None
-    chain.now += 1
-    assert produce(chain.runtime, now=chain.now + 1) is None
+def test_other_nodes_are_not_told_of_it(chain: Chain) -> None:
+    plain = chain.make()
+    chain.send(plain)
+    sent = send(chain)
+    assert pool.newest_hashes(chain.evm, 10) == [plain.hash]
+    assert pool.raws_of(chain.evm, [plain.hash, sent]) == {plain.hash: plain.raw}
