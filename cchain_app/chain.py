@@ -20,7 +20,14 @@ from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
 from cchain_app.config import ChainConfig
-from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
+from cchain_app.evm.kzg import Kzg
+from cchain_app.evm.select import (
+    is_native,
+    select_engine,
+    select_kzg,
+    select_recovery,
+    select_trie,
+)
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FILTERS, FilterIndex, MemoryIndex, redis_index
@@ -117,6 +124,8 @@ class EvmChain:
         self.db = db
         self.vm_lock = FairLock()
         """Held by the thread of this process that works on the chain's VM: that builds, verifies or accepts blocks."""
+        self.kzg_lock = FairLock()
+        """Held by the thread of this process that verifies or computes the proofs of blobs, which takes a processor."""
         self.aliases = aliases
         self.subnet_id = subnet_id
         self._find_id = blockchain_id
@@ -262,7 +271,10 @@ class EvmChain:
             GenesisFileError: The file cannot be used.
         """
         found = load_genesis(self.genesis_file(), min_base_fee=self.settings.min_base_fee)
-        config = replace(found.config, free_base_fee=self.is_development)
+        has_blobs = self.node.network_id == LOCAL and not self.node.votes
+        config = replace(
+            found.config, free_base_fee=self.is_development, blob_transactions=has_blobs
+        )
         if self.settings.chain_id:
             config = replace(config, chain_id=self.settings.chain_id)
         return replace(found, config=config)
@@ -384,6 +396,11 @@ class EvmChain:
     def engine(self) -> TracingEngine:
         """The EVM engine that NODE_ENGINE names."""
         return select_engine(self.settings.engine)
+
+    @cached_property
+    def kzg(self) -> Kzg:
+        """Verifies and computes the proofs of blobs."""
+        return select_kzg(self.settings.engine)
 
     @cached_property
     def recover_senders(self) -> RecoverMany:

@@ -244,6 +244,8 @@ class ChainConfig:
     development chain."""
     fresh_prev_randao: bool = False
     """Whether PREVRANDAO differs from block to block; the file's `freshPrevRandao`."""
+    blob_transactions: bool = False
+    """Whether blocks may contain blob transactions; true on a local network whose validators do not vote."""
     deposit_contract: Address = DEPOSIT_CONTRACT
     """The contract whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
     limits: ExecutionLimits = ETHEREUM_LIMITS
@@ -269,6 +271,11 @@ class ChainConfig:
             return None
         since = FORKS[FORKS.index("cancun") : FORKS.index(fork) + 1]
         return next(self.blobs[name] for name in reversed(since) if name in self.blobs)
+
+    def max_blobs_at(self, number: int, timestamp: int) -> int:
+        """Return how many blobs a block may have; 0 before Cancun, and where there are no blob transactions."""
+        params = self.blob_params_at(number, timestamp) if self.blob_transactions else None
+        return 0 if params is None else params.maximum
 
 
 def parse_config(

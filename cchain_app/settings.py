@@ -165,6 +165,13 @@ class HistorySettings:
         least=0,
     )
 
+    blobs: int = flag(
+        4096 * 32 * 12,
+        "Seconds for which the blobs of transactions are kept after their arrival; 0: for ever. The default is the 4096 "
+        "epochs for which Ethereum keeps them.",
+        least=0,
+    )
+
     @property
     def kept_states(self) -> int:
         """Blocks below the head whose states are kept; 0: all."""

@@ -35,9 +35,11 @@ def show_input(raw: bytes) -> SafeString:
 
 
 def show_lists(raw: bytes) -> SafeString:
-    """Return the access list and the authorizations, each in a table."""
+    """Return the access list, the authorizations and the versioned hashes of blobs, each in a table."""
     decoded = _decode(raw)
-    if decoded is None or not (decoded.access_list or decoded.authorizations):
+    if decoded is None or not (
+        decoded.access_list or decoded.authorizations or decoded.blob_hashes
+    ):
         return display.NOTHING
     parts = []
     if decoded.access_list:
@@ -52,13 +54,17 @@ def show_lists(raw: bytes) -> SafeString:
             for entry in decoded.authorizations
         )
         parts.append(display.table(("Delegates to", "Nonce"), rows))
+    if decoded.blob_hashes:
+        cap = f"{decoded.max_fee_per_blob_gas:,} wei"
+        hashes = ((display.short(HexBytes(blob)), cap) for blob in decoded.blob_hashes)
+        parts.append(display.table(("Blob", "Blob gas fee cap"), hashes))
     return display.side_by_side(*parts)
 
 
 def _decode(raw: bytes) -> DecodedTransaction | None:
     """Decode an envelope; return None for a type that this node does not support."""
     try:
-        return decode_unsigned(bytes(raw), blobs=True)
+        return decode_unsigned(bytes(raw))
     except InvalidTransaction:
         return None
 

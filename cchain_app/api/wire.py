@@ -13,6 +13,7 @@ from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
 from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.blocks.receipt import Receipt, bloom_to_bytes
 from cchain_app.selectors.logs import FoundLog
+from cchain_app.txs.blobs import Sidecar
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
     BLOB,
@@ -142,6 +143,15 @@ def pool_transaction(transaction: Transaction) -> Json:
 def unsigned_transaction(transaction: Transaction) -> Json:
     """Return a transaction without a signature: the signature is zeros, and its price is its fee cap."""
     return {"gasPrice": hex(transaction.max_fee_per_gas), **_transaction_fields(transaction)}
+
+
+def sidecar(values: Sidecar) -> Json:
+    """Return the members that a transaction with its blobs has in addition."""
+    return {
+        "blobs": [hexed(blob) for blob in values.blobs],
+        "commitments": [hexed(commitment) for commitment in values.commitments],
+        "proofs": [hexed(proof) for proof in values.proofs],
+    }
 
 
 def _transaction_fields(transaction: Transaction) -> Json:

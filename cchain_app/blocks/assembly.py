@@ -7,7 +7,7 @@ Pure.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, encode_withdrawal, make_block
 from cchain_app.blocks.header import Header
@@ -142,7 +142,9 @@ def assemble(
         mix_hash=env.prev_randao,
         base_fee=env.base_fee,
         withdrawals_root=_withdrawals_root(env, withdrawals, ordered_root),
-        blob_gas_used=None if env.excess_blob_gas is None else 0,
+        blob_gas_used=None
+        if env.excess_blob_gas is None
+        else sum(transaction.blob_gas for transaction in transactions),
         excess_blob_gas=env.excess_blob_gas,
         parent_beacon_block_root=env.parent_beacon_block_root,
         requests_hash=executed.requests_hash,
@@ -209,6 +211,25 @@ def blob_base_fee(excess: int, update_fraction: int) -> int:
         term = term * excess // (update_fraction * factor)
         factor += 1
     return total // update_fraction
+
+
+class BlobFees(NamedTuple):
+    """The price and the use of a block's blob gas."""
+
+    base_fee: int
+    """Wei; 0 before Cancun."""
+    used_ratio: float
+    """Blob gas used by its limit."""
+
+
+def blob_fees(header: Header, config: ChainConfig) -> BlobFees:
+    """Return the price and the use of blob gas in the block with a header."""
+    params = config.blob_params_at(header.number, header.timestamp)
+    if params is None:
+        return BlobFees(0, 0.0)
+    limit = max(params.maximum * GAS_PER_BLOB, 1)
+    price = blob_base_fee(header.excess_blob_gas or 0, params.update_fraction)
+    return BlobFees(price, (header.blob_gas_used or 0) / limit)
 
 
 def _is_below_reserve(parent: Header, excess: int, blobs: BlobParameters) -> bool:

@@ -56,6 +56,7 @@ class BlockReason(StrEnum):
     WRONG_BEACON_ROOT = "invalid parentBeaconBlockRoot: have {have}, want {want}"
     WRONG_TRANSACTIONS_ROOT = "invalid transactionsRoot: have {have}, want {want}"
     WRONG_GAS_USED = "invalid gasUsed: have {have}, want {want}"
+    TOO_MUCH_BLOB_GAS = "blob gas used {have} exceeds maximum allowance {want}"
     WRONG_BLOB_GAS_USED = "invalid blobGasUsed: have {have}, want {want}"
     WRONG_STATE_ROOT = "invalid stateRoot: have {have}, want {want}"
     WRONG_RECEIPTS_ROOT = "invalid receiptsRoot: have {have}, want {want}"

@@ -53,7 +53,9 @@ _documents: Final = msgspec.json.Decoder(_Document)
 _accounts: Final = msgspec.json.Decoder(_Account)
 
 
-def document_of(head: AcceptedBlock, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
+def document_of(
+    head: AcceptedBlock, blob_price: int, accounts: Iterable[tuple[Address, DumpedAccount]]
+) -> bytes:
     """Return a dump of a state as JSON.
 
     Unspecified: the dump contains the head's environment but no blocks, because blocks stay in their data directory.
@@ -62,6 +64,7 @@ def document_of(head: AcceptedBlock, accounts: Iterable[tuple[Address, DumpedAcc
 
     Args:
         head: The chain's head.
+        blob_price: The price of blob gas in it, in wei.
         accounts: The chain's accounts.
     """
     header = head.header
@@ -76,7 +79,7 @@ def document_of(head: AcceptedBlock, accounts: Iterable[tuple[Address, DumpedAcc
             "prevrandao": encode_data(header.mix_hash),
             "blob_excess_gas_and_price": {
                 "excess_blob_gas": header.excess_blob_gas or 0,
-                "blob_gasprice": 1,
+                "blob_gasprice": blob_price,
             },
         },
     }

@@ -62,6 +62,14 @@ def fee_below_base_fee(sender: Address, fee: int, base_fee: int) -> str:
     )
 
 
+def too_many_blobs(sender: Address, count: int, most: int) -> str:
+    """Return the message for a transaction with more blobs than its fork allows."""
+    return (
+        f"blob transaction has too many blobs: address {checksum_address(sender)}, "
+        f"blobs: {count}, max: {most}"
+    )
+
+
 def blob_fee_below_price(sender: Address, fee: int, price: int) -> str:
     """Return the message for a fee cap of blobs that the block's price of blob gas exceeds."""
     return (

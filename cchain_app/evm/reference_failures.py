@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from ethereum_types.numeric import U64
+
 from cchain_app.evm import failures
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.evm.opcodes import CREATIONS, LOGS, OPCODES, memory_areas
@@ -155,7 +157,11 @@ def refusal(
     """
     if transaction.gas > env.limits.in_block(env.gas_limit - gas_used):
         return RefusalError("gas limit reached", retry=transaction.gas <= env.gas_limit)
-    reason = _against_form(env, transaction) or _against_fee(env, transaction)
+    reason = (
+        _against_form(env, transaction)
+        or _against_fee(env, transaction)
+        or _against_blobs(env, transaction, fork)
+    )
     if reason is not None:
         return reason
     words = _against_gas(env, fork, transaction, tx)
@@ -189,6 +195,22 @@ def _against_fee(env: BlockEnv, transaction: Transaction) -> RefusalError | None
         return RefusalError(failures.tip_above_fee(sender, tip, fee))
     if env.base_fee is not None and fee < env.base_fee:
         return RefusalError(failures.fee_below_base_fee(sender, fee, env.base_fee), retry=True)
+    return None
+
+
+def _against_blobs(
+    env: BlockEnv, transaction: Transaction, fork: ForkModules
+) -> RefusalError | None:
+    if not transaction.blob_hashes or env.excess_blob_gas is None:
+        return None
+    count, most = len(transaction.blob_hashes), getattr(fork.fork, "BLOB_COUNT_LIMIT", None)
+    if most is not None and count > most:
+        return RefusalError(failures.too_many_blobs(transaction.sender, count, int(most)))
+    price = int(fork.gas.calculate_blob_gas_price(U64(env.excess_blob_gas)))
+    fee = transaction.max_fee_per_blob_gas
+    if fee < price:
+        words = failures.blob_fee_below_price(transaction.sender, fee, price)
+        return RefusalError(words, retry=True)
     return None
 
 

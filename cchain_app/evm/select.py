@@ -7,6 +7,7 @@ This is the only module that knows the engines by name; other modules choose wha
 from enum import StrEnum
 from importlib.util import find_spec
 
+from cchain_app.evm.kzg import CkzgLibrary, Kzg
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.txs.codec import RecoverMany
@@ -86,6 +87,15 @@ def select_recovery(name: str) -> RecoverMany:
 
         return recover_senders
     return secp256k1.recover_many
+
+
+def select_kzg(name: str) -> Kzg:
+    """Return the KZG functions that belong to an engine. Raises as `select_engine`."""
+    if is_native(name):
+        from cchain_app.evm.native_kzg import NativeKzg
+
+        return NativeKzg()
+    return CkzgLibrary()
 
 
 def _resolve(name: str) -> str:

@@ -25,6 +25,7 @@ from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sende
 from cchain_app.txs.signing import UnsignedTransaction, encode_signed, named_sender, names_sender
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
+    BLOB,
     DYNAMIC_FEE,
     LEGACY,
     SET_CODE,
@@ -38,8 +39,8 @@ from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
 from primitives.secp256k1 import Signature
 
-_TYPES: Final = frozenset({LEGACY, ACCESS_LIST, DYNAMIC_FEE, SET_CODE})
-"""Types that blocks can contain here: neither blob transactions nor types that only exist on other chains."""
+_TYPES: Final = frozenset({LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE})
+"""Types that blocks can contain here, not those that only exist on other chains."""
 
 _PRICED: Final = frozenset({LEGACY, ACCESS_LIST})
 
@@ -194,6 +195,8 @@ def _read(remote: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, S
         data=data(remote.get("input", remote.get("data"))),
         access_list=_access_list(_list(remote, "accessList")),
         authorizations=tuple(map(_authorization, _list(remote, "authorizationList"))),
+        max_fee_per_blob_gas=quantity(remote.get("maxFeePerBlobGas")) if type_ == BLOB else 0,
+        blob_hashes=tuple(Hash(data(item, 32)) for item in _list(remote, "blobVersionedHashes")),
     )
     return unsigned, Signature(_number(remote.get("r")), _number(remote.get("s")), y_parity)
 
@@ -220,9 +223,9 @@ def _authorization(remote: Mapping[str, Any]) -> Authorization:
 
 
 def _list(remote: Mapping[str, Any], member: str) -> Sequence[Any]:
-    """Return a list, empty if it is missing; the entries are objects, or storage keys."""
+    """Return a list, empty if it is missing; the entries are objects, or storage keys and hashes."""
     elements = remote.get(member) or []
-    wanted = str if member == "storageKeys" else dict
+    wanted = str if member in {"storageKeys", "blobVersionedHashes"} else dict
     if not isinstance(elements, list) or not all(isinstance(item, wanted) for item in elements):
         raise bad()
     return elements

@@ -14,6 +14,7 @@ from cchain_app.models.atomic import (
 )
 from cchain_app.models.calls import Call, CallProgress, CallType, ContractCreation
 from cchain_app.models.chain import (
+    Blob,
     Block,
     Chain,
     KeptHistory,
@@ -54,6 +55,7 @@ __all__ = [
     "AtomicPoolKey",
     "AtomicPoolTransaction",
     "AtomicTransaction",
+    "Blob",
     "Block",
     "Call",
     "CallProgress",

@@ -202,6 +202,8 @@ class PoolTransaction(models.Model):
         help_text="Addresses of the signers of its authorizations (EIP-7702), 20 bytes each",
     )
     raw = BytesField(help_text="The signed envelope")
+    blobs = models.SmallIntegerField(default=0, help_text="Number of its blobs")
+    max_fee_per_blob_gas = UInt256Field(default=0, help_text="Wei; 0 without blobs")
 
     class Meta:
         ordering = ["id"]
@@ -213,6 +215,33 @@ class PoolTransaction(models.Model):
     @override
     def __str__(self) -> str:
         return str(self.hash)
+
+
+class Blob(models.Model):
+    """A blob of a transaction, pending or mined; deleted after some time (NODE_HISTORY_BLOBS)."""
+
+    id = models.BigAutoField(primary_key=True)
+    transaction_hash = HashField()
+    index = models.SmallIntegerField(help_text="Index among the blobs of its transaction")
+    versioned_hash = HashField(help_text="The hash in the transaction (EIP-4844)")
+    version = models.SmallIntegerField(
+        help_text="0: one proof for the blob (EIP-4844); 1: the proofs of its 128 cells (EIP-7594)"
+    )
+    commitment = BytesField(help_text="KZG commitment")
+    proofs = BytesField(help_text="KZG proofs, 48 bytes each")
+    blob = BytesField()
+    received_at = models.BigIntegerField(help_text="Wall-clock time of arrival, in Unix seconds")
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["transaction_hash", "index"], name="cchain_blob_once"),
+        ]
+        indexes = [models.Index(fields=["versioned_hash"], name="cchain_blob_by_hash")]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.versioned_hash)
 
 
 class KeptHistory(models.Model):

@@ -10,8 +10,10 @@ from typing import Final
 from cchain_app.config import ETHEREUM_LIMITS, ExecutionLimits, at_least
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
+from cchain_app.txs.blobs import MAX_BLOBS_PER_TX
 from cchain_app.txs.codec import DecodedTransaction
 from cchain_app.txs.transaction import (
+    BLOB,
     DYNAMIC_FEE,
     LEGACY,
     SET_CODE,
@@ -36,6 +38,15 @@ class AdmissionRules:
     """Gas limit of the head."""
     limits: PoolLimits = field(default_factory=PoolLimits)
     execution: ExecutionLimits = ETHEREUM_LIMITS
+    max_blobs: int = 0
+    """Blobs of the next block; 0 where there are no blob transactions."""
+
+    @property
+    def most_blobs(self) -> int:
+        """Maximum number of blobs of one transaction (EIP-7594)."""
+        if at_least(self.fork, "osaka"):
+            return min(self.max_blobs, MAX_BLOBS_PER_TX)
+        return self.max_blobs
 
 
 def check_before_sender(
@@ -105,6 +116,7 @@ def _check_type(transaction: Transaction | DecodedTransaction, fork: str) -> Non
     for applies, required in (
         (transaction.type != LEGACY, "berlin"),
         (transaction.type == DYNAMIC_FEE, "london"),
+        (transaction.type == BLOB, "cancun"),
         (transaction.type == SET_CODE, "prague"),
     ):
         if applies and not at_least(fork, required):

@@ -6,7 +6,8 @@ The limits are settings of a node, not rules of the chain.
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.blobs import BYTES_PER_BLOB, Sidecar
+from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
 from primitives.evm import Address, Hash
 
 SLOT_BYTES = 32 * 1024
@@ -19,6 +20,14 @@ class Newcomer(NamedTuple):
     transaction: Transaction
     authorities: tuple[Address, ...] = ()
     """Distinct signers of its authorizations (EIP-7702)."""
+    sidecar: Sidecar | None = None
+    """Its verified blobs, for a blob transaction."""
+
+    @property
+    def slots(self) -> int:
+        """Number of pool slots that it will take."""
+        transaction = self.transaction
+        return _slots(len(transaction.raw), len(transaction.blob_hashes))
 
 
 class PoolEntry(NamedTuple):
@@ -43,20 +52,29 @@ class PoolEntry(NamedTuple):
     """Unix seconds."""
     authorities: tuple[Address, ...] = ()
     """Distinct signers of its authorizations (EIP-7702)."""
+    blobs: int = 0
+    """Number of its blobs."""
+    max_fee_per_blob_gas: int = 0
+    """Wei."""
 
     @property
     def cost(self) -> int:
         """The most that it can cost its sender, in wei."""
-        return self.gas * self.max_fee_per_gas + self.value
+        of_blobs = self.blobs * GAS_PER_BLOB * self.max_fee_per_blob_gas
+        return self.gas * self.max_fee_per_gas + of_blobs + self.value
 
     @property
     def slots(self) -> int:
-        """Number of pool slots that it takes."""
-        return -(-self.size // SLOT_BYTES)
+        """Number of pool slots that it takes, including its blobs."""
+        return _slots(self.size, self.blobs)
 
     def effective_tip(self, base_fee: int) -> int:
         """Return the tip per gas at this base fee, in wei; negative if the fee cap is below the base fee."""
         return min(self.max_fee_per_gas - base_fee, self.max_priority_fee_per_gas)
+
+
+def _slots(size: int, blobs: int) -> int:
+    return -(-(size + blobs * BYTES_PER_BLOB) // SLOT_BYTES)
 
 
 def make_entry(newcomer: Newcomer, *, arrival: int, received_at: int) -> PoolEntry:
@@ -74,6 +92,8 @@ def make_entry(newcomer: Newcomer, *, arrival: int, received_at: int) -> PoolEnt
         arrival=arrival,
         received_at=received_at,
         authorities=newcomer.authorities,
+        blobs=len(transaction.blob_hashes),
+        max_fee_per_blob_gas=transaction.max_fee_per_blob_gas,
     )
 
 
@@ -127,8 +147,10 @@ class PoolLimits:
     """Seconds after which a queued transaction is dropped."""
     price_bump: int = 10
     """Percentage by which a replacement must exceed both fees of the replaced transaction."""
+    blob_price_bump: int = 100
+    """The same for all three fees, if either of the two is a blob transaction."""
     transaction_bytes: int = 4 * SLOT_BYTES
-    """Maximum size of an envelope."""
+    """Maximum size of an envelope, without the sidecar of a blob transaction."""
     minimum_tip: int = 0
     """Wei: the lowest accepted priority fee cap."""
     minimum_fee: int = 0

@@ -37,6 +37,23 @@ class PoolReason(StrEnum):
         "({fee_cap}) < pool minimum fee cap ({minimum})"
     )
     NO_AUTHORIZATIONS = "set code tx must have at least one authorization tuple"
+    # A blob transaction without blobs, as it is in a block.
+    NO_SIDECAR = "missing sidecar in blob transaction"
+    NO_BLOBS = "blobless blob transaction"
+    TOO_MANY_BLOBS = "transaction blob limit exceeded: blob count {count}, limit {limit}"
+    WRONG_BLOB_COUNT = "invalid number of {count} blobs compared to {hashes} blob hashes"
+    WRONG_COMMITMENT_COUNT = (
+        "invalid number of {count} blob commitments compared to {hashes} blob hashes"
+    )
+    WRONG_PROOF_COUNT = "invalid number of {count} blob proofs expected {want}"
+    WRONG_BLOB_HASH = (
+        "blob {index}: computed hash 0x{computed} mismatches transaction one 0x{given}"
+    )
+    # A proof does not prove its blob, or a blob, commitment or proof is malformed.
+    WRONG_PROOF = "KZG verification error: invalid blob proof"
+    BLOB_FEE_CAP_BELOW_MINIMUM = (
+        "transaction gas price below minimum: blob fee cap {fee_cap}, minimum needed {minimum}"
+    )
     NONCE_TOO_LOW = "nonce too low: next nonce {next_nonce}, tx nonce {nonce}"
     FUNDS_BELOW_COST = (
         "insufficient funds for gas * price + value: "
@@ -59,6 +76,11 @@ class PoolReason(StrEnum):
     AUTHORITY_RESERVED = "authority already reserved"
     # Both fees must exceed those of the replaced transaction.
     REPLACEMENT_UNDERPRICED = "replacement transaction underpriced"
+    # One of them is a blob transaction, so all three fees must be doubled.
+    BLOB_REPLACEMENT_UNDERPRICED = (
+        "replacement transaction underpriced: new tx {fee} {have} < {before} queued + {bump}% "
+        "replacement penalty"
+    )
     # All queued transactions of the sender have lower nonces.
     ACCOUNT_LIMIT_EXCEEDED = "account limit exceeded: pooled {pooled} txs"
     # Does not pay more than the cheapest one in a full pool.
@@ -70,7 +92,12 @@ class PoolReason(StrEnum):
 
 
 _NONCE_TAKEN = frozenset(
-    {PoolReason.ALREADY_KNOWN, PoolReason.NONCE_TOO_LOW, PoolReason.REPLACEMENT_UNDERPRICED}
+    {
+        PoolReason.ALREADY_KNOWN,
+        PoolReason.NONCE_TOO_LOW,
+        PoolReason.REPLACEMENT_UNDERPRICED,
+        PoolReason.BLOB_REPLACEMENT_UNDERPRICED,
+    }
 )
 
 

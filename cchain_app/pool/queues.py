@@ -30,6 +30,19 @@ class PoolCounts(NamedTuple):
     queued: int
 
 
+class BlobMarket(NamedTuple):
+    """What a block has for blobs."""
+
+    price: int
+    """Base fee of its blob gas, in wei."""
+    most: int
+    """Maximum number of its blobs."""
+
+
+NO_BLOBS: Final = BlobMarket(0, 0)
+"""A block without blob transactions."""
+
+
 class Admission(NamedTuple):
     """The effects of admitting a transaction."""
 
@@ -140,8 +153,8 @@ def check_against(
         raise PoolRejection(PoolReason.NONCE_TOO_LOW, next_nonce=nonce, nonce=entry.nonce)
     _check_funds(entry, balance, queue)
     check_delegation(entry, delegation, queue, nonce)
-    if replaces is not None and not _outbids(entry, replaces, limits.price_bump):
-        raise PoolRejection(PoolReason.REPLACEMENT_UNDERPRICED)
+    if replaces is not None:
+        _check_replacement(entry, replaces, limits)
     kept = queue if replaces is None else _without(queue, replaces, nonce, balance)
     after, evicted = _cap_queue(extend(kept, entry, nonce, balance), entry, limits)
     if counts is not None and _is_too_full(counts, queue, after, limits):
@@ -203,6 +216,34 @@ def _check_funds(entry: PoolEntry, balance: int, queue: AccountQueue) -> None:
         )
 
 
+def _check_replacement(entry: PoolEntry, previous: PoolEntry, limits: PoolLimits) -> None:
+    """Check that a transaction pays enough more than the one with the same nonce.
+
+    Unspecified: go-ethereum has a pool of its own for blob transactions, and does not let them replace other
+    transactions, nor the reverse. Here they may, at the price of blob transactions.
+    """
+    if not (entry.blobs or previous.blobs):
+        if not _outbids(entry, previous, limits.price_bump):
+            raise PoolRejection(PoolReason.REPLACEMENT_UNDERPRICED)
+        return
+    bump = limits.blob_price_bump
+    for name, have, before in (
+        ("gas tip cap", entry.max_priority_fee_per_gas, previous.max_priority_fee_per_gas),
+        ("gas fee cap", entry.max_fee_per_gas, previous.max_fee_per_gas),
+        ("blob gas fee cap", entry.max_fee_per_blob_gas, previous.max_fee_per_blob_gas),
+    ):
+        if name.startswith("blob") and not (entry.blobs and previous.blobs):
+            continue
+        if have < before * (100 + bump) // 100:
+            raise PoolRejection(
+                PoolReason.BLOB_REPLACEMENT_UNDERPRICED,
+                fee=name,
+                have=have,
+                before=before,
+                bump=bump,
+            )
+
+
 def _outbids(entry: PoolEntry, previous: PoolEntry, price_bump: int) -> bool:
     """Return whether both fees are higher by the given percentage (rounded down to whole wei)."""
     return _is_bumped(entry.max_fee_per_gas, previous.max_fee_per_gas, price_bump) and _is_bumped(
@@ -243,6 +284,7 @@ def select(
     *,
     by_arrival: bool = False,
     most: int = 0,
+    blobs: BlobMarket = NO_BLOBS,
 ) -> tuple[PoolEntry, ...]:
     """Select transactions for a block from queues' pending parts, in the order in which they run.
 
@@ -251,17 +293,24 @@ def select(
     their envelopes stays within most_bytes. With `by_arrival` tips do not matter: the earliest of the queues' next
     transactions runs first. `most` is the maximum number of transactions; 0: no maximum.
 
-    Unspecified: as in go-ethereum, a transaction that does not fit ends its sender's queue, and the
-    search continues with the other queues.
+    Unspecified: as in go-ethereum, a transaction that does not fit, or does not pay for its blobs, ends its sender's
+    queue, and the search continues with the other queues.
     """
     chosen: list[PoolEntry] = []
     heads = _Heads(pending, base_fee, minimum_tip, by_arrival=by_arrival)
+    blobs_left = blobs.most
     while (best := heads.best()) is not None and not 0 < most <= len(chosen):
-        if best.gas > gas_limit or best.size > most_bytes:
+        if (
+            best.gas > gas_limit
+            or best.size > most_bytes
+            or best.blobs > blobs_left
+            or (best.blobs and best.max_fee_per_blob_gas < blobs.price)
+        ):
             heads.leave()
         else:
             gas_limit -= best.gas
             most_bytes -= best.size
+            blobs_left -= best.blobs
             chosen.append(best)
             heads.advance()
     return tuple(chosen)

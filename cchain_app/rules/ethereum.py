@@ -8,13 +8,14 @@ from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.assembly import env_of, next_env
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.effects import BlockEffects, PayloadPlace
-from cchain_app.blocks.errors import BlockReason, BlockRefused
+from cchain_app.blocks.errors import BlockReason, BlockRefused, wrong_field
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import next_base_fee, next_gas_limit
 from cchain_app.genesis import Genesis
 from cchain_app.rules.port import BlockExtension, BlockFormat
+from cchain_app.txs.transaction import GAS_PER_BLOB
 from chainvm.port import BlockContext
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
@@ -186,6 +187,10 @@ class EthereumRules:
         """Check that executing a candidate's transactions makes exactly the block that the candidate claims.
 
         Raises:
-            BlockRefused: The reason names the first field that differs.
+            BlockRefused: The reason names the first field that differs, or the block has too many blobs.
         """
         verification.verify_outcome(candidate, made)
+        header = made.header
+        most = self.config.max_blobs_at(header.number, header.timestamp) * GAS_PER_BLOB
+        if self.config.blob_transactions and (header.blob_gas_used or 0) > most:
+            raise wrong_field(BlockReason.TOO_MUCH_BLOB_GAS, header.blob_gas_used, most)

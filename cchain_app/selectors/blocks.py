@@ -11,10 +11,12 @@ from typing import Final, NamedTuple
 
 from cchain_app import models
 from cchain_app.blocks.accepted import EMPTY_LIST, AcceptedBlock, join_block
+from cchain_app.blocks.assembly import BlobFees, blob_fees
 from cchain_app.chain import EvmChain
 from cchain_app.feemarket import BlockFees
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
+from cchain_app.pool.queues import BlobMarket
 from cchain_app.selectors import development
 from cchain_app.store import chain as rows
 from cchain_app.store import queries
@@ -148,6 +150,23 @@ def fees_without_tips(chain: EvmChain, first: int, last: int) -> list[BlockFees]
     ]
 
 
+def blob_fees_of(chain: EvmChain, block: AcceptedBlock) -> BlobFees:
+    """Return the price and the use of blob gas in a block."""
+    return blob_fees(block.header, chain.config)
+
+
+def stored_blob_fees(chain: EvmChain, first: int, last: int) -> list[BlobFees]:
+    """Return the same for blocks first to last, which must not be above the head, from their rows."""
+    found = (
+        chain.db.objects(models.Block)
+        .filter(number__gte=first, number__lte=last)
+        .order_by("number")
+        .values_list("header", flat=True)
+    )
+    decode = chain.format.decode_header
+    return [blob_fees(decode(bytes(header)), chain.config) for header in found]
+
+
 def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
     """Return the block with this hash, or None if it does not exist."""
     found = chain.memory.blocks.by_hash(block_hash)
@@ -242,6 +261,16 @@ def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
         return by_rules
     last = chain.memory.blocks.head
     return given if last is None or head.number == last.number else by_rules
+
+
+def blob_market_after(chain: EvmChain, head: AcceptedBlock) -> BlobMarket:
+    """Return how many blobs the block after `head` may have, and their price."""
+    reached, number = head.header.timestamp, head.number + 1
+    later = chain.config.may_change_after(number, reached)
+    time = max(reached, clock.cchain_now()) if later else reached
+    return BlobMarket(
+        chain.rules.blob_base_fee_after(head, time), chain.config.max_blobs_at(number, time)
+    )
 
 
 def blob_base_fee(chain: EvmChain, block: AcceptedBlock) -> int:

@@ -15,6 +15,7 @@ from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
 from cchain_app.store import chain as stored
 from cchain_app.store import pool as rows
 from cchain_app.store import queries
+from cchain_app.txs.blobs import is_blob_transaction
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
@@ -182,13 +183,17 @@ def pending_hashes(chain: EvmChain) -> list[Hash]:
 
 
 def newest_hashes(chain: EvmChain, limit: int) -> list[Hash]:
-    """Return the hashes of the transactions that arrived last, at most `limit`, newest last."""
+    """Return the hashes of the transactions that arrived last, at most `limit`, newest last.
+
+    Unspecified: blob transactions are not gossiped. Other nodes do not take them, and they would need the blobs.
+    """
     return rows.newest(chain.db, limit)
 
 
 def raws_of(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, bytes]:
-    """Return the envelopes of the transactions that are in the pool, by hash."""
-    return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(chain.db, hashes).items()}
+    """Return the envelopes of the transactions without blobs that are in the pool, by hash."""
+    found = rows.envelopes(chain.db, hashes).items()
+    return {tx_hash: raw for tx_hash, (_, raw) in found if not is_blob_transaction(raw)}
 
 
 def _entries_of(chain: EvmChain, senders: Sequence[Address]) -> list[PoolEntry]:

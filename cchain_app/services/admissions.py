@@ -6,7 +6,7 @@ transaction.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
@@ -15,6 +15,7 @@ from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState
+from cchain_app.pool.blobs import check_blobs
 from cchain_app.pool.checks import (
     AdmissionRules,
     check_after_sender,
@@ -24,7 +25,6 @@ from cchain_app.pool.checks import (
 from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
 from cchain_app.pool.entry import (
     EMPTY_ACCOUNT_QUEUE,
-    SLOT_BYTES,
     AccountQueue,
     Newcomer,
     PoolEntry,
@@ -35,10 +35,12 @@ from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.queues import Admission, Outcome, PoolCounts, check_against, select
 from cchain_app.selectors import blocks, development, pool, state
-from cchain_app.selectors.blocks import base_fee_after, fork_of_next
+from cchain_app.selectors.blocks import base_fee_after, blob_market_after, fork_of_next
 from cchain_app.selectors.forked import supplied
+from cchain_app.store import blobs as blob_rows
 from cchain_app.store import pool as rows
 from cchain_app.store import queries
+from cchain_app.txs.blobs import Sidecar, is_blob_transaction, separate
 from cchain_app.txs.codec import (
     DecodedTransaction,
     check_signature,
@@ -50,7 +52,7 @@ from cchain_app.txs.signing import authorities_of, names_sender
 from cchain_app.txs.transaction import BLOB, InvalidTransaction, Transaction, TransactionReason
 from chaindb import clock
 from chaindb.database import SqlQuery
-from chaindb.locks import Lock
+from chaindb.locks import QUEUE_SECONDS, Lock
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 from primitives.networks import LOCAL
@@ -63,9 +65,6 @@ _log: Final = logging.getLogger(__name__)
 Refusal = PoolRejection | InvalidTransaction
 """Why an envelope is rejected without reading accounts."""
 
-_BLOB: Final = bytes([BLOB])
-"""The first byte of envelopes of that type."""
-
 
 def read_envelopes(
     chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False
@@ -73,22 +72,24 @@ def read_envelopes(
     """Decode envelopes, recover their signers together, and do all checks that need no account.
 
     The checks are in go-ethereum's order. Unspecified: the type of blob transactions and the size are checked before all
-    others, so that nothing oversized is decoded, and senders of blobs learn that they are not accepted.
+    others, so that nothing oversized is decoded, and senders of blobs learn where they are not accepted. The proofs of
+    blobs are verified last, for one transaction at a time.
 
     Args:
         chain: The chain.
-        raws: The envelopes.
+        raws: The envelopes; those of blob transactions with their sidecars.
         gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
             protect this node's own users from mistakes do not apply, as in go-ethereum.
     """
     limits = chain.pool_limits
     if gossiped:
         limits = replace(limits, fee_cap=None, unprotected_allowed=True)
-    rules = _rules(chain, limits)
-    outcomes = [_decoded(chain, raw, rules) for raw in raws]
+    rules = admission_rules(chain, limits)
+    sidecars: dict[Hash, Sidecar] = {}
+    outcomes = [_decoded(chain, raw, rules, sidecars) for raw in raws]
     decoded = [outcome for outcome in outcomes if isinstance(outcome, DecodedTransaction)]
     senders = iter(chain.recover_senders([signed_digest(item) for item in decoded]))
-    return _with_authorities(
+    newcomers = _with_authorities(
         chain,
         [
             _with_sender(other, next(senders), rules)
@@ -97,47 +98,93 @@ def read_envelopes(
             for other in outcomes
         ],
     )
+    return [_with_sidecar(chain, item, sidecars) for item in newcomers] if sidecars else newcomers
 
 
-def read_impersonated(chain: EvmChain, transaction: Transaction) -> Newcomer | Refusal:
+def read_impersonated(
+    chain: EvmChain, transaction: Transaction, sidecar: Sidecar | None = None
+) -> Newcomer | Refusal:
     """Check an unsigned transaction like an envelope, and recover its authorities.
 
     The caller has checked that its sender may send without a key.
     """
-    rules = _rules(chain, chain.pool_limits)
+    rules = admission_rules(chain)
     try:
         check_before_sender(transaction, rules)
         check_after_sender(transaction, rules)
-    except PoolRejection as rejection:
-        return rejection
+        if transaction.type == BLOB:
+            check_accepts_blobs(chain)
+            check_blobs(transaction, sidecar, rules)
+    except (PoolRejection, InvalidTransaction) as refusal:
+        return refusal
     (newcomer,) = _with_authorities(chain, [transaction])
-    return newcomer
+    return (
+        newcomer if sidecar is None else _with_sidecar(chain, newcomer, {transaction.hash: sidecar})
+    )
 
 
-def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
+def admission_rules(chain: EvmChain, limits: PoolLimits | None = None) -> AdmissionRules:
+    """Return the rules for transactions that arrive now, with the chain's limits or with others."""
     head = blocks.head(chain)
     return AdmissionRules(
         fork=fork_of_next(chain, head),
         block_gas_limit=head.header.gas_limit,
-        limits=limits,
+        limits=limits or chain.pool_limits,
         execution=chain.config.limits,
+        max_blobs=blob_market_after(chain, head).most if chain.config.blob_transactions else 0,
     )
 
 
-def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
-    if raw[:1] == _BLOB:
-        return InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
+def check_accepts_blobs(chain: EvmChain) -> None:
+    """Check that the pool takes blob transactions: on a development chain alone.
+
+    A local network's nodes that follow a development chain have no blobs, and its blocks are the rows of this node.
+
+    Raises:
+        InvalidTransaction: It takes none.
+    """
+    if not (chain.is_development and chain.config.blob_transactions):
+        raise InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
+
+
+def _decoded(
+    chain: EvmChain, raw: bytes, rules: AdmissionRules, sidecars: dict[Hash, Sidecar]
+) -> DecodedTransaction | Refusal:
+    """Decode an envelope, and add its sidecar to those of others by the hash of its transaction."""
+    sidecar = None
     try:
+        if is_blob_transaction(raw):
+            check_accepts_blobs(chain)
+            raw, sidecar = separate(raw, rules.limits.transaction_bytes)
         check_size(len(raw), rules.limits)
         decoded = decode_unsigned(raw)
         check_before_sender(decoded, rules)
         check_signature(decoded, chain.config.chain_id)
+        if decoded.type == BLOB:
+            check_blobs(decoded, sidecar, rules)
     except (PoolRejection, InvalidTransaction) as refusal:
         return refusal
     if chain.node.network_id == LOCAL and names_sender(decoded):
         # The bytes of an impersonated transaction: a recovered sender would give another transaction, with the same hash.
         return InvalidTransaction(TransactionReason.SIGNATURE_VALUES)
+    if sidecar is not None:
+        sidecars[decoded.hash] = sidecar
     return decoded
+
+
+def _with_sidecar(
+    chain: EvmChain, outcome: Newcomer | Refusal, sidecars: Mapping[Hash, Sidecar]
+) -> Newcomer | Refusal:
+    """Verify the proofs of a transaction's blobs, if it has some and was not rejected."""
+    sidecar = None
+    if isinstance(outcome, Newcomer):
+        sidecar = sidecars.get(outcome.transaction.hash)
+    if sidecar is None or not isinstance(outcome, Newcomer):
+        return outcome
+    with chain.kzg_lock.held(QUEUE_SECONDS):
+        if not chain.kzg.verify(sidecar):
+            return PoolRejection(PoolReason.WRONG_PROOF)
+    return outcome._replace(sidecar=sidecar)
 
 
 def _with_sender(
@@ -217,6 +264,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
             outcomes = [admissions.admit(newcomer) for newcomer in newcomers]
             rows.remove(chain.db, admissions.removed)
             rows.add(chain.db, admissions.added.values(), admissions.now)
+            blob_rows.add(chain.db, admissions.added.values(), admissions.now)
             # Before the commit: immediately after it a block may include them and remove them from the memory.
             memory.remember(item.transaction for item in admissions.added.values())
             if admissions.pending and development.mines_on_arrival(chain):
@@ -387,7 +435,7 @@ class Admissions:
     def _may_fill(self, batch: Sequence[Newcomer], slots: int) -> bool:
         """Return whether the pool can reach a limit with this batch; otherwise its slots are not counted."""
         limit = min(self._limits.queued_slots, self._limits.pending_slots)
-        coming = sum(-(-len(item.transaction.raw) // SLOT_BYTES) for item in batch)
+        coming = sum(item.slots for item in batch)
         return slots + coming > limit
 
 

@@ -8,7 +8,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import SkippedTransaction
 from cchain_app.pool.queues import select
 from cchain_app.selectors import pool
-from cchain_app.selectors.blocks import base_fee_after
+from cchain_app.selectors.blocks import base_fee_after, blob_market_after
 from cchain_app.store import pool as rows
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
@@ -51,6 +51,7 @@ def choose(
         MAX_BYTES,
         by_arrival=chain.settings.order == "fifo",
         most=chain.settings.max_transactions,
+        blobs=blob_market_after(chain, parent),
     )
     memory = chain.memory.transactions
     unknown = pool.transactions(chain, (item.hash for item in chosen if item.hash not in memory))

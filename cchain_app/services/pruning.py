@@ -1,4 +1,4 @@
-"""Deletes history that the settings do not keep: states of old blocks, and the rows of their calls.
+"""Deletes history that the settings do not keep: states of old blocks, the rows of their calls, and blobs.
 
 The chain itself stays complete: blocks, transactions, receipts and logs. Rows are deleted in small transactions,
 for a short time per call, so that block producers wait for a few milliseconds at most.
@@ -9,14 +9,19 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from cchain_app.chain import EvmChain
+from cchain_app.store import blobs as blob_rows
 from cchain_app.store import calls as call_rows
 from cchain_app.store import chain as stored
 from cchain_app.store import history
+from chaindb import clock
 from chaindb.database import Database
 from chaindb.locks import Lock
 
 ROWS_AT_ONCE: Final = 1_000
 """Limit of the rows in one transaction."""
+
+BLOBS_AT_ONCE: Final = 16
+"""The same for blobs, which have 128 KiB each."""
 
 
 class PruneResult(NamedTuple):
@@ -24,19 +29,22 @@ class PruneResult(NamedTuple):
 
     changes: int
     calls: int
+    blobs: int
 
 
 def prune(chain: EvmChain, *, seconds: float) -> PruneResult:
     """Delete history that the settings do not keep, for about the given time; the next call continues."""
     until = time.monotonic() + seconds
-    changes = calls = 0
+    changes = calls = blobs = 0
     if chain.settings.history.kept_states:
         changes = _prune(
             chain, _first_state, history.keep_states_from, history.delete_changes, until
         )
     if chain.settings.history.calls:
         calls = _prune(chain, _first_call, history.keep_calls_from, history.delete_calls, until)
-    return PruneResult(changes, calls)
+    if chain.config.blob_transactions and chain.settings.history.blobs:
+        blobs = _prune_blobs(chain, clock.wall() - chain.settings.history.blobs, until)
+    return PruneResult(changes, calls, blobs)
 
 
 def _prune(
@@ -53,6 +61,17 @@ def _prune(
             chain.db.acquire(Lock.CCHAIN)  # no rewind, or reads for one, meanwhile
             keep(chain.db, first(chain))
             part = delete(chain.db, ROWS_AT_ONCE)
+        deleted += part
+        if not part or time.monotonic() >= until:
+            return deleted
+
+
+def _prune_blobs(chain: EvmChain, before: int, until: float) -> int:
+    """Delete the blobs that arrived before a time (Unix seconds), as `_prune`."""
+    deleted = 0
+    while True:
+        with chain.db.atomic(durable=True):
+            part = blob_rows.delete_before(chain.db, before, BLOBS_AT_ONCE)
         deleted += part
         if not part or time.monotonic() >= until:
             return deleted

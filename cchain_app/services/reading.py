@@ -16,7 +16,7 @@ from cchain_app.txs.codec import (
     with_sender,
 )
 from cchain_app.txs.signing import named_sender, names_sender
-from cchain_app.txs.transaction import InvalidTransaction, Transaction, TransactionReason
+from cchain_app.txs.transaction import BLOB, InvalidTransaction, Transaction, TransactionReason
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
@@ -38,7 +38,7 @@ def read_transactions(
     Args:
         chain: The chain to which the transactions should belong.
         candidates: The blocks.
-        blobs: Also decode type 3 transactions, which only imported chains have.
+        blobs: Accept blob transactions, which only local and imported chains have.
     """
     read = [_decode_all(chain, candidate.transactions, blobs=blobs) for candidate in candidates]
     unsigned = [
@@ -71,7 +71,7 @@ def _decode_all(
             found.append(waiting)
             continue
         try:
-            decoded = decode_unsigned(raw, blobs=blobs)
+            decoded = _decode(raw, blobs=blobs)
             if chain.is_development and names_sender(decoded):
                 found.append(with_sender(decoded, named_sender(decoded)))
                 continue
@@ -80,6 +80,13 @@ def _decode_all(
             return TransactionRefused(index, error)
         found.append(decoded)
     return found
+
+
+def _decode(raw: bytes, *, blobs: bool) -> DecodedTransaction:
+    decoded = decode_unsigned(raw)
+    if decoded.type == BLOB and not blobs:
+        raise InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
+    return decoded
 
 
 def _with_senders(

@@ -20,6 +20,7 @@ from cchain_app.services import cheats
 from cchain_app.services.cheats import exclusively
 from cchain_app.services.rewinding import moved, rewind, staying
 from cchain_app.store import accounts as account_rows
+from cchain_app.store import blobs as blob_rows
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
@@ -125,6 +126,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         first = chain.begun_number
         rewind(chain, head, first, _anew, 0)
         pool_rows.remove_all(chain.db)
+        blob_rows.delete_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
         account_rows.forget_signatures(chain.db)
         stored.restore_first_chain_id(chain.db)
@@ -195,7 +197,8 @@ def dump_state(chain: EvmChain) -> bytes:
         number = stored.head_number(chain.db)
         assert number is not None, "the process has begun the chain"
         head = stored.load_block(chain.db, number, chain.format)
-        return document_of(head, evm_state.all_accounts(chain.db))
+        price = chain.rules.blob_base_fee(head)
+        return document_of(head, price, evm_state.all_accounts(chain.db))
 
 
 def load_state(chain: EvmChain, dump: bytes) -> None:

@@ -42,6 +42,7 @@ from cchain_app.services.production import produce
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import pool as rows
 from cchain_app.store import queries
+from cchain_app.txs.blobs import Sidecar
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from chaindb.locks import QUEUE_SECONDS
@@ -77,12 +78,14 @@ def submit(runtime: EvmRuntime, raws: Sequence[bytes], *, gossiped: bool = False
     return [next(admitted) if isinstance(item, Newcomer) else item for item in outcomes]
 
 
-def submit_impersonated(runtime: EvmRuntime, transaction: Transaction) -> Outcome:
+def submit_impersonated(
+    runtime: EvmRuntime, transaction: Transaction, sidecar: Sidecar | None = None
+) -> Outcome:
     """Submit an unsigned transaction, and return its outcome.
 
     The caller has checked that its sender may send without a key. All other checks are those of `submit`.
     """
-    newcomer = read_impersonated(runtime.chain, transaction)
+    newcomer = read_impersonated(runtime.chain, transaction, sidecar)
     if not isinstance(newcomer, Newcomer):
         return newcomer
     (outcome,) = _admit_in_turn(runtime, [newcomer])
@@ -121,12 +124,13 @@ def admit(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome]:
 def _is_soon_done(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> bool:
     """Return whether this process may make their block immediately and it will not take long.
 
-    On a fork the state may have to be fetched first; only the code of the pool can do that.
+    On a fork the state may have to be fetched first; only the code of the pool can do that. It also stores blobs.
     """
     return (
         runtime.chain.fork is None
         and _may_mine(runtime)
         and sum(newcomer.transaction.gas for newcomer in newcomers) <= MAX_GAS
+        and not any(newcomer.sidecar for newcomer in newcomers)
         and _come_alone(runtime, newcomers)
     )
 

@@ -202,7 +202,9 @@ class EvmVM:
         ]
         parse = self._chain.format.parse_block
         candidates = [block.candidate(parse) for block, _ in new]
-        read = read_transactions(self._chain, candidates)
+        read = read_transactions(
+            self._chain, candidates, blobs=self._chain.config.blob_transactions
+        )
         named = [other for body in read if not isinstance(body, Exception) for other in body]
         self._prefetch([who for item in named for who in (item.sender, item.to)], tree.head)
         with tree.all_or_none():

@@ -69,9 +69,6 @@ def assemble_block(
     if header.withdrawals_root is not None and withdrawals:
         root = roots.ordered_root([encode_withdrawal(withdrawal) for withdrawal in withdrawals])
         header = replace(header, withdrawals_root=root)
-    if header.blob_gas_used is not None:
-        blob_gas = sum(transaction.blob_gas for transaction in block.transactions)
-        header = replace(header, blob_gas_used=blob_gas)
     return make_block(header, block.transactions, block.receipts, (), tuple(withdrawals))
 
 

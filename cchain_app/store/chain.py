@@ -302,8 +302,7 @@ def _loaded(
 ) -> AcceptedBlock:
     _, block_hash, header, ommers, withdrawals, size, payload = row
     transactions = tuple(
-        with_sender(decode_unsigned(bytes(tx.raw), blobs=True), Address(bytes(tx.sender)))
-        for tx in sent
+        with_sender(decode_unsigned(bytes(tx.raw)), Address(bytes(tx.sender))) for tx in sent
     )
     return AcceptedBlock(
         header=block_format.decode_header(bytes(header)),

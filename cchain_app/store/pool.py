@@ -6,36 +6,38 @@ from typing import Any, Final, NamedTuple
 from cchain_app import models
 from cchain_app.memory import PoolKey, PoolMemory
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry
+from cchain_app.txs.blobs import BYTES_PER_BLOB
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database, SqlQuery
 from primitives.evm import Address, Hash
 
 _COLUMNS = (
     "hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas", "value",
-    "size", "received_at", "authorities", "raw",
+    "size", "received_at", "authorities", "raw", "blobs", "max_fee_per_blob_gas",
 )  # fmt: skip
 
 _ENTRIES = """
 SELECT hash, sender, nonce, gas, max_fee_per_gas, max_priority_fee_per_gas, value, size, id,
-       received_at, authorities
+       received_at, authorities, blobs, max_fee_per_blob_gas
 FROM cchain_app_pooltransaction
 """
-_COLUMNS_ABOVE = 9
+_COLUMNS_ABOVE = 11
 """Number of columns of `_ENTRIES` other than hash and key, which identify a row."""
 _ENTRIES_ABOVE = """
 SELECT hash, CASE WHEN id > %s THEN sender END, CASE WHEN id > %s THEN nonce END,
        CASE WHEN id > %s THEN gas END, CASE WHEN id > %s THEN max_fee_per_gas END,
        CASE WHEN id > %s THEN max_priority_fee_per_gas END, CASE WHEN id > %s THEN value END,
        CASE WHEN id > %s THEN size END, id, CASE WHEN id > %s THEN received_at END,
-       CASE WHEN id > %s THEN authorities END
+       CASE WHEN id > %s THEN authorities END, CASE WHEN id > %s THEN blobs END,
+       CASE WHEN id > %s THEN max_fee_per_blob_gas END
 FROM cchain_app_pooltransaction
 """
 """Like `_ENTRIES`, but with only hash and key of the rows up to a given key."""
 _RAWS = "SELECT hash, sender, raw FROM cchain_app_pooltransaction WHERE hash IN ({keys})"
-_NEWEST = "SELECT hash FROM cchain_app_pooltransaction ORDER BY id DESC LIMIT %s"
+_NEWEST = "SELECT hash FROM cchain_app_pooltransaction WHERE blobs = 0 ORDER BY id DESC LIMIT %s"
 EXTENT_QUERY: Final[SqlQuery] = (
-    "SELECT sum((size + %s) / %s), count(authorities) FROM cchain_app_pooltransaction",
-    (SLOT_BYTES - 1, SLOT_BYTES),
+    "SELECT sum((size + blobs * %s + %s) / %s), count(authorities) FROM cchain_app_pooltransaction",
+    (BYTES_PER_BLOB, SLOT_BYTES - 1, SLOT_BYTES),
 )
 
 ANY_QUERY: Final[SqlQuery] = (
@@ -71,9 +73,10 @@ def add(db: Database, newcomers: Iterable[Newcomer], received_at: int) -> None:
             (
                 tx.hash, tx.sender, tx.nonce, tx.gas, tx.max_fee_per_gas,
                 tx.max_priority_fee_per_gas, tx.value, len(tx.raw), received_at,
-                b"".join(authorities) or None, tx.raw,
+                b"".join(authorities) or None, tx.raw, len(tx.blob_hashes),
+                tx.max_fee_per_blob_gas,
             )
-            for tx, authorities in newcomers
+            for tx, authorities, _ in newcomers
         ],
     )  # fmt: skip
 
@@ -178,16 +181,18 @@ def envelopes(db: Database, hashes: Iterable[Hash]) -> dict[Hash, tuple[Address,
 
 
 def newest(db: Database, limit: int) -> list[Hash]:
-    """Return the hashes of the transactions that arrived last, newest last."""
+    """Return the hashes of the transactions without blobs that arrived last, newest last."""
     found = db.rows(_NEWEST, [limit])
     return [Hash(bytes(tx_hash)) for (tx_hash,) in reversed(found)]
 
 
 def _entry(row: tuple[Any, ...]) -> PoolEntry:
-    tx_hash, sender, nonce, gas, max_fee, tip, value, size, key, received_at, authorities = row
+    tx_hash, sender, nonce, gas, max_fee, tip, value, size, key, received_at, authorities = row[:11]
+    blobs, blob_fee = row[11:]
     return PoolEntry(
         Hash(bytes(tx_hash)), Address(bytes(sender)), int(nonce), gas, int(max_fee), int(tip),
-        int(value), size, key, received_at, _addresses(bytes(authorities or b"")),
+        int(value), size, key, received_at, _addresses(bytes(authorities or b"")), blobs,
+        int(blob_fee),
     )  # fmt: skip
 
 

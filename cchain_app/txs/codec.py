@@ -93,26 +93,23 @@ def decode_transaction(raw: bytes, chain_id: int) -> Transaction:
     return with_sender(decoded, recover_sender(decoded))
 
 
-def decode_unsigned(raw: bytes, *, blobs: bool = False) -> DecodedTransaction:
+def decode_unsigned(raw: bytes) -> DecodedTransaction:
     """Decode the fields of a signed transaction without checking the signature.
 
     Unspecified: integers above 256 bits, which go-ethereum decodes and refuses later by their
     meaning, are refused here with its message for 256-bit fields.
 
     Args:
-        raw: The envelope.
-        blobs: Also decode type 3, which only blocks of other chains contain.
+        raw: The envelope; of type 3 without its sidecar (`blobs.separate`).
 
     Raises:
-        InvalidTransaction: The envelope is empty, has nothing after the type, has an unknown type, has type 3 and `blobs`
-            is off, or is not the canonical RLP of its type.
+        InvalidTransaction: The envelope is empty, has nothing after the type, has an unknown type, or is not the canonical
+            RLP of its type.
     """
     if raw and raw[0] > 0x7F:
         return _decode_legacy(raw)
     if len(raw) <= 1:
         raise InvalidTransaction(TransactionReason.TOO_SHORT)
-    if raw[0] == BLOB and not blobs:
-        raise InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
     if raw[0] not in _TYPED:
         raise InvalidTransaction(TransactionReason.TYPE_NOT_SUPPORTED)
     return _decode_typed(raw)

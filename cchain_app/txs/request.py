@@ -21,6 +21,15 @@ from primitives.evm import ZERO_ADDRESS, Address, Hash
 from primitives.hashing import keccak256
 
 
+class BlobsOfRequest(NamedTuple):
+    """The blobs in a transaction request; None for missing members."""
+
+    blobs: tuple[bytes, ...] | None = None
+    commitments: tuple[bytes, ...] | None = None
+    proofs: tuple[bytes, ...] | None = None
+    """One proof for each blob, or 128."""
+
+
 class CallRequest(NamedTuple):
     """A call object as it was sent; None for missing fields."""
 
@@ -46,6 +55,8 @@ class CallRequest(NamedTuple):
     """Wei."""
     wanted_type: int | None = None
     """The requested type; None: the type follows from the fields."""
+    blobs: BlobsOfRequest | None = None
+    """Only in requests for transactions; a call has nothing but the versioned hashes."""
 
     @property
     def type(self) -> int:

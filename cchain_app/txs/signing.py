@@ -190,9 +190,6 @@ def impersonate(transaction: UnsignedTransaction, sender: Address) -> Transactio
     """Return an unsigned transaction of an impersonated sender.
 
     Unspecified: v has the type's form for parity 0, for type 0 with the chain's ID (EIP-155).
-
-    Raises:
-        InvalidTransaction: It is of type 3.
     """
     name = int.from_bytes(sender)
     raw = encode_signed(transaction, Signature(r=name, s=name, y_parity=0))

@@ -120,8 +120,10 @@ class TransactionReason(StrEnum):
 
     TOO_SHORT = "typed transaction too short"
     TYPE_NOT_SUPPORTED = "transaction type not supported"
-    # valid on Ethereum, but not here
+    # valid on Ethereum and on local chains, but not here
     BLOBS_NOT_SUPPORTED = "transaction type not supported: tx type 3 not supported by this pool"
+    # a sidecar that is neither of EIP-4844 nor of EIP-7594
+    SIDECAR_VERSION = "invalid sidecar version {version}, only 0 and 1 are known"
     # not the canonical RLP of its type; the cause is the `RlpError`
     MALFORMED = "rlp: {problem}"
     WRONG_CHAIN_ID = "invalid sender: invalid chain id for signer: have {have} want {want}"

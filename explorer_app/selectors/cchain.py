@@ -112,7 +112,7 @@ class TransactionRow(NamedTuple):
     def data(self) -> bytes:
         """The input; empty for a type that this node does not support."""
         try:
-            return decode_unsigned(bytes(self.raw), blobs=True).data
+            return decode_unsigned(bytes(self.raw)).data
         except InvalidTransaction:
             return b""
 

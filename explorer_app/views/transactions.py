@@ -12,7 +12,7 @@ from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
 from cchain_app.transaction_log.reasons import FailureText, failure_of, failure_path
 from cchain_app.txs.codec import decode_unsigned
-from cchain_app.txs.transaction import InvalidTransaction
+from cchain_app.txs.transaction import GAS_PER_BLOB, InvalidTransaction
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import cchain, tokens, traces
 from explorer_app.selectors.cchain import TransactionRow
@@ -73,6 +73,20 @@ class CallRow(NamedTuple):
     def value(self) -> int | None:
         """The value in wei that the call itself transfers."""
         return None if self.frame.type in _MOVING_NOTHING else self.frame.value
+
+
+class BlobPayment(NamedTuple):
+    """What a transaction paid for its blobs."""
+
+    gas: int
+    """Blob gas."""
+    price: int
+    """Wei per blob gas."""
+
+    @property
+    def fee(self) -> int:
+        """The payment in wei, which is burnt."""
+        return self.gas * self.price
 
 
 @cchain_page
@@ -144,6 +158,7 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
         "data_size": len(data),
         "kind": _TYPES[row.type] if row.type < len(_TYPES) else str(row.type),
         "envelope": decoded,
+        "blobs": _blobs(site, row, decoded.blob_hashes) if decoded else None,
         "confirmations": head.number - row.number + 1,
         **({} if row.succeeded else _failure(site, contracts, row)),
         "events": events,
@@ -151,6 +166,13 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
         "before": before,
         "after": after,
     }
+
+
+def _blobs(site: Explorer, row: TransactionRow, hashes: Sequence[Hash]) -> BlobPayment | None:
+    if not hashes:
+        return None
+    (fees,) = chain_blocks.stored_blob_fees(site.evm, row.number, row.number)
+    return BlobPayment(len(hashes) * GAS_PER_BLOB, fees.base_fee)
 
 
 def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
@@ -192,7 +214,7 @@ def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Trac
 
 def _decode(raw: bytes) -> Any:
     try:
-        return decode_unsigned(bytes(raw), blobs=True)
+        return decode_unsigned(bytes(raw))
     except InvalidTransaction:
         return None
 

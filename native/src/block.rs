@@ -1,8 +1,8 @@
 //! A whole block: the fork's system calls and the transactions in order, on one overlay.
 //!
 //! There is no block reward, not even before Paris, because this chain never had miners. Blob gas
-//! is not limited per block, because the port's `BlockEnv` has no such limit; the pool rejects blob
-//! transactions.
+//! is not limited per block, because the port's `BlockEnv` has no such limit: the rules of the
+//! chain's blocks have it.
 
 use pyo3::prelude::*;
 use revm::{
@@ -27,6 +27,9 @@ use crate::{
     system::{self, SystemFailure},
     transaction::SignedTransaction,
 };
+
+/// Blobs of a transaction since Osaka (EIP-7594).
+const MAX_BLOBS_PER_TX: usize = 6;
 
 /// The EVM that executes a block.
 pub(crate) type BlockEvm = EvmOf<(), ChangedPrecompiles>;
@@ -169,6 +172,9 @@ fn apply(
     let tx = decoded.tx;
     if tx.gas_limit > gas_left {
         return Err(rejection::block_full(tx.gas_limit <= env.gas_limit).into());
+    }
+    if evm.ctx.cfg.spec.is_enabled_in(SpecId::OSAKA) && tx.blob_hashes.len() > MAX_BLOBS_PER_TX {
+        return Err(rejection::too_many_blobs(&tx, MAX_BLOBS_PER_TX).into());
     }
     let created = created_address(&tx);
     // An impersonated sender may be a contract.

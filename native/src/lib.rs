@@ -1,6 +1,6 @@
 //! The C-Chain's native EVM engine for Python: blocks and calls on revm, over a state that Python
 //! reads; roots and proofs of the state trie; senders of whole batches; logs for receipts and as
-//! JSON; BLS signatures.
+//! JSON; BLS signatures; KZG proofs of blobs.
 //!
 //! Nothing here uses Django or a database, and nothing is changed in place: all results are
 //! returned.
@@ -17,6 +17,7 @@ mod estimate;
 mod frames;
 mod halt;
 mod hot;
+mod kzg;
 mod limits;
 mod message;
 mod metered;
@@ -152,6 +153,10 @@ mod cchain_native {
     #[pymodule_export]
     use crate::hot::{
         FrameAnswers, HotAnswers, StateMemory, WholeAnswers, render_log_rows, render_logs,
+    };
+    #[pymodule_export]
+    use crate::kzg::{
+        kzg_blob_proof, kzg_cell_proofs, kzg_commitment, kzg_verify_blobs, kzg_verify_cells,
     };
     #[pymodule_export]
     use crate::receipts::encode_logs;

@@ -18,6 +18,17 @@ pub(crate) fn block_full(retry: bool) -> Rejection {
     Rejection { reason: "gas limit reached".into(), retry }
 }
 
+/// The transaction has more blobs than the fork allows.
+pub(crate) fn too_many_blobs(tx: &TxEnv, most: usize) -> Rejection {
+    let (sender, count) = (tx.caller, tx.blob_hashes.len());
+    Rejection {
+        reason: format!(
+            "blob transaction has too many blobs: address {sender}, blobs: {count}, max: {most}"
+        ),
+        retry: false,
+    }
+}
+
 /// The envelope cannot be decoded.
 pub(crate) fn malformed(error: &str) -> Rejection {
     Rejection { reason: format!("malformed transaction: {error}"), retry: false }

@@ -138,6 +138,7 @@ class RecomputedChain:
             "receipt_root": ordered_root(receipts),
             "requests_hash": executed.requests_hash and Bytes32(executed.requests_hash),
             "withdrawals_root": ordered_root(withdrawals),
+            "blob_gas_used": U64(sum(transaction.blob_gas for transaction in transactions)),
         }
         return self._block(given, raw_transactions, made, receipts, executed.results)
 

@@ -155,7 +155,7 @@ _SNAPSHOT = ("id", "number", "hash", "changes", "clock_offset", "pool")
 _SIGNATURE = ("id", "number", "signature", "signer")
 _WAITING = (
     "hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas", "value",
-    "size", "received_at", "raw",
+    "size", "received_at", "raw", "blobs", "max_fee_per_blob_gas",
 )  # fmt: skip
 
 _Row = tuple[Any, ...]
@@ -312,5 +312,5 @@ def _waiting(index: int, blocks: int) -> _Row:
     raw = _envelope(calls=True, creates=False)
     return (
         waiting_hash(index), person(sender), nonce, 90_000, 50 * GWEI, 2 * GWEI, COIN, len(raw),
-        GENESIS_TIME + index, raw,
+        GENESIS_TIME + index, raw, 0, 0,
     )  # fmt: skip

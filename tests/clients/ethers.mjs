@@ -2,6 +2,7 @@
 import {
   Contract, ContractFactory, JsonRpcProvider, NonceManager, Wallet, WebSocketProvider, parseEther,
 } from 'ethers'
+import { blob, kzgOf } from './kzg.mjs'
 
 const gwei = 10n ** 9n
 const stranger = '0x000000000000000000000000000000000000dEaD'
@@ -186,6 +187,30 @@ export async function transactionTypes(given) {
     })
   }
   return { found, delegation: await provider.getCode(wallet.address), address }
+}
+
+/** Blob transactions that ethers signs, in the forms of EIP-4844 and of EIP-7594. */
+export async function blobs(given) {
+  const { provider, wallet } = connect(given)
+  const found = []
+  for (const blobWrapperVersion of [null, 1]) {
+    const kzg = kzgOf(blobWrapperVersion === null ? 1 : 128)
+    const sent = await wallet.sendTransaction({
+      type: 3, to: stranger, blobs: [blob], kzg, blobWrapperVersion, maxFeePerBlobGas: gwei,
+    })
+    const receipt = await sent.wait()
+    const read = await provider.getTransaction(sent.hash)
+    found.push({
+      type: read.type,
+      cap: read.maxFeePerBlobGas,
+      hashes: read.blobVersionedHashes.length,
+      status: receipt.status,
+      blobGasUsed: receipt.blobGasUsed,
+      blobGasPrice: receipt.blobGasPrice,
+      same: await provider.send('anvil_getBlobByHash', read.blobVersionedHashes) === blob,
+    })
+  }
+  return found
 }
 
 export async function fees(given) {

@@ -4,6 +4,7 @@ import {
   encodeFunctionData, http, nonceManager, parseEther, parseGwei, webSocket,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { blob, kzgOf } from './kzg.mjs'
 
 const stranger = '0x000000000000000000000000000000000000dEaD'
 
@@ -172,6 +173,30 @@ export async function transactionTypes(given) {
   })
   await send({ authorizationList: [authorization] })
   return { found, delegation: await client.reader.getCode({ address: client.account.address }), address }
+}
+
+/** A blob transaction that viem signs, read again with its blobs; and blobs that do not match their proofs. */
+export async function blobs(given) {
+  const { reader, wallet, mined } = connect(given)
+  const request = { to: stranger, blobs: [blob, blob], kzg: kzgOf(), maxFeePerBlobGas: parseGwei('30') }
+  const hash = await wallet.sendTransaction(request)
+  const receipt = await mined(hash)
+  const read = await reader.getTransaction({ hash })
+  const block = await reader.getBlock({ blockNumber: receipt.blockNumber })
+  const other = blob.replace(/^0x0{4}/, '0x0001')
+  return {
+    type: read.type,
+    hashes: read.blobVersionedHashes.length,
+    cap: read.maxFeePerBlobGas,
+    status: receipt.status,
+    blobGasUsed: receipt.blobGasUsed,
+    blobGasPrice: receipt.blobGasPrice,
+    ofBlock: block.blobGasUsed,
+    price: await reader.getBlobBaseFee(),
+    same: (await reader.request({ method: 'anvil_getBlobsByTransactionHash', params: [hash] }))
+      .every((found) => found === blob),
+    wrong: await failure(wallet.sendTransaction({ ...request, blobs: [other] })),
+  }
 }
 
 export async function fees(given) {

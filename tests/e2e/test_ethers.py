@@ -102,3 +102,21 @@ def test_twenty_transactions_are_in_flight_at_once(javascript: Scenario) -> None
 
 def test_a_hundred_calls_travel_in_one_body(javascript: Scenario) -> None:
     assert javascript("ethers", "batch") == {"answers": 100, "bodies": 1}
+
+
+def test_transactions_with_blobs_are_mined(javascript: Scenario) -> None:
+    assert (
+        javascript("ethers", "blobs")
+        == [
+            {
+                "type": 3,
+                "cap": str(10**9),
+                "hashes": 1,
+                "status": 1,
+                "blobGasUsed": str(2**17),
+                "blobGasPrice": "1",
+                "same": True,
+            }
+        ]
+        * 2
+    )

@@ -132,3 +132,20 @@ def test_twenty_transactions_are_in_flight_at_once(javascript: Scenario) -> None
 
 def test_a_hundred_calls_travel_in_two_bodies(javascript: Scenario) -> None:
     assert javascript("viem", "batch") == {"answers": 100, "bodies": 2}
+
+
+def test_a_transaction_with_blobs_is_mined(javascript: Scenario) -> None:
+    found = javascript("viem", "blobs")
+    wrong = found.pop("wrong")
+    assert "KZG verification error: invalid blob proof" in wrong["message"]
+    assert found == {
+        "type": "eip4844",
+        "hashes": 2,
+        "cap": str(30 * 10**9),
+        "status": "success",
+        "blobGasUsed": str(2 * 2**17),
+        "blobGasPrice": "1",
+        "ofBlock": str(2 * 2**17),
+        "price": "1",
+        "same": True,
+    }

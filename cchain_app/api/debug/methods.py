@@ -41,7 +41,7 @@ def _simulation(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add(
         "eth_fillTransaction",
         rpc.bind(eth_transactions.fill_transaction),
-        params=[Param("transaction", params_call.call)],
+        params=[Param("transaction", params_accounts.call_with_blobs)],
     )
     methods.add(
         "eth_getTransactionBySenderAndNonce",

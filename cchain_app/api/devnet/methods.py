@@ -15,7 +15,7 @@ from cchain_app.api.devnet import chain as development_chain
 from cchain_app.api.devnet import mining as development_mining
 from cchain_app.api.devnet import state as development_state
 from cchain_app.api.devnet.callers import keys_guard, upstream_guard
-from cchain_app.api.eth import forked
+from cchain_app.api.eth import blobs, forked
 from cchain_app.api.params import development as read
 from cchain_app.api.params import values as params
 from cchain_app.api.rpc import EvmRpc
@@ -222,6 +222,8 @@ def _pool(add_as: _MethodTable) -> None:
     )
     add_as("anvil_removePoolTransactions", chain.remove_pool_transactions, [_ADDRESS])
     add_as("eth_pendingTransactions", chain.pending_transactions)
+    add_as("anvil_getBlobByHash", blobs.get_blob_by_hash, [_HASH])
+    add_as("anvil_getBlobsByTransactionHash", blobs.get_blobs_by_transaction_hash, [_HASH])
 
 
 def _about(add_as: _MethodTable) -> None:

@@ -12,6 +12,7 @@ from msgspec import Raw
 from cchain_app.accounts.keyring import UnknownAccount
 from cchain_app.api.errors import server_error
 from cchain_app.api.eth import transactions as eth_transactions
+from cchain_app.api.eth.blobs import with_blobs
 from cchain_app.api.eth.transactions import receipt_in_turn, wait_for_receipt
 from cchain_app.api.params.accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
@@ -19,6 +20,7 @@ from cchain_app.pool.errors import is_nonce_taken
 from cchain_app.pool.queues import Outcome
 from cchain_app.selectors import blocks, development, pool, signers
 from cchain_app.services import transactions
+from cchain_app.txs.blobs import SentTransaction, Sidecar, join
 from cchain_app.txs.request import CallRequest, to_be_signed
 from cchain_app.txs.signing import (
     UnsignedTransaction,
@@ -29,9 +31,7 @@ from cchain_app.txs.signing import (
 from cchain_app.txs.transaction import (
     BLOB,
     LEGACY,
-    InvalidTransaction,
     Transaction,
-    TransactionReason,
 )
 from chaindb.locks import QUEUE_SECONDS
 from jsonrpc.errors import JsonRpcError
@@ -103,7 +103,7 @@ def _mined(rpc: EvmRpc, sent: Hash) -> str:
 
 
 def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
-    """eth_signTransaction: a transaction's signed envelope, as eth_sendRawTransaction takes it.
+    """eth_signTransaction: a transaction's signed envelope, with its blobs, as eth_sendRawTransaction takes it.
 
     Unspecified: omitted fields are chosen, and the answer is the envelope alone, both as in Anvil;
     go-ethereum requires nonce, gas and fees.
@@ -117,8 +117,10 @@ def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
     if not request.names_sender:
         fields = fields._replace(sender=_first(rpc))
     key = signers.key_of(rpc.chain, fields.sender)
-    priced, gas = _completed(rpc, fields)
-    return encode_data(sign_transaction(_unsigned(rpc, priced, gas), key))
+    fields, sidecar = with_blobs(rpc, fields)
+    priced, gas = eth_transactions.with_fees_and_gas(rpc, fields)
+    raw = sign_transaction(_unsigned(rpc, priced, gas), key)
+    return encode_data(join(SentTransaction(raw, sidecar)))
 
 
 def resend(rpc: EvmRpc, request: TransactionRequest, gas_price: int | None, gas: int | None) -> str:
@@ -126,17 +128,20 @@ def resend(rpc: EvmRpc, request: TransactionRequest, gas_price: int | None, gas:
 
     A new gas price makes it a legacy transaction, as in geth. 0 leaves price or limit as it is.
 
-    Unspecified: the sender may be impersonated, as for eth_sendTransaction.
+    Unspecified: the sender may be impersonated, as for eth_sendTransaction. A blob transaction keeps its type and its
+    blobs, so another gas price, which must double all its fees, is not enough: send it again with its blobs.
 
     Raises:
         UnknownAccount: The node has no key for the sender, and does not impersonate it.
-        JsonRpcError: -32000, no nonce is named, or no such transaction is pending; or as `send_transaction`.
+        JsonRpcError: -32000, no nonce is named, no such transaction is pending, or it has blobs; or as `send_transaction`.
         PoolRejection: The pool rejects it.
     """
     fields = _with_sender(rpc, request, anybody=False)
     if fields.nonce is None:
         raise server_error("missing transaction nonce in transaction spec")
-    priced, limit = _completed(rpc, fields)
+    if fields.type == BLOB:
+        raise server_error("blob transactions cannot be resent with another gas price or limit")
+    priced, limit = eth_transactions.with_fees_and_gas(rpc, fields)
     wanted = _unsigned(rpc, priced, limit)
     pending = pool.content(rpc.chain, [fields.sender]).pending.get(fields.sender, [])
     if not any(_is_same(transaction, wanted) for transaction in pending):
@@ -184,22 +189,17 @@ def _send(rpc: EvmRpc, request: CallRequest) -> Hash:
     The transactions of this process take their nonces one after the other. Another process, or a client that signs
     its own transactions, may use a nonce first: then the next nonce is tried, unless the request names a nonce.
     """
-    priced, gas = _completed(rpc, request)
+    request, sidecar = with_blobs(rpc, request)
+    priced, gas = eth_transactions.with_fees_and_gas(rpc, request)
     with rpc.sending.held(QUEUE_SECONDS):
-        outcome = _submit(rpc, request, _unsigned(rpc, priced, gas))
+        outcome = _submit(rpc, request, _unsigned(rpc, priced, gas), sidecar)
         for _ in range(MORE_ATTEMPTS if request.nonce is None else 0):
             if not is_nonce_taken(outcome):
                 break
-            outcome = _submit(rpc, request, _unsigned(rpc, priced, gas))
+            outcome = _submit(rpc, request, _unsigned(rpc, priced, gas), sidecar)
     if isinstance(outcome, Exception):
         raise outcome
     return outcome
-
-
-def _completed(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, int]:
-    if request.type == BLOB:
-        raise InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
-    return eth_transactions.with_fees_and_gas(rpc, request)
 
 
 def _unsigned(rpc: EvmRpc, priced: CallRequest, gas: int) -> UnsignedTransaction:
@@ -211,11 +211,18 @@ def _unsigned(rpc: EvmRpc, priced: CallRequest, gas: int) -> UnsignedTransaction
     )
 
 
-def _submit(rpc: EvmRpc, request: CallRequest, unsigned: UnsignedTransaction) -> Outcome:
+def _submit(
+    rpc: EvmRpc,
+    request: CallRequest,
+    unsigned: UnsignedTransaction,
+    sidecar: Sidecar | None = None,
+) -> Outcome:
     chain, sender = rpc.chain, request.sender
     try:
         key = signers.key_of(chain, sender)
     except UnknownAccount:
-        return transactions.submit_impersonated(rpc.runtime, impersonate(unsigned, sender))
-    (outcome,) = transactions.submit(rpc.runtime, [sign_transaction(unsigned, key)])
+        unproven = impersonate(unsigned, sender)
+        return transactions.submit_impersonated(rpc.runtime, unproven, sidecar)
+    raw = join(SentTransaction(sign_transaction(unsigned, key), sidecar))
+    (outcome,) = transactions.submit(rpc.runtime, [raw])
     return outcome

@@ -70,7 +70,7 @@ def fee_history(
     """eth_feeHistory: base fees, gas used ratios and tips of consecutive blocks.
 
     Unspecified: at most 1024 blocks, as in geth; fewer if the chain is shorter. The pending block counts as one of
-    them. Blob fields are left out, because this node makes no blocks with blobs.
+    them. Blob fields are left out on chains without blob transactions.
 
     Raises:
         JsonRpcError: -32000, the newest block is above the head.
@@ -100,7 +100,30 @@ def fee_history(
     }
     if history.rewards is not None:
         answer["reward"] = [[encode_quantity(tip) for tip in tips] for tips in history.rewards]
+    if rpc.chain.config.blob_transactions:
+        answer |= _of_blobs(rpc, accepted, pending, newest_block)
     return answer
+
+
+def _of_blobs(
+    rpc: EvmRpc, accepted: range, pending: AcceptedBlock | None, newest: AcceptedBlock
+) -> dict[str, Any]:
+    """Return the members for blob gas: the prices of the blocks and of the one after them, and the used ratios."""
+    chain = rpc.chain
+    if len(accepted) > HISTORY_ON_EVENT_LOOP:
+        fees = blocks.stored_blob_fees(chain, accepted.start, accepted.stop - 1)
+    else:
+        fees = [blocks.blob_fees_of(chain, _accepted(rpc, number)) for number in accepted]
+    if pending is not None:
+        fees.append(blocks.blob_fees_of(chain, pending))
+    following = chain.rules.blob_base_fee_after(newest, newest.header.timestamp)
+    return {
+        "baseFeePerBlobGas": [
+            *(encode_quantity(fee.base_fee) for fee in fees),
+            encode_quantity(following),
+        ],
+        "blobGasUsedRatio": [fee.used_ratio for fee in fees],
+    }
 
 
 def _fees_of_blocks(rpc: EvmRpc, numbers: range, *, with_tips: bool) -> list[BlockFees]:

@@ -9,12 +9,14 @@ from msgspec import Raw
 from cchain_app.api import block_tags, wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.eth import execution, execution_gas
+from cchain_app.api.eth.blobs import with_blobs
 from cchain_app.api.eth.fees import next_base_fee, suggested_tip
 from cchain_app.api.params.values import BlockHash, BlockNumber
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.selectors import blocks, pool, state_search
 from cchain_app.services import transactions
+from cchain_app.txs.blobs import SentTransaction, join
 from cchain_app.txs.request import CallRequest, unsigned
 from cchain_app.txs.transaction import ACCESS_LIST, LEGACY, Transaction
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
@@ -192,16 +194,23 @@ def fill_transaction(rpc: EvmRpc, request: CallRequest) -> dict[str, Any]:
     """eth_fillTransaction: a transaction with nonce, fees, gas and chain ID, and its bytes without a signature.
 
     Unspecified: the fee cap is twice the next block's base fee plus the suggested tip. The gas is the result of
-    eth_estimateGas for the call with these fees, so the sender must be able to pay them.
+    eth_estimateGas for the call with these fees, so the sender must be able to pay them. Commitments and proofs of
+    blobs are computed if they are missing, and the fee cap of blob gas is twice its base fee.
 
     Raises:
-        JsonRpcError: -32000, the fees contradict each other, it is for another chain, it creates nothing, or
-            it fails; 3, it reverts.
+        InvalidTransaction: It has blobs, and the chain takes none.
+        JsonRpcError: -32000, the fees contradict each other, it is for another chain, it creates nothing, its blobs do
+            not belong to it, or it fails; 3, it reverts.
     """
+    request, sidecar = with_blobs(rpc, request)
     priced, gas = with_fees_and_gas(rpc, request)
     chain_id, nonce = rpc.chain.config.chain_id, next_nonce(rpc, priced)
     transaction = unsigned(priced, chain_id=chain_id, nonce=nonce, gas=gas)
-    return {"raw": encode_data(transaction.raw), "tx": wire.unsigned_transaction(transaction)}
+    raw = join(SentTransaction(transaction.raw, sidecar))
+    fields = wire.unsigned_transaction(transaction)
+    if sidecar is not None:
+        fields |= wire.sidecar(sidecar)
+    return {"raw": encode_data(raw), "tx": fields}
 
 
 def with_fees_and_gas(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, int]:

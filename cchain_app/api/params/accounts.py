@@ -4,6 +4,7 @@ A transaction is a call object (`params_call`) whose sender is optional and whic
 """
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from cchain_app.api.params import call as params_call
@@ -11,8 +12,15 @@ from cchain_app.api.params import values as params
 from cchain_app.api.params.values import address as parse_address
 from cchain_app.api.params.values import cannot_unmarshal, hash32, kind_of, list_of
 from cchain_app.development.overrides import SIGNATURE_BYTES
-from cchain_app.txs.request import CallRequest
-from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, SET_CODE
+from cchain_app.txs.blobs import (
+    BYTES_PER_BLOB,
+    BYTES_PER_COMMITMENT,
+    BYTES_PER_PROOF,
+    CELLS_PER_EXT_BLOB,
+    MOST_BLOBS,
+)
+from cchain_app.txs.request import BlobsOfRequest, CallRequest
+from cchain_app.txs.transaction import ACCESS_LIST, BLOB, DYNAMIC_FEE, SET_CODE
 from jsonrpc.errors import InvalidParam
 from primitives import json_limits
 from primitives.evm import Address, Hash
@@ -35,12 +43,56 @@ def transaction(value: Any) -> TransactionRequest:
     Raises:
         InvalidParam: It is not an object, a known member cannot be read, or a member does not fit its type.
     """
-    fields = params_call.call(value)
+    fields = call_with_blobs(value)
     kind = value.get("type")
     if kind is not None:
         fields = fields._replace(wanted_type=params.uint64(kind))
         _check_type(fields)
     return TransactionRequest(fields, value.get("from") is not None)
+
+
+def call_with_blobs(value: Any) -> CallRequest:
+    """Read a call object that may contain blobs.
+
+    Raises:
+        InvalidParam: It is not an object, or a known member cannot be read.
+    """
+    return params_call.call(value)._replace(blobs=_blobs(value))
+
+
+def _blobs(value: Mapping[str, Any]) -> BlobsOfRequest | None:
+    given = params_call.members(value, "TransactionArgs", _BLOBS)
+    return BlobsOfRequest(**given) if given else None
+
+
+def _fixed(size: int, most: int, type_name: str) -> Callable[[Any], tuple[bytes, ...]]:
+    """Return a parser of an array of at most `most` strings of `size` bytes."""
+
+    def read(value: Any) -> tuple[bytes, ...]:
+        if not isinstance(value, list):
+            raise cannot_unmarshal(kind_of(value), f"[]{type_name}")
+        if len(value) > most:
+            raise InvalidParam(f"too many values for []{type_name}: {len(value)}, limit {most}")
+        found = tuple(map(params.data, value))
+        for element in found:
+            if len(element) != size:
+                raise InvalidParam(f"a {type_name} has {size} bytes, not {len(element)}")
+        return found
+
+    return read
+
+
+_BLOBS: Final = {
+    "blobs": ("blobs", _fixed(BYTES_PER_BLOB, MOST_BLOBS, "kzg4844.Blob")),
+    "commitments": (
+        "commitments",
+        _fixed(BYTES_PER_COMMITMENT, MOST_BLOBS, "kzg4844.Commitment"),
+    ),
+    "proofs": (
+        "proofs",
+        _fixed(BYTES_PER_PROOF, MOST_BLOBS * CELLS_PER_EXT_BLOB, "kzg4844.Proof"),
+    ),
+}
 
 
 def transaction_with_sender(value: Any) -> TransactionRequest:
@@ -62,6 +114,8 @@ def _check_type(fields: CallRequest) -> None:
         "maxPriorityFeePerGas": wanted < DYNAMIC_FEE
         and fields.max_priority_fee_per_gas is not None,
         "accessList": wanted < ACCESS_LIST and bool(fields.access_list),
+        "blobVersionedHashes": wanted != BLOB and fields.blob_hashes is not None,
+        "blobs": wanted != BLOB and fields.blobs is not None,
         "authorizationList": wanted != SET_CODE and fields.authorizations is not None,
     }
     for member, is_there in unwanted.items():

@@ -36,6 +36,7 @@ from cchain_app.tracing.parity import (
     reward_entry,
     state_diff,
 )
+from cchain_app.txs.blobs import is_blob_transaction, separate
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Hash
@@ -230,12 +231,14 @@ def _run(
 def raw_transaction(rpc: EvmRpc, raw: bytes, types: TraceTypes) -> Raw:
     """trace_rawTransaction: the requested traces of a signed transaction at the head; it is not sent.
 
-    Unspecified: its nonce is not checked, and it runs in the environment of the head.
+    Unspecified: its nonce is not checked, and it runs in the environment of the head. A sidecar is ignored.
 
     Raises:
         InvalidTransaction: The bytes are not a valid transaction.
         JsonRpcError: -32000, it could not begin.
     """
+    if is_blob_transaction(raw):
+        raw = separate(raw, rpc.chain.pool_limits.transaction_bytes).raw
     transaction = decode_transaction(raw, rpc.chain.config.chain_id)
     context = make_context(rpc, Tag.LATEST, None, None)
     with tracing.tracing(rpc):
@@ -255,6 +258,7 @@ def _message_of(transaction: Transaction, env: BlockEnv) -> CallMessage:
         transaction.access_list,
         tuple(map(encode_authorization, transaction.authorizations)),
         transaction.max_priority_fee_per_gas,
+        transaction.blob_hashes,
     )
 
 

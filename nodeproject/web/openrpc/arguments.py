@@ -47,6 +47,7 @@ from nodeproject.web.openrpc.schemas import (
 
 _BLOCK_NUMBER: Final = ref("BlockNumber")
 _CALL: Final = ref("Call")
+_TRANSACTION_CALL: Final = ref("TransactionCall")
 _ID: Final = ref("ID")
 _NODE_ID: Final = ref("NodeID")
 _PLATFORM_ADDRESS: Final = ref("PlatformAddress")
@@ -146,8 +147,9 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params_accounts.plain_int: {"type": "integer"},
     params_accounts.plain_uint64: COUNT,
     params_accounts.storage_requests: described(mapping(array(HASH)), "slots by account"),
-    params_accounts.transaction: _CALL,
-    params_accounts.transaction_with_sender: _CALL,
+    params_accounts.transaction: _TRANSACTION_CALL,
+    params_accounts.transaction_with_sender: _TRANSACTION_CALL,
+    params_accounts.call_with_blobs: _TRANSACTION_CALL,
     params_accounts.typed_data: described({"type": ["object", "string"]}, "an EIP-712 document"),
     params_accounts.signed_by: described(
         one_of(DATA, {"type": "array", "items": [DATA, ADDRESS], "minItems": 2, "maxItems": 2}),

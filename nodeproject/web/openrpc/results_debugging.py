@@ -179,6 +179,8 @@ DEVELOPMENT: Final[Mapping[str, Schema]] = {
     "hardhat_dumpState": DATA,
     "anvil_dropTransaction": nullable(HASH),
     "eth_pendingTransactions": array(TRANSACTION),
+    "anvil_getBlobByHash": nullable(DATA),
+    "anvil_getBlobsByTransactionHash": nullable(array(DATA)),
     "anvil_nodeInfo": _NODE_INFO,
     "anvil_metadata": record({
         **_METADATA, "forkedNetwork": nullable(_FORKED_NETWORK),

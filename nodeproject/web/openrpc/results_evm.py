@@ -60,7 +60,12 @@ _TIPS: Final = record({"maxPriorityFeePerGas": QUANTITY, "maxFeePerGas": QUANTIT
 
 _FEE_HISTORY: Final = record(
     {"oldestBlock": QUANTITY, "gasUsedRatio": nullable(array(NUMBER))},
-    {"baseFeePerGas": array(QUANTITY), "reward": array(array(QUANTITY))},
+    {
+        "baseFeePerGas": array(QUANTITY),
+        "reward": array(array(QUANTITY)),
+        "baseFeePerBlobGas": array(QUANTITY),
+        "blobGasUsedRatio": array(NUMBER),
+    },
 )
 
 _PROOF: Final = record({

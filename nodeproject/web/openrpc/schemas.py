@@ -195,7 +195,7 @@ _REPLAY: Final[Mapping[str, Schema]] = {
     ),
 }
 
-_CALL: Final = options(
+_CALL_FIELDS: Final[Mapping[str, Schema]] = dict(
     **{"from": ADDRESS},
     to=described(one_of(ADDRESS, {"const": ""}), "if it is missing, a contract is created"),
     gas=QUANTITY, gasPrice=QUANTITY, maxFeePerGas=QUANTITY, maxPriorityFeePerGas=QUANTITY,
@@ -204,6 +204,16 @@ _CALL: Final = options(
     accessList=ref("AccessList"), chainId=QUANTITY, maxFeePerBlobGas=QUANTITY,
     blobVersionedHashes=array(HASH), authorizationList=array(ref("Authorization")),
 )  # fmt: skip
+
+_CALL: Final = options(**_CALL_FIELDS)
+
+_SIDECAR: Final[Mapping[str, Schema]] = {
+    "blobs": described(array(DATA), "131,072 bytes each"),
+    "commitments": described(array(DATA), "48 bytes each"),
+    "proofs": described(array(DATA), "48 bytes each: one for each blob, or 128"),
+}
+
+_TRANSACTION_CALL: Final = options(**_CALL_FIELDS, **_SIDECAR)
 
 BLOCK_OVERRIDES: Final[Mapping[str, Schema]] = {
     "number": QUANTITY, "time": QUANTITY, "gasLimit": QUANTITY, "feeRecipient": ADDRESS,
@@ -252,6 +262,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
         "removed": BOOLEAN,
     }),
     "Call": _CALL,
+    "TransactionCall": _TRANSACTION_CALL,
     "BlockOverrides": options(**BLOCK_OVERRIDES),
     "StateOverrides": described(
         mapping(

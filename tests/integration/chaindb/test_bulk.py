@@ -99,10 +99,10 @@ def test_of_rows_with_one_key_the_last_one_counts(database: Database) -> None:
 
 def test_rows_are_deleted_by_several_columns_that_belong_together(database: Database) -> None:
     columns = ("hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas",
-               "value", "size", "received_at", "authorities", "raw")  # fmt: skip
+               "value", "size", "received_at", "authorities", "raw", "blobs", "max_fee_per_blob_gas")  # fmt: skip
     senders = [b"\x01" * 20, b"\x02" * 20]
     rows = [
-        (bytes([place]) * 32, sender, nonce, 21_000, 1, 1, 0, 1, 0, None, b"")
+        (bytes([place]) * 32, sender, nonce, 21_000, 1, 1, 0, 1, 0, None, b"", 0, 0)
         for place, (sender, nonce) in enumerate((who, n) for who in senders for n in (1, 2))
     ]
     database.insert(PoolTransaction, columns, rows)

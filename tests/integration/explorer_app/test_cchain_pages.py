@@ -11,6 +11,7 @@ from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.forking.errors import UpstreamAway, UpstreamReason
 from cchain_app.selectors import tracing
 from cchain_app.selectors.tracing import TraceDiffers
+from cchain_app.services import transactions
 from cchain_app.services.calls import index_calls
 from cchain_app.store.history import StatePruned
 from explorer_app.selectors import traces
@@ -19,6 +20,7 @@ from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
+from tests.builders.blobs import ZERO_HASH, sent_blobs
 from tests.builders.bytecode import assemble, deploy_code
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.admin_pages import Browse
@@ -438,3 +440,25 @@ def test_the_operators_coin_has_its_symbol_and_name_on_every_page(
         if path != "/pool":  # which is empty
             assert "GOLD" in page.text, path
     assert 'data-coin="Golden"' in browse("/connect").text
+
+
+def test_a_blob_transaction_shows_its_blobs_and_what_they_cost(
+    chain: Chain, browse: Browse
+) -> None:
+    made = sent_blobs(2)
+    assert transactions.submit(chain.runtime, [made.raw]) == [made.transaction.hash]
+    path = "/tx/" + hexed(made.transaction.hash)
+    assert hexed(made.transaction.hash) in browse(path).text  # pending
+    chain.mine()
+
+    page = browse(path)
+
+    assert "blob (3)" in page.text
+    assert page.text.count(f'data-copy="{hexed(ZERO_HASH)}"') == 2
+    for text in (
+        "<dt>Blobs</dt>",
+        "262,144</span> blob gas",
+        'title="1 wei"',
+        'title="262,144 wei"',
+    ):
+        assert text in page.text

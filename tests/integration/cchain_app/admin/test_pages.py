@@ -9,6 +9,7 @@ from primitives.evm import ZERO_HASH, Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 from tests.builders import rows
+from tests.builders.blobs import blob_transaction
 from tests.builders.transactions import signed
 from tests.integration.cchain_app.admin.conftest import BLOCKS, Browse
 from tests.integration.cchain_app.admin.paths import detail, hexed, listing
@@ -86,6 +87,15 @@ def test_an_access_list_and_authorizations_are_shown(browse: Browse) -> None:
     assert "set code (4)" in text
     for address in (delegate, b"\x44" * 20):
         assert _leads_to(text, reverse("admin:cchain_app_account_change", args=[hexed(address)]))
+
+
+def test_the_versioned_hashes_of_blobs_are_shown(browse: Browse) -> None:
+    raw = blob_transaction(2).raw
+    models.Transaction.objects.filter(pk=models.row_id(7, 0)).update(raw=raw, type=3)
+    text = browse(detail("transaction", models.row_id(7, 0))).text
+    assert "blob (3)" in text
+    assert text.count(hexed(blob_transaction().blob_hashes[0])) >= 2
+    assert text.count("1,000,000,000 wei") == 2
 
 
 def test_an_envelope_that_this_node_cannot_read_is_still_shown(browse: Browse) -> None:

@@ -256,10 +256,10 @@ def test_one_that_would_fail_is_sent_where_its_gas_is_named(rpc: Rpc, chain: Cha
         (
             {"blobVersionedHashes": ["0x01" + "00" * 31]},
             -32000,
-            "transaction type not supported: tx type 3 not supported by this pool",
+            "missing sidecar in blob transaction",
         ),
         ({"type": "0x5"}, -32602, "transaction type not supported"),
-        ({"type": "0x3"}, -32000, "tx type 3 not supported by this pool"),
+        ({"type": "0x3"}, -32000, "missing sidecar in blob transaction"),
         ({"type": "0x2", "gasPrice": "0x1"}, -32602, "a transaction of type 2 has no gasPrice"),
         ({"type": "0x0", "maxFeePerGas": "0x1"}, -32602, "type 0 has no maxFeePerGas"),
         (

@@ -263,8 +263,8 @@ def test_a_hash_that_is_none_is_refused(block, settings):
 
 
 def test_a_type_that_is_not_executed_is_refused(block, settings):
-    block.transactions[HEIGHT][0]["type"] = "0x3"
-    words = f"{text(FIRST)} of block {HEIGHT} .* transactions of type 0x3 are not executed here"
+    block.transactions[HEIGHT][0]["type"] = "0x7e"
+    words = f"{text(FIRST)} of block {HEIGHT} .* transactions of type 0x7e are not executed here"
     refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused)
 
 

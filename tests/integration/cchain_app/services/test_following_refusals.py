@@ -172,8 +172,7 @@ LATE = signed(nonce=2).raw
     ("envelope", "cause", "words"),
     [
         (b"\x05\x80" + bytes(10), tx_errors.TransactionReason.TYPE_NOT_SUPPORTED, "transaction type not supported"),
-        (BLOB, tx_errors.TransactionReason.BLOBS_NOT_SUPPORTED,
-         "transaction type not supported: tx type 3 not supported by this pool"),
+        (BLOB, tx_errors.TransactionReason.MALFORMED, "rlp: too few elements for types.BlobTx"),
         (b"\x02\xcb\x8a" + bytes([1]) * 10, tx_errors.TransactionReason.MALFORMED,
          "rlp: too few elements for types.DynamicFeeTx"),
         (resign(signed(nonce=1), _11=b"\xff" * 32), tx_errors.TransactionReason.SIGNATURE_VALUES,

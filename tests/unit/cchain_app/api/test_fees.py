@@ -83,7 +83,8 @@ def test_a_fee_history_has_one_base_fee_more_than_blocks(rpc, memory_chain):
     assert history["baseFeePerGas"] == [hex(GWEI), hex(8 * GWEI), hex(9 * GWEI)]
     assert history["gasUsedRatio"] == [0, 1]
     assert "reward" not in history
-    assert "baseFeePerBlobGas" not in history
+    assert history["baseFeePerBlobGas"] == ["0x1"] * 3
+    assert history["blobGasUsedRatio"] == [0, 0]
 
 
 def test_the_last_base_fee_is_that_of_eth_base_fee(rpc, memory_chain):

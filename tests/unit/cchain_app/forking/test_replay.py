@@ -12,6 +12,7 @@ from cchain_app.txs.signing import encode_signed, impersonate, sign_authorizatio
 from cchain_app.txs.transaction import ACCESS_LIST, SET_CODE, Transaction
 from primitives.evm import Address, Slot
 from primitives.secp256k1 import ORDER, Signature
+from tests.builders.blobs import blob_transaction
 from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, legacy, signed, unsigned
 from tests.servers.upstream import RemoteChain
@@ -69,7 +70,7 @@ def test_one_that_nobody_signed_is_of_the_sender_that_it_names():
 
 def test_what_stands_behind_the_wanted_one_is_not_read():
     first, second = signed(nonce=0), signed(nonce=1)
-    told = block_of(pool_transaction(first), pool_transaction(second), {"type": "0x3"}, 5)
+    told = block_of(pool_transaction(first), pool_transaction(second), {"type": "0x7e"}, 5)
     replay = read_replay(told, second.hash, CHAIN_ID)
     assert replay.transactions == (first, second)
     assert replay.block.number == 5
@@ -86,7 +87,12 @@ def test_the_environment_is_the_blocks_own():
     assert override.prev_randao == bytes(32)
 
 
-@pytest.mark.parametrize("type_", ["0x3", "0x7e"])
+def test_one_with_blobs_is_read_without_them():
+    sent = blob_transaction(2)
+    assert read(pool_transaction(sent), sent) == (sent,)
+
+
+@pytest.mark.parametrize("type_", ["0x5", "0x7e"])
 def test_a_type_that_is_not_executed_is_refused(type_):
     sent = signed()
     words = f"transaction 0x{sent.hash.hex()} of block 5 .* transactions of type {type_} are not"

@@ -116,8 +116,8 @@ def test_a_transaction_for_another_chain_is_refused(type_):
         ("00c0", TransactionReason.TYPE_NOT_SUPPORTED, "transaction type not supported"),
         (
             "03c0",
-            TransactionReason.BLOBS_NOT_SUPPORTED,
-            "transaction type not supported: tx type 3 not supported by this pool",
+            TransactionReason.MALFORMED,
+            "rlp: too few elements for types.BlobTx",
         ),
         ("80", TransactionReason.MALFORMED, "rlp: expected input list for types.LegacyTx"),
         ("0201", TransactionReason.MALFORMED, "rlp: expected input list for types.DynamicFeeTx"),

@@ -28,6 +28,7 @@ from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import keccak256
 from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import InvalidPrivateKey
+from tests.builders.blobs import ZERO_HASH
 from tests.builders.cchain import SENDERS, authorization
 from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, signed, unsigned
@@ -146,9 +147,11 @@ def test_what_was_signed_is_not_impersonated() -> None:
     assert not names_sender(decode_unsigned(made.raw))
 
 
-def test_blobs_are_refused() -> None:
-    with raises(TransactionReason.BLOBS_NOT_SUPPORTED, kind=InvalidTransaction):
-        impersonate(unsigned(type=BLOB, max_fee_per_blob_gas=1), SENDERS[0])
+def test_an_impersonated_transaction_may_have_blobs() -> None:
+    made = impersonate(
+        unsigned(type=BLOB, max_fee_per_blob_gas=1, blob_hashes=(ZERO_HASH,)), SENDERS[0]
+    )
+    assert (made.is_impersonated, made.blob_hashes) == (True, (ZERO_HASH,))
 
 
 def naming(*authorizations):
