@@ -122,8 +122,8 @@ def _content_of(message: UnsignedMessage) -> L1Message:
     except InvalidTx as cause:
         raise UnsignableMessage(SigningReason.NO_ADDRESSED_CALL, cause=cause) from cause
     if not isinstance(call, AddressedCall):
-        cause = "wrong payload type: *payload.Hash"
-        raise UnsignableMessage(SigningReason.NO_ADDRESSED_CALL, cause=cause)
+        words = "wrong payload type: *payload.Hash"
+        raise UnsignableMessage(SigningReason.NO_ADDRESSED_CALL, cause=words)
     if call.source_address:
         raise UnsignableMessage(SigningReason.SOURCE_ADDRESS)
     try:
@@ -191,8 +191,8 @@ def _registration(raw: bytes) -> RegisterL1Validator:
     except InvalidTx as cause:
         raise UnsignableMessage(SigningReason.NO_REGISTRATION, cause=cause) from cause
     if not isinstance(message, RegisterL1Validator):
-        cause = f"wrong payload type: *message.{type(message).__name__}"
-        raise UnsignableMessage(SigningReason.NO_REGISTRATION, cause=cause)
+        words = f"wrong payload type: *message.{type(message).__name__}"
+        raise UnsignableMessage(SigningReason.NO_REGISTRATION, cause=words)
     return message
 
 
