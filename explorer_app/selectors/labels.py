@@ -13,6 +13,7 @@ from cchain_app.forks import precompiles, system_contracts
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import stored_code_hashes
 from explorer_app.selectors import proxies, tokens, verified
+from explorer_app.selectors.proxies import StoredTarget
 from explorer_app.selectors.tokens import TokenRow
 from explorer_app.tokens.strings import looks_like_a_link
 from primitives.evm import Address
@@ -26,16 +27,18 @@ class ContractLabel(NamedTuple):
 
     name: str
     contract: str
-    """The name of its verified sources; for a proxy that of its implementation's. Empty: not verified."""
+    """The name of its verified sources; for a proxy that of its implementation's. Empty: not verified.
+
+    A proxy that is found by a slot only counts as verified if its own sources are verified too, because its code may do
+    anything else besides.
+    """
     token: TokenRow | None
-    target: Address | None = None
-    """The implementation of a proxy."""
     kind: str = ""
-    """The kind of an account that the chain's rules name; empty for others."""
+    """The kind of an account that is neither verified nor a token."""
 
     @property
     def is_verified(self) -> bool:
-        """Whether the contract, or the implementation of the proxy, is verified."""
+        """Whether all code that the contract runs is verified."""
         return bool(self.contract)
 
     @property
@@ -73,7 +76,7 @@ def _of_contracts(chain: EvmChain, addresses: Collection[Address]) -> dict[Addre
     if not hashes:
         return {}
     targets = proxies.stored_targets(chain, hashes)
-    others = set(targets.values()) - set(hashes)
+    others = {target.address for target in targets.values()} - set(hashes)
     names = verified.names(chain, hashes | (stored_code_hashes(chain, others) if others else {}))
     listed_tokens = tokens.tokens_at(chain, hashes)
     found = (_label(address, names, targets, listed_tokens.get(address)) for address in hashes)
@@ -85,16 +88,16 @@ def _of_contracts(chain: EvmChain, addresses: Collection[Address]) -> dict[Addre
 def _label(
     address: Address,
     names: Mapping[Address, str],
-    targets: Mapping[Address, Address],
+    targets: Mapping[Address, StoredTarget],
     token: TokenRow | None,
 ) -> ContractLabel | None:
-    target = targets.get(address)
-    contract = names.get(address, "") if target is None else names.get(target, "")
+    target, own = targets.get(address), names.get(address, "")
+    behind = own if target is None else names.get(target.address, "")
+    contract = behind if target is None or target.is_certain or own else ""
     claimed = next((text for text in (token.symbol, token.name) if text), None) if token else None
     if token is not None and claimed is not None and not looks_like_a_link(claimed):
-        return ContractLabel(claimed, contract, token, target)
-    if contract:
-        name = contract if target is None else f"Proxy ({contract})"
-        return ContractLabel(name, contract, None, target)
-    own = names.get(address)
-    return ContractLabel(own, own, None, target) if own else None
+        return ContractLabel(claimed, contract, token)
+    if not behind:  # the implementation is unknown
+        return ContractLabel(own, "", None, "unverified implementation") if own else None
+    name = behind if target is None else f"Proxy ({behind})"
+    return ContractLabel(name, contract, None, "" if contract else "unverified proxy")

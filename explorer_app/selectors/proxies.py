@@ -98,7 +98,18 @@ def followed(chain: EvmChain, address: Address) -> FollowedProxy:
 _STORED: Final = tuple(rule.slot for rule in SLOTS if rule.kind is not ProxyKind.BEACON)
 
 
-def stored_targets(chain: EvmChain, hashes: Mapping[Address, Hash]) -> dict[Address, Address]:
+class StoredTarget(NamedTuple):
+    """The implementation of a proxy, as rows name it."""
+
+    address: Address
+    is_certain: bool
+    """Whether the code of the proxy is a known pattern, which does nothing but run the implementation's code.
+
+    A contract with a slot may run any other code too.
+    """
+
+
+def stored_targets(chain: EvmChain, hashes: Mapping[Address, Hash]) -> dict[Address, StoredTarget]:
     """Return the implementations of the proxies among contracts, in two statements for all of them.
 
     Unspecified: only those that the proxy's code or a slot names. For a list no contract is called, so that proxies
@@ -112,14 +123,14 @@ def stored_targets(chain: EvmChain, hashes: Mapping[Address, Hash]) -> dict[Addr
         return {}
     prefetch_codes(chain, hashes.values())
     words = stored_slots(chain, ((address, slot) for address in hashes for slot in _STORED))
-    targets: dict[Address, Address] = {}
+    targets: dict[Address, StoredTarget] = {}
     for address, code_hash in hashes.items():
         code = code_of_hash(chain, code_hash)
         named = target_in_code(code)
         slots = (address_of(words[address, slot]) for slot in _STORED)
         target = next(filter(None, slots), None) if named is None else named.address
         if target is not None and target != address and (named or delegates(code)):
-            targets[address] = target
+            targets[address] = StoredTarget(target, is_certain=named is not None)
     return targets
 
 

@@ -152,7 +152,8 @@ def abis(chain: EvmChain, addresses: Collection[Address]) -> dict[Address, Abi]:
     hashes = stored_code_hashes(chain, addresses)
     if not hashes:
         return {}
-    targets = proxies.stored_targets(chain, hashes)
+    stored = proxies.stored_targets(chain, hashes)
+    targets = {address: target.address for address, target in stored.items()}
     others = stored_code_hashes(chain, set(targets.values()) - set(hashes)) if targets else {}
     texts = _abi_texts(chain, {**hashes, **others})
     read: dict[str, Abi] = {}
