@@ -21,6 +21,10 @@ from primitives.evm import Address
 MAX_LABELS: Final = 300
 """Limit of addresses per page whose names are read."""
 
+_UNVERIFIED: Final = "unverified"
+_NO_PROXY: Final = "the implementation is verified, the proxy's own code is not"
+_NO_IMPLEMENTATION: Final = "the proxy's own code is verified, the implementation is not"
+
 
 class ContractLabel(NamedTuple):
     """The name of a contract, which is not unique: anybody can deploy a contract with any name."""
@@ -34,7 +38,9 @@ class ContractLabel(NamedTuple):
     """
     token: TokenRow | None
     kind: str = ""
-    """The kind of an account that is neither verified nor a token."""
+    """The kind of an account that is neither verified nor a token, in one or two words."""
+    remark: str = ""
+    """Why a proxy does not count as verified; empty for others."""
 
     @property
     def is_verified(self) -> bool:
@@ -98,6 +104,8 @@ def _label(
     if token is not None and claimed is not None and not looks_like_a_link(claimed):
         return ContractLabel(claimed, contract, token)
     if not behind:  # the implementation is unknown
-        return ContractLabel(own, "", None, "unverified implementation") if own else None
+        return ContractLabel(own, "", None, _UNVERIFIED, _NO_IMPLEMENTATION) if own else None
     name = behind if target is None else f"Proxy ({behind})"
-    return ContractLabel(name, contract, None, "" if contract else "unverified proxy")
+    if contract:
+        return ContractLabel(name, contract, None)
+    return ContractLabel(name, "", None, _UNVERIFIED, _NO_PROXY)

@@ -86,7 +86,8 @@ def _verified(label: ContractLabel) -> SafeString:
 
 def _kind(label: ContractLabel) -> SafeString:
     if label.kind:
-        return format_html("<small>{}</small>", label.kind)
+        title = format_html(' title="{}"', label.remark) if label.remark else ""
+        return format_html("<small{}>{}</small>", title, label.kind)
     return format_html('<small title="{}">token</small>', _UNVERIFIED)
 
 

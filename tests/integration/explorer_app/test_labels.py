@@ -71,7 +71,8 @@ def test_a_verified_contract_and_its_proxies_have_its_name(
     assert [found[at].name for at in (by_slot, clone)] == [f"Proxy ({name})"] * 2
     # The code of a clone only runs the implementation; that of a contract with a slot may do anything.
     assert {at for at, label in found.items() if label.is_verified} == {market, clone}
-    assert found[by_slot].kind == "unverified proxy"
+    assert found[by_slot].kind == "unverified"
+    assert "the proxy's own code is not" in found[by_slot].remark
 
 
 def test_a_verified_proxy_has_its_own_name_until_its_implementation_is_verified(
@@ -82,7 +83,8 @@ def test_a_verified_proxy_has_its_own_name_until_its_implementation_is_verified(
     (label,) = labels(explored.site.evm, [proxy]).values()
 
     assert "Proxy (" not in label.name
-    assert (label.is_verified, label.kind) == (False, "unverified implementation")
+    assert (label.is_verified, label.kind) == (False, "unverified")
+    assert label.remark.endswith("the implementation is not")
 
     box = {"contractaddress": f"0x{sample.addresses['box']}", "contractname": "src/Box.sol:Box"}
     explored.post(**explored.form(sample, **box, constructorArguements=""))
