@@ -49,8 +49,8 @@ def account_link(address: Address, label: ContractLabel | None, *, full: bool) -
         return link(page, text if full else formats.shorten(text, keep=6), text, copy=full)
     if full:
         return format_html(
-            '<a href="{}">{}</a> <a class="hex" href="{}">{}</a>{}',
-            page, _named(label, _MAX_FULL_NAME), page, text, copy_button(text),
+            '<a class="named" href="{}">{} <span class="hex">{}</span></a>{}',
+            page, _named(label, _MAX_FULL_NAME), text, copy_button(text),
         )  # fmt: skip
     return format_html(
         '<a class="named" href="{}" title="{}">{} <small class="hex">…{}</small></a>',

@@ -99,7 +99,7 @@ def _chart(
 
 
 def _gwei(wei: int | None) -> str:
-    return "–" if wei is None else f"{cut_decimals(format_units(wei, _GWEI))} gwei"
+    return "–" if wei is None else f"{cut_decimals(format_units(wei, _GWEI))} Gwei"
 
 
 def _platform(site: Explorer) -> dict[str, Any]:
