@@ -104,7 +104,8 @@ class AtomicExtension:
                 parameters,
                 base_fee=env.base_fee or 0,
                 now=env.timestamp,
-                exported=None if place.decided else self.exported,
+                exported=self.exported,
+                decided=place.decided,
             )
         return BlockEffects(
             debits(txs, place.state, parameters),

@@ -68,7 +68,8 @@ def verify(
     *,
     base_fee: int,
     now: int,
-    exported: Exported | None,
+    exported: Exported,
+    decided: bool = False,
 ) -> None:
     """Check a well-formed transaction: its fee, its credentials, and the outputs that it imports.
 
@@ -79,7 +80,9 @@ def verify(
         parameters: The network's values.
         base_fee: The block's base fee, in wei per gas.
         now: The block's time in Unix seconds.
-        exported: Reads shared memory; None: the network has accepted the block, so the outputs may come later.
+        exported: Reads shared memory.
+        decided: Whether the network has accepted the block. Then an import whose outputs are not here yet passes, and its
+            signatures are not checked, because their owners are not known.
 
     Raises:
         MissingSharedUtxo: An imported output is not in shared memory.
@@ -87,7 +90,9 @@ def verify(
     """
     fee = fee_of(gas_used(tx), base_fee, parameters.wei_per_unit)
     if isinstance(tx.unsigned, UnsignedImportTx):
-        _verify_import(tx, tx.unsigned, parameters, fee, now=now, exported=exported)
+        _verify_import(
+            tx, tx.unsigned, parameters, fee, now=now, exported=exported, decided=decided
+        )
     else:
         _verify_export(tx, tx.unsigned, parameters, fee)
 
@@ -188,7 +193,8 @@ def _verify_import(
     fee: int,
     *,
     now: int,
-    exported: Exported | None,
+    exported: Exported,
+    decided: bool,
 ) -> None:
     inputs = unsigned.imported_inputs
     flow = AssetFlow({parameters.asset_id: fee})
@@ -201,10 +207,10 @@ def _verify_import(
         raise InvalidTx(
             AtomicReason.IMPORT_CREDENTIALS, inputs=len(inputs), credentials=len(tx.credentials)
         )
-    if exported is None:
-        return
     utxos = exported(unsigned.source_chain, [spent.utxo_id for spent in inputs])
     if len(utxos) < len(inputs):
+        if decided:
+            return
         raise MissingSharedUtxo(AtomicReason.SHARED_UTXO_MISSING, chain_id=unsigned.source_chain)
     signers = SignerRecovery(tx.digest)
     for spent, credential in zip(inputs, tx.credentials, strict=True):

@@ -57,7 +57,9 @@ def forget_everything(db: Database) -> None:
     for model in (
         models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.AccountChange,
         models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
-        models.PoolTransaction, models.Blob, models.DevelopmentChange, models.ImpersonatedSignature, models.Snapshot,
+        models.AtomicTransaction, models.Withdrawal, models.AtomicPoolKey, models.AtomicPoolTransaction,
+        models.DroppedAtomicTransaction, models.PoolTransaction, models.Blob, models.DevelopmentChange,
+        models.ImpersonatedSignature, models.Snapshot,
         models.ForkedAccount, models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.KeptHistory, models.Chain,
     ):  # fmt: skip
         db.objects(model)._raw_delete(db.alias)  # noqa: SLF001  # one statement; all dependent rows are deleted too

@@ -29,7 +29,7 @@ from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from primitives.hexadecimal import decode_address, decode_data, encode_data
-from primitives.ids import ID
+from primitives.ids import ID, ShortID
 from tests.builders.cchain import MemoryState
 from tests.builders.reasons import raises
 from tests.builders.roots import fork_module
@@ -260,6 +260,19 @@ def test_an_import_waits_for_the_export_unless_the_network_has_decided(
     again = Case(values, "reference")
     again.known = exported
     again.verify(again.parsed())
+
+
+@pytest.mark.parametrize("values", WITH_IMPORTS)
+def test_signatures_are_checked_in_a_decided_block_if_the_outputs_are_here(
+    values: dict[str, Any],
+) -> None:
+    case = Case(values, "reference")
+    nobody = OutputOwners(0, 1, (ShortID(bytes(20)),))
+    for key, utxo in case.known.items():
+        assert isinstance(utxo.output, TransferOutput)
+        case.known[key] = replace(utxo, output=replace(utxo.output, owners=nobody))
+    with raises(BlockReason.PAYLOAD_REFUSED, kind=BlockRefused):
+        case.verify(case.parsed(), decided=True)
 
 
 def test_32_bytes_of_extra_data_without_a_payload_are_refused() -> None:
