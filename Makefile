@@ -172,8 +172,8 @@ wheel-of: $(STAMPS)/wheels
 
 # rustc's targets of other platforms are installed by rustup; the script names those that are missing.
 .PHONY: wheels
-wheels: $(STAMPS)/wheels  ## Build wheels for Linux (x86-64, arm64), macOS (arm64) and other platforms, into dist/
-	scripts/build_wheels.sh $(PYTHON) dist
+wheels: $(STAMPS)/wheels  ## Build wheels for Linux (x86-64, arm64), macOS (arm64) and other platforms, into dist/wheels/
+	scripts/build_wheels.sh $(PYTHON) dist/wheels
 
 .PHONY: setup-test
 setup-test: $(STAMPS)/dev native system-packages $(NPM_PROJECTS:%=%/node_modules/.stamp)  ## Install what the tests need
