@@ -16,6 +16,7 @@ from websockets.exceptions import InvalidStatus
 
 from nunatak.node import NodeProcess
 from nunatak.rpc import Unreachable, call
+from tests.e2e.conftest import node_script
 from tests.servers.node import ROOT
 
 RPC, KEYSTORE, METRICS = "rpc-token-of-this-test", "keystore-token-of-this-test", "metrics-token"
@@ -126,6 +127,16 @@ def test_the_explorer_does_not_call_methods_without_the_token(
     assert b"needs a token" in asked(connection, path)[2]
     assert json.loads(asked(connection, path, headers=bearer(RPC))[2])["result"] == "0x0"
     assert b"needs a token" not in asked(connection, "/api?module=stats&action=ethprice")[2]
+
+
+def test_a_form_of_the_reference_asks_for_the_token_once(guarded: NodeProcess) -> None:
+    given = {"base": guarded.base_url, "token": RPC}
+    found = node_script("run.mjs", "api_reference", "withToken", json.dumps(given))
+
+    assert found["without"].startswith("401: a token is needed")
+    assert json.loads(found["given"])["result"] == "0x0"
+    assert json.loads(found["kept"])["result"] == {"networkName": "local"}
+    assert found["asked"] == ["The RPC interfaces of this node need a token:"] * 2
 
 
 async def test_a_websocket_needs_the_header(guarded: NodeProcess, server: str) -> None:
