@@ -165,6 +165,16 @@ wheel: $(STAMPS)/runtime  ## Build the wheel of all this, native engine included
 	@scripts/build_wheel.sh $(PYTHON) dist
 	@ls dist/*.whl
 
+.PHONY: wheel-of
+wheel-of: $(STAMPS)/wheels
+	@scripts/build_wheel.sh $(PYTHON) dist $(TARGET)
+	@ls dist/*.whl
+
+# rustc's targets of other platforms are installed by rustup; the script names those that are missing.
+.PHONY: wheels
+wheels: $(STAMPS)/wheels  ## Build wheels for Linux (x86-64, arm64), macOS (arm64) and other platforms, into dist/wheels/
+	scripts/build_wheels.sh $(PYTHON) dist/wheels
+
 .PHONY: setup-test
 setup-test: $(STAMPS)/dev native system-packages $(NPM_PROJECTS:%=%/node_modules/.stamp)  ## Install what the tests need
 
@@ -200,6 +210,10 @@ $(STAMPS)/runtime: requirements/runtime.lock | $(PYTHON)
 $(STAMPS)/dev: requirements/dev.lock requirements/runtime.lock | $(PYTHON)
 	$(PYTHON) -m pip install --require-hashes --no-deps -r $<
 	@mkdir -p $(@D) && touch $(STAMPS)/runtime $@
+
+$(STAMPS)/wheels: requirements/wheels.lock | $(STAMPS)/runtime
+	$(PYTHON) -m pip install --require-hashes --no-deps -r $<
+	@touch $@
 
 $(STAMPS)/native: $(NATIVE_SOURCES) | $(STAMPS)/runtime
 	@scripts/build_native.sh $(PYTHON) $@

@@ -91,7 +91,7 @@ def main(
     if not arguments or arguments[0].startswith("-"):
         arguments.insert(0, START.name)
     command = command_named(arguments[0])
-    if command is None and not with_django:
+    if command is None and (not with_django or _is_mistyped(arguments[0])):
         _refuse_command(called, arguments[0])
     # Imported objects stay alive: collecting garbage among them takes a tenth of the start.
     if command == START:
@@ -202,6 +202,18 @@ def _options(parser: ArgumentParser) -> Iterator[str]:
         if isinstance(action, _SubParsersAction):
             for inner in action.choices.values():
                 yield from _options(inner)
+
+
+def _is_mistyped(name: str) -> bool:
+    """Return whether a name is that of no command, Django's included, but similar to one of the product's."""
+    if nearest_command(name) is None:
+        return False
+    choose_settings()
+    import django
+    from django.core.management import get_commands
+
+    django.setup()  # the commands of the installed apps are among them
+    return name not in get_commands()
 
 
 def _refuse_command(program: str, name: str) -> NoReturn:

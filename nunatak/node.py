@@ -20,6 +20,7 @@ from urllib.parse import urljoin
 from typing_extensions import override
 
 from nunatak.rpc import Unreachable, call
+from primitives.bearer import read_tokens
 from primitives.whole_files import open_private
 
 PATIENCE: Final = 180.0
@@ -45,13 +46,21 @@ class NodeSilent(NodeFailed):
 class Node:
     """A node as its clients see it: a set of URLs."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token_file: Path | None = None) -> None:
         """Connect to a running node.
 
         Args:
             url: URL of its C-Chain's JSON-RPC interface over HTTP.
+            token_file: File with the token that its RPC interfaces need, as NODE_RPC_TOKEN_FILE; None: they need none.
+
+        Raises:
+            TokenFileError: The file cannot be used.
         """
         self.url = url
+        self.headers: Mapping[str, str] = (
+            {} if token_file is None else {"Authorization": f"Bearer {read_tokens(token_file)[0]}"}
+        )
+        """The headers that each request needs, over HTTP and WebSocket."""
 
     @property
     def base_url(self) -> str:
@@ -75,7 +84,7 @@ class Node:
             RpcError: The node answered with an error.
             Unreachable: The node did not answer.
         """
-        return call(self.url, method, *params)
+        return call(self.url, method, *params, headers=self.headers)
 
 
 class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
@@ -88,7 +97,8 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
             directory: Directory for the node's data and log; a chain that exists there is resumed.
             settings: `NODE_…` variables as in docs/settings.md, except the data directory and the ports.
         """
-        super().__init__("")
+        token_file = (settings or {}).get("NODE_RPC_TOKEN_FILE")
+        super().__init__("", Path(token_file) if token_file else None)
         self.directory = directory
         self.log = directory / "node.log"
         self._settings = dict(settings or {})
@@ -172,7 +182,7 @@ class NodeProcess(Node, AbstractContextManager["NodeProcess"]):
     def _answers(self) -> bool:
         try:
             # Short timeout: another process may have taken the port, and may accept connections without answering.
-            call(self.url, "eth_chainId", seconds=2)
+            call(self.url, "eth_chainId", seconds=2, headers=self.headers)
         except Unreachable:
             return False
         return True

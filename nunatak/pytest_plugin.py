@@ -6,6 +6,7 @@ them, because every run of pytest in that environment imports this module.
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,10 +21,16 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that selects a running node instead of starting one."""
-    parser.getgroup("nunatak").addoption(
+    group = parser.getgroup("nunatak")
+    group.addoption(
         "--nunatak-url",
         metavar="URL",
         help="test against a node that runs already, by the URL of its C-Chain's JSON-RPC",
+    )
+    group.addoption(
+        "--nunatak-token-file",
+        metavar="FILE",
+        help="file with the token that this node's RPC interfaces need (its NODE_RPC_TOKEN_FILE)",
     )
 
 
@@ -46,7 +53,8 @@ def node(
     url = request.config.getoption("--nunatak-url")
     with ExitStack() as end:
         if url:
-            yield Node(url)
+            token_file = request.config.getoption("--nunatak-token-file")
+            yield Node(url, Path(token_file) if token_file else None)
         else:
             directory = tmp_path_factory.mktemp("nunatak")
             yield end.enter_context(NodeProcess(directory, nunatak_settings))
@@ -82,6 +90,7 @@ def w3(node: Node, accounts: "list[LocalAccount]") -> "Iterator[Web3]":
     from web3.middleware import SignAndSendRawMiddlewareBuilder
 
     with requests.Session() as session:
+        session.headers.update(node.headers)
         web3 = Web3(HTTPProvider(node.url, session=session))
         web3.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(accounts), layer=0)
         web3.eth.default_account = accounts[0].address

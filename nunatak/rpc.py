@@ -3,11 +3,17 @@
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 SECONDS = 60.0
 """Default timeout of a call."""
+
+
+_WITHOUT_JSON = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+"""Statuses of refusals before the call is read."""
 
 
 class RpcError(Exception):
@@ -25,7 +31,13 @@ class Unreachable(Exception):
     """The node does not answer, or the answer is not JSON-RPC."""
 
 
-def call(url: str, method: str, *params: object, seconds: float = SECONDS) -> Any:
+def call(
+    url: str,
+    method: str,
+    *params: object,
+    seconds: float = SECONDS,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
     """Call a method and return its result.
 
     Args:
@@ -33,6 +45,7 @@ def call(url: str, method: str, *params: object, seconds: float = SECONDS) -> An
         method: The method's name.
         params: Its parameters, as JSON values.
         seconds: Timeout of the call.
+        headers: Further headers, such as those of `Node.headers`.
 
     Raises:
         RpcError: The node answered with an error.
@@ -40,7 +53,7 @@ def call(url: str, method: str, *params: object, seconds: float = SECONDS) -> An
     """
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     request = urllib.request.Request(  # noqa: S310  # the caller chooses the URL
-        url, body.encode(), {"Content-Type": "application/json"}
+        url, body.encode(), {"Content-Type": "application/json", **headers}
     )
     try:
         answer = json.loads(_answer(request, seconds))
@@ -60,6 +73,6 @@ def _answer(request: urllib.request.Request, seconds: float) -> bytes:
             return bytes(response.read())
     except urllib.error.HTTPError as refused:
         with refused:
-            if refused.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            if refused.code >= HTTPStatus.INTERNAL_SERVER_ERROR or refused.code in _WITHOUT_JSON:
                 raise
             return refused.read()

@@ -11,6 +11,8 @@ compile() {
     --universal --python-version 3.11 --output-file "$@" pyproject.toml
 }
 compile requirements/runtime.lock requirements/runtime.in
+.venv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 \
+  --output-file requirements/wheels.lock requirements/wheels.in
 compile requirements/dev.lock -c requirements/runtime.lock requirements/dev.in
 
 # On Debian's platform no Python version may need a compiler.

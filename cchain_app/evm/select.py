@@ -22,8 +22,11 @@ class EngineReason(StrEnum):
 
     UNKNOWN = "no engine named {name}; there are {choices}"
     NATIVE_NOT_BUILT = "the native engine was not built; `make native` builds it"
-    # an extra of the package
-    REFERENCE_NOT_INSTALLED = "the reference engine is not installed; `make setup` installs it in a checkout of the sources"
+    # pip would install an old cryptography with it (requirements/runtime.in)
+    REFERENCE_NOT_INSTALLED = (
+        "the reference engine is not installed: pip install 'nunatak[reference]' && pip install --no-deps "
+        "ethereum-execution==2.20.0; in a checkout make setup"
+    )
 
 
 class EngineSelectionError(ErrorWithReason):

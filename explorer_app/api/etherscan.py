@@ -27,6 +27,7 @@ from explorer_app.api.forms import max_fields
 from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Bare, Query
 from explorer_app.site import Explorer
 from explorer_app.verification.errors import SubmissionTooLarge
+from jsonrpc.http.replies import read_head
 
 Action = Callable[[Query], ActionReply | Bare]
 
@@ -100,7 +101,16 @@ def _act(site: Explorer, request: HttpRequest) -> ActionReply | Bare:
     action = module.get(form.get("action", "").lower())
     if action is None:
         raise ActionError(ActionReason.UNKNOWN_ACTION)
+    if module is MODULES["proxy"]:
+        _verify_token(site, request)
     return action(Query(site, form, client_of(site, request), request.method == "POST"))
+
+
+def _verify_token(site: Explorer, request: HttpRequest) -> None:
+    """Reject calls of JSON-RPC methods without the token that the JSON-RPC interface needs, if it needs one."""
+    gate = site.rpc().gate
+    if not gate.config.tokens.accepts(read_head(request).headers.get(b"authorization", b"")):
+        raise ActionError(ActionReason.UNAUTHORIZED)
 
 
 def _verify_chain(site: Explorer, form: Mapping[str, str]) -> None:

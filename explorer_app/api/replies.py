@@ -66,6 +66,7 @@ class ActionReason(StrEnum):
         "Missing or unsupported chainid parameter (required for v2 api), please see /v2/chainlist for the list of "
         "supported chainids"
     )
+    UNAUTHORIZED = "Error! This module needs a token (Authorization: Bearer TOKEN)"
     BAD_ADDRESS = "Error! Invalid address format"
     BAD_HASH = "Error! Invalid transaction hash"
     BAD_NUMBER = "Error! Invalid parameter"

@@ -1,4 +1,4 @@
-"""Checks of requests for every transport: hosts, methods, sizes, content types and origins.
+"""Checks of requests for every transport: hosts, tokens, methods, sizes, content types and origins.
 
 Values in, decisions out; no framework and no settings. `throttle` has the rate limits, `client_address` determines
 the client's address.
@@ -15,9 +15,13 @@ from typing import Final, NamedTuple
 from jsonrpc.dispatch.caller import MAX_ORIGIN, Caller, caller_of, is_match
 from jsonrpc.dispatch.dialects import Dialect
 from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, client_key
+from primitives.bearer import NO_TOKENS, BearerTokens
 
 Header = tuple[bytes, bytes]
 """Name in lower case, value."""
+
+UNAUTHORIZED: Final = "a token is needed: Authorization: Bearer TOKEN"
+"""The text of a 401."""
 
 _ALLOWED_METHODS = b"POST, GET, OPTIONS"
 _TEXT = (b"content-type", b"text/plain; charset=utf-8")
@@ -63,7 +67,7 @@ class GateConfig:
     `allowed_hosts`: names in the Host header, `*` for any; IP addresses are always served.
     `host_hint`: hint for clients that use another name.
     `cors_origins`: origins of web pages, `*` for any, or with one `*` inside.
-    `max_body` in bytes. `node_id` is sent in a header of its own.
+    `max_body` in bytes. `node_id` is sent in a header of its own. `tokens`: every request but a CORS preflight needs one.
     """
 
     allowed_hosts: tuple[str, ...] = ("localhost",)
@@ -75,6 +79,7 @@ class GateConfig:
     max_body: int = 5 * 1024 * 1024
     proxies: TrustedProxies = field(default=NO_PROXIES)
     node_id: str = ""
+    tokens: BearerTokens = NO_TOKENS
 
 
 class Gate:
@@ -103,6 +108,8 @@ class Gate:
         headers = head.headers
         if not self.host_allowed(headers.get(b"host", b"")):
             return self.refuse(HTTPStatus.FORBIDDEN, self.wrong_host, head)
+        if (refused := self.without_token(head, self.config.tokens)) is not None:
+            return refused
         if head.method != "POST":
             return self._without_body(head)
         length = headers.get(b"content-length", b"")
@@ -113,6 +120,17 @@ class Gate:
             text = self._dialect.wrong_content_type(content_type.decode("latin-1"))
             return self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, head)
         return None
+
+    def without_token(self, head: RequestHead, tokens: BearerTokens) -> HttpReply | None:
+        """Return the reply to a request that needs one of these tokens and has none; None if it is accepted.
+
+        Browsers send preflights without the header, so these need no token.
+        """
+        authorization = head.headers.get(b"authorization", b"")
+        if head.method == "OPTIONS" or tokens.accepts(authorization):
+            return None
+        challenge = (b"www-authenticate", tokens.challenge(authorization))
+        return self.refuse(HTTPStatus.UNAUTHORIZED, UNAUTHORIZED, head, challenge)
 
     def preflight(self, head: RequestHead) -> HttpReply:
         """Return the reply to OPTIONS with the permissions of that origin; without an origin there are none."""

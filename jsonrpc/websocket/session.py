@@ -16,7 +16,7 @@ from jsonrpc.dispatch.caller import UNKNOWN_CALLER, caller_of
 from jsonrpc.dispatch.calls import LIMITED, OVERLOADED, STOP
 from jsonrpc.dispatch.dispatcher import MISS, Body, HotAnswer, Miss
 from jsonrpc.dispatch.envelope import NULL
-from jsonrpc.dispatch.gate import RequestHead
+from jsonrpc.dispatch.gate import UNAUTHORIZED, Header, RequestHead
 from jsonrpc.errors import (
     Overloaded,
     TooManyConnections,
@@ -175,16 +175,27 @@ class Session:
             )
         return True
 
-    def _refusal(self, head: RequestHead) -> tuple[HTTPStatus, str] | None:
-        """Return the reason to refuse the socket, if there is one."""
+    def _refusal(self, head: RequestHead) -> tuple[HTTPStatus, str, tuple[Header, ...]] | None:
+        """Return the reason to refuse the socket, if there is one, with headers for it."""
         gate = self._endpoint.gate
         if not gate.host_allowed(head.headers.get(b"host", b"")):
-            return HTTPStatus.FORBIDDEN, gate.wrong_host
+            return HTTPStatus.FORBIDDEN, gate.wrong_host, ()
         if not gate.websocket_origin_allowed(head.headers.get(b"origin", b"")):
-            return HTTPStatus.FORBIDDEN, "origin not allowed"
+            return HTTPStatus.FORBIDDEN, "origin not allowed", ()
+        tokens, authorization = gate.config.tokens, head.headers.get(b"authorization", b"")
+        if not tokens.accepts(authorization):
+            challenge = (b"www-authenticate", tokens.challenge(authorization))
+            return HTTPStatus.UNAUTHORIZED, UNAUTHORIZED, (challenge,)
         return None
 
-    async def _refuse(self, scope: Scope, head: RequestHead, status: HTTPStatus, text: str) -> None:
+    async def _refuse(
+        self,
+        scope: Scope,
+        head: RequestHead,
+        status: HTTPStatus,
+        text: str,
+        extra: tuple[Header, ...] = (),
+    ) -> None:
         """Refuse with a status if the server can send one; else by a close before opening, which is a 403.
 
         Clients must be able to distinguish a full process, so in that case the socket is opened first.
@@ -200,7 +211,7 @@ class Session:
             ),
         )
         if "websocket.http.response" in (scope.get("extensions") or {}):
-            headers = [(b"content-type", b"text/plain; charset=utf-8")]
+            headers = [(b"content-type", b"text/plain; charset=utf-8"), *extra]
             body = f"{text}\n".encode()
             start = {"type": "websocket.http.response.start", "status": status, "headers": headers}
             await self._send(start)

@@ -11,7 +11,7 @@ import re
 import socket
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Final
@@ -115,11 +115,13 @@ class IpcServer:
     Args:
         path: The path of the socket. A socket that an ended node has left there is replaced.
         limit: Maximum length of a request in bytes.
+        headers: Headers that the WebSocket of this node needs.
     """
 
-    def __init__(self, path: Path, limit: int) -> None:
+    def __init__(self, path: Path, limit: int, headers: Mapping[str, str]) -> None:
         self._path = path
         self._limit = limit
+        self._headers = headers
         self._url = ""
         self._connections = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -197,7 +199,13 @@ class IpcServer:
             return
         self._connections += 1
         try:
-            async with connect(self._url, max_size=None, compression=None, proxy=None) as node:
+            async with connect(
+                self._url,
+                additional_headers=self._headers,
+                max_size=None,
+                compression=None,
+                proxy=None,
+            ) as node:
                 await self._join(reader, writer, node)
         except (OSError, WebSocketException) as error:
             _log.debug("a connection of the IPC socket ended: %s", error)

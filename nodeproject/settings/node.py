@@ -13,8 +13,10 @@ from cchain_app.settings import EvmSettings
 from explorer_app.settings import ExplorerSettings
 from health_app.settings import HealthSettings
 from network_app.settings import NetworkSettings
+from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.formats import BASE_PATH, REDIS_URL
 from platform_app.settings import PlatformSettings
+from primitives.bearer import TokenFileError, read_tokens
 from primitives.settings import CommonSettings, TextFormat, flag, group
 
 _NETWORK = TextFormat("an IP address or network", partial(ip_network, strict=False))
@@ -187,6 +189,19 @@ class NodeSettings:
         25_000_000, "Bytes after which a batch gets no further answers.", least=1
     )
 
+    rpc_token_file: str = flag(
+        "",
+        "File with tokens, one per line: HTTP and WebSocket clients of the RPC interfaces have to send one of them in the "
+        "header `Authorization: Bearer TOKEN`. Empty: they need none.",
+    )
+    keystore_token_file: str = flag(
+        "",
+        "The same for the keystore alone (`/ext/keystore`). Default: the file of NODE_RPC_TOKEN_FILE.",
+    )
+    metrics_token_file: str = flag(
+        "",
+        "The same for `/ext/metrics`, with tokens that allow nothing else. Default: the file of NODE_RPC_TOKEN_FILE.",
+    )
     secret_key_file: str = flag(
         "",
         "File with Django's secret key. Default: created in the data directory at the first start.",
@@ -244,6 +259,29 @@ class NodeSettings:
         return self.common.directory / "mnemonic"
 
     @property
+    def rpc_tokens(self) -> tuple[str, ...]:
+        """The tokens for the RPC interfaces, read from the file. Raises BadSetting."""
+        return _tokens("NODE_RPC_TOKEN_FILE", self.rpc_token_file)
+
+    @property
+    def keystore_tokens(self) -> tuple[str, ...]:
+        """The tokens for the keystore's interface, likewise."""
+        file = self.keystore_token_file
+        return _tokens("NODE_KEYSTORE_TOKEN_FILE", file) if file else self.rpc_tokens
+
+    @property
+    def metrics_tokens(self) -> tuple[str, ...]:
+        """The tokens for the metrics, likewise."""
+        file = self.metrics_token_file
+        return _tokens("NODE_METRICS_TOKEN_FILE", file) if file else self.rpc_tokens
+
+    @property
+    def rpc_headers(self) -> dict[str, str]:
+        """The headers with which the node's own commands call its RPC interfaces. Raises BadSetting."""
+        tokens = self.rpc_tokens
+        return {"Authorization": f"Bearer {tokens[0]}"} if tokens else {}
+
+    @property
     def requests_per_second(self) -> int:
         """Calls per second and IP on the C-Chain's endpoints; 0 means no limit (specification 8)."""
         if self.rate_limit >= 0:
@@ -266,6 +304,16 @@ class NodeSettings:
         return host == listening or bool(
             listening and listening.is_unspecified and host.is_loopback
         )
+
+
+def _tokens(name: str, file: str) -> tuple[str, ...]:
+    """Return the tokens of a file that a setting names. Raises BadSetting."""
+    if not file:
+        return ()
+    try:
+        return read_tokens(Path(file))
+    except TokenFileError as error:
+        raise BadSetting(f"{name} cannot be used: {error}") from error
 
 
 def _split(text: str) -> tuple[IPv4Address | IPv6Address | None, int | None]:

@@ -20,7 +20,7 @@ from network_app.snowman.parameters import (
     parameters_of,
 )
 from nodeproject.settings.databases import is_postgresql
-from nodeproject.settings.flags import linked, unknown
+from nodeproject.settings.flags import BadSetting, linked, unknown
 from nodeproject.settings.given import GIVEN
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import DJANGO_THREADS
@@ -191,6 +191,18 @@ def check_ports(**_kwargs: Any) -> list[CheckMessage]:
                 id="node.E003",
             )
         ]
+    return []
+
+
+@register(*CHECKS)
+def check_tokens(**_kwargs: Any) -> list[CheckMessage]:
+    """Check that the files of tokens can be used."""
+    node = settings.NODE
+    try:
+        _ = (node.rpc_tokens, node.keystore_tokens, node.metrics_tokens)
+    except BadSetting as error:
+        hint = "Make one with: openssl rand -hex 32 > FILE; chmod 600 FILE"
+        return [Error(f"{error}.", hint=hint, id="node.E019")]
     return []
 
 

@@ -154,12 +154,21 @@ def _bound(host: str, port: int, setting: str, host_setting: str) -> list[socket
         ) from error
 
 
+MACOS_DESCRIPTORS = (65_536, 10_240)
+"""Numbers of open files that are tried where the hard limit is none that the kernel accepts. macOS allows the last one
+(OPEN_MAX) always; a process there begins with 256."""
+
+
 def raise_descriptors() -> None:
     """Raise this process's limit of open files as far as the system allows: each connection needs one."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Even without a limit for the process the kernel has one.
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (hard, *MACOS_DESCRIPTORS):
+        if wanted != hard and (soft == resource.RLIM_INFINITY or wanted <= soft):
+            return
+        # Even without a limit for the process the kernel has one; macOS then refuses every number above it.
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return
 
 
 def backlog() -> int:

@@ -4,6 +4,7 @@ Both HTTP paths and the WebSocket take them from here, so they cannot differ.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 
 from cchain_app import api as cchain_api
@@ -45,6 +46,7 @@ from platform_app.api import keystore as keystore_api
 from platform_app.api import xchain as xchain_api
 from platform_app.api.params import find_chain_id
 from platform_app.api.presence import own_node_id
+from primitives.bearer import BearerTokens
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles
@@ -176,7 +178,8 @@ class Endpoints:
     @cached_property
     def keystore(self) -> Endpoint:
         """The interface to the node's keystore: `/ext/keystore`."""
-        return self._by_name("keystore", KEYSTORE_PATHS)
+        tokens = BearerTokens(self._settings.keystore_tokens)
+        return self._by_name("keystore", KEYSTORE_PATHS, replace(self.gate_config, tokens=tokens))
 
     @cached_property
     def xchain(self) -> Endpoint:
@@ -282,7 +285,13 @@ class Endpoints:
             max_body=node.body_limit,
             proxies=TrustedProxies.of(*node.trusted_proxies),
             node_id=str(own_node_id(self._platform_rpc.chain) or ""),
+            tokens=BearerTokens(node.rpc_tokens),
         )
+
+    @cached_property
+    def metrics_tokens(self) -> BearerTokens:
+        """The tokens for the page of metrics."""
+        return BearerTokens(self._settings.metrics_tokens)
 
     @cached_property
     def base_paths(self) -> BasePaths:
@@ -332,10 +341,12 @@ class Endpoints:
         limits = connection_limits(node.connections, node.address_connections)
         return Connections(limits, proxies=TrustedProxies.of(*node.trusted_proxies))
 
-    def _by_name(self, name: str, paths: tuple[str, ...]) -> Endpoint:
+    def _by_name(
+        self, name: str, paths: tuple[str, ...], config: GateConfig | None = None
+    ) -> Endpoint:
         """Return an interface with named params, in the reference's dialect.
 
-        Its calls appear in monitoring under the interface's name.
+        Its calls appear in monitoring under the interface's name. It has the checks of all interfaces without others.
         """
         metrics = self._metrics
         dispatcher = Dispatcher(
@@ -348,7 +359,8 @@ class Endpoints:
             turn=self._turn,
             interpreter=self.interpreter,
         )
-        return Endpoint(paths, dispatcher, self.gate_config, replies=metrics.replies_of(name))
+        config = config or self.gate_config
+        return Endpoint(paths, dispatcher, config, replies=metrics.replies_of(name))
 
     def _throttle(self) -> Throttle | None:
         """Return the limit of calls per second and IP: with Redis all processes share it."""

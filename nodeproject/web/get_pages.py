@@ -33,6 +33,7 @@ from nodeproject.web.endpoints import ROOT, Endpoints
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
 from nodeproject.web.paths import NO_BASE_PATHS, BasePaths
+from primitives.bearer import NO_TOKENS, BearerTokens
 
 DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")
 """Paths below /ext that Django answers."""
@@ -90,6 +91,7 @@ class Front:
         others: Paths that the application behind answers; some of them are also pages for GET.
         replies: Returns the counter of a page's replies by its path without /ext/, or of unknown paths.
         absent: Messages for some paths, in place of the usual not-found text.
+        tokens: The tokens of which requests for some pages need one, by path.
     """
 
     def __init__(
@@ -99,8 +101,11 @@ class Front:
         others: Collection[str],
         replies: Callable[[str], Replies] = lambda _: Replies(),
         absent: Mapping[str, str] = MappingProxyType({}),
+        *,
+        tokens: Mapping[str, BearerTokens] = MappingProxyType({}),
     ) -> None:
         self._absent = absent
+        self._tokens = tokens
         self._replies = {path: replies(path.removeprefix("/ext/")) for path in pages}
         self._elsewhere = replies(OTHER)
         with_slash = {f"{path}/": page for path, page in pages.items()}
@@ -130,6 +135,9 @@ class Front:
         if found is None:
             text = self._absent.get(path.rstrip("/") or ROOT, NOT_FOUND)
             return self._gate.refuse(HTTPStatus.NOT_FOUND, text, head)
+        tokens = self._tokens.get(path.rstrip("/"), NO_TOKENS)
+        if (refused := self._gate.without_token(head, tokens)) is not None:
+            return refused
         if head.method in {"GET", "HEAD"}:
             return found
         allow = (b"allow", _METHODS.encode())
@@ -279,7 +287,8 @@ class PlainPages:
         others = {*by_path(self._endpoints.all()), *DOCUMENTS}
         gate = Gate(self._endpoints.gate_config, GORILLA)
         counted = self._observation.metrics.replies_of
-        return Front(self._pages(), gate, others, counted, self._endpoints.absent())
+        tokens = {METRICS_PATH: self._endpoints.metrics_tokens}
+        return Front(self._pages(), gate, others, counted, self._endpoints.absent(), tokens=tokens)
 
     @cached_property
     def at_once(self) -> PagesAtOnce:

@@ -65,10 +65,9 @@ class LoginRefused(ErrorWithReason):
         )
 
 
-class LimitedBackend(ModelBackend):
-    """Django's users and passwords, with limited attempts."""
+class LimitedAttempts:
+    """Limits the attempts of the authentication backend that follows it among the base classes."""
 
-    @override
     def authenticate(
         self,
         request: HttpRequest | None,
@@ -81,12 +80,13 @@ class LimitedBackend(ModelBackend):
         Raises:
             LoginRefused: There were too many wrong passwords recently, or too many passwords are being hashed.
         """
+        backend: Any = super()
         guess = _LoginAttempt(request, username or "")
         guess.verify_unlocked()  # a locked client takes no slot
         try:
             with HASHING.slot():
                 guess.verify_unlocked()  # attempts that ran before may have failed
-                user = super().authenticate(request, username, password, **kwargs)
+                user: User | None = backend.authenticate(request, username, password, **kwargs)
                 if user is None:
                     guess.count()
         except NoSlot:
@@ -94,6 +94,10 @@ class LimitedBackend(ModelBackend):
         if user is not None:
             guess.forget()
         return user
+
+
+class LimitedBackend(LimitedAttempts, ModelBackend):
+    """Django's users and passwords, with limited attempts."""
 
 
 class _LoginAttempt:

@@ -44,6 +44,20 @@ export async function use({ base, screenshots }) {
   return { ...desk, wide, faults }
 }
 
+/** Tries methods of a node that needs a token: without giving one, with it, and without being asked again. */
+export async function withToken({ base, token }) {
+  const page = await open(base, SCREENS.desk, 'light', [])
+  const asked = []
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.message())
+    return asked.length === 1 ? dialog.dismiss() : dialog.accept(token)
+  })
+  const found = { without: await tried(page, 'eth_blockNumber') }
+  found.given = await tried(page, 'eth_blockNumber')
+  found.kept = await tried(page, 'info.getNetworkName')
+  return { ...found, asked }
+}
+
 async function onDesk(page, base, screenshots) {
   const shown = () => page.locator('.method:visible').count()
   const found = { all: await shown() }

@@ -8,6 +8,7 @@ import tomllib
 import urllib.request
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ from eth_account import Account
 
 from primitives.keys import DEV_KEYS
 from primitives.product import NAME, VERSION
+from scripts.pure_wheel import write_pure
 from tests.e2e.conftest import CHAIN_ID
 from tests.e2e.transactions import Sender, wait_for_receipts
 from tests.servers.client import RpcClient, RpcUnreachable
@@ -100,20 +102,32 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def make_environment(place: Path) -> Path:
+    """Create an empty environment; return its programs."""
+    subprocess.run(
+        [BESIDE_PYTHON / "uv", "venv", "--quiet", "--python", sys.executable, place], check=True
+    )
+    return place / "bin"
+
+
+def install(programs: Path, *given: str) -> None:
+    """Install packages into an environment."""
+    # Without the hashes, the lock file constrains the versions to those of the other tests.
+    constraints = ["--constraint", str(ROOT / "requirements/dev.lock")]
+    uv = str(BESIDE_PYTHON / "uv")
+    subprocess.run(
+        [uv, "pip", "install", "--quiet", "--python", str(programs.parent), *constraints, *given],
+        check=True,
+        cwd=programs.parent.parent,
+    )
+
+
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment that contains only the wheel, its dependencies and pytest."""
-    place = tmp_path_factory.mktemp("environment") / "venv"
-    uv = str(BESIDE_PYTHON / "uv")
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True)
-    # Without the hashes, the lock file constrains the versions to those of the other tests.
-    given = ["--constraint", str(ROOT / "requirements/dev.lock"), str(wheel), "pytest"]
-    subprocess.run(
-        [uv, "pip", "install", "--quiet", "--python", str(place), *given],
-        check=True,
-        cwd=place.parent,
-    )
-    return place / "bin"
+    made = make_environment(tmp_path_factory.mktemp("environment") / "venv")
+    install(made, str(wheel), "pytest")
+    return made
 
 
 @pytest.fixture
@@ -160,11 +174,18 @@ def installed(
     programs: Path, environment: Mapping[str, str], project: Path, tmp_path: Path
 ) -> Iterator[Installed]:
     """The node that `nunatak` starts in an empty directory."""
+    with running(programs, environment, project, tmp_path / "nunatak.log") as node:
+        yield node
+
+
+@contextmanager
+def running(
+    programs: Path, environment: Mapping[str, str], project: Path, log: Path
+) -> Iterator[Installed]:
+    """Run the installed node."""
     port, staking_port = free_ports(2)
     env = {**environment, "NODE_HTTP_PORT": str(port), "NODE_STAKING_PORT": str(staking_port)}
-    process = ServerProcess(
-        [str(programs / "nunatak")], tmp_path / "nunatak.log", env=env, cwd=project
-    )
+    process = ServerProcess([str(programs / "nunatak")], log, env=env, cwd=project)
 
     def answers() -> bool:
         try:
@@ -230,6 +251,38 @@ def test_nothing_of_it_comes_from_this_repository(
 
     assert str(programs.parent) in done.stdout
     assert str(ROOT) not in done.stdout
+
+
+def test_where_no_wheel_fits_the_reference_engine_runs(
+    wheel: Path, environment: Mapping[str, str], project: Path, tmp_path: Path
+) -> None:
+    pure = write_pure(wheel, tmp_path)
+    assert pure.name == f"nunatak-{VERSION}-py3-none-any.whl"
+    programs = make_environment(tmp_path / "venv")
+    install(programs, f"nunatak[reference] @ {pure.as_uri()}")
+
+    without = subprocess.run(
+        [programs / "nunatak"],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert without.returncode == 1
+    assert "the reference engine is not installed: pip install 'nunatak[reference]'" in (
+        without.stderr
+    )
+    assert "Traceback" not in without.stderr
+
+    install(programs, "--no-deps", "ethereum-execution==2.20.0")
+    with running(programs, environment, project, tmp_path / "log") as node:
+        sender = Sender(Account.from_key(next(iter(DEV_KEYS.values()))), CHAIN_ID)
+        sent = node.client.call("eth_sendRawTransaction", sender.transfer("0x" + "12" * 20, 5))
+        (receipt,) = wait_for_receipts(node.client, [sent])
+        assert receipt["status"] == "0x1"
+    assert "Engine     " in (tmp_path / "log").read_text()
+    assert "a thousand times slower" in (tmp_path / "log").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -76,21 +76,28 @@ def dockerfile() -> list[tuple[str, str]]:
     return [(word, rest) for word, _, rest in (line.strip().partition(" ") for line in lines)]
 
 
-def last_stage() -> list[tuple[str, str]]:
-    """Return the instructions of the last stage, which the image is made of."""
+def stage(name: str) -> list[tuple[str, str]]:
+    """Return the instructions of a stage of the Dockerfile, `FROM` first; the operator's image is the stage `node`."""
     found = dockerfile()
-    return found[max(place for place, (word, _) in enumerate(found) if word == "FROM") :]
+    begins = [place for place, (word, _) in enumerate(found) if word == "FROM"] + [len(found)]
+    (place,) = [place for place in begins[:-1] if found[place][1].endswith(f" AS {name}")]
+    return found[place : begins[begins.index(place) + 1]]
 
 
 def image_environment() -> dict[str, str]:
-    """Return the variables that the image sets."""
-    (found,) = [rest for word, rest in last_stage() if word == "ENV"]
+    """Return the variables that the operator's image sets."""
+    return environment("node")
+
+
+def environment(name: str) -> dict[str, str]:
+    """Return the variables that a stage sets."""
+    (found,) = [rest for word, rest in stage(name) if word == "ENV"]
     return dict(part.split("=", 1) for part in found.split())
 
 
 def copied() -> Iterator[tuple[str, str]]:
-    """Yield source and target of each file that the image's last stage copies from the checkout."""
-    for word, rest in last_stage():
+    """Yield source and target of each file that the operator's image copies from the checkout."""
+    for word, rest in stage("node"):
         if word == "COPY" and not rest.startswith("--from"):
             *sources, target = rest.split()
             for source in sources:

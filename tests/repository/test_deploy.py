@@ -183,22 +183,26 @@ def test_the_image_has_every_package_and_what_starts_them_and_nothing_else() -> 
 
 def test_the_image_is_built_in_one_stage_and_run_in_another_by_nobody() -> None:
     steps = deployed.dockerfile()
-    assert [word for word, _ in steps].count("FROM") == 2
-    assert steps[0][1].endswith(" AS build")
-    users = [rest for word, rest in steps if word == "USER"]
+    stages = [rest for word, rest in steps if word == "FROM"]
+    assert stages[0].endswith(" AS build")
+    assert stages[1].endswith(" AS node")
+    assert stages[2:] == ["node AS developer", "node"]
+    assert steps[-1] == ("FROM", "node")  # what is built without --target
+    users = [rest for word, rest in deployed.stage("node") if word == "USER"]
     assert users == ["10001:10001"]
+    assert [rest for word, rest in deployed.stage("developer") if word == "USER"][-1:] == users
     assert not [word for word, _ in steps if word == "ADD"]
     security = deployed.pod()["securityContext"]
     assert (security["runAsNonRoot"], security["runAsUser"]) == (True, 10001)
     (health,) = [rest for word, rest in steps if word == "HEALTHCHECK"]
     assert health.endswith('CMD ["python", "deploy/healthcheck.py"]')
     assert ("CMD", '["python", "manage.py", "runnode"]') in steps
-    names = {name for name in deployed.image_environment() if name.startswith("NODE_")}
-    assert names <= SETTINGS
+    variables = deployed.image_environment() | deployed.environment("developer")
+    assert {name for name in variables if name.startswith("NODE_")} <= SETTINGS
 
 
 def test_the_image_can_run_compilers_that_are_put_into_its_volume() -> None:
-    steps = deployed.last_stage()
+    steps = deployed.stage("node")
     (installing,) = [rest for word, rest in steps if word == "RUN" and "apt-get install" in rest]
     installed = installing.split("apt-get install")[1].split("&&")[0].split()
     assert {"python3", "nodejs"} <= set(installed)

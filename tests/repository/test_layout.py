@@ -147,7 +147,7 @@ def test_lock_files_name_no_address() -> None:
              *ROOT.glob("tests/clients/projects/*/package-lock.json"),
              *ROOT.glob("benchmarks/package-lock.json")]  # fmt: skip
 
-    assert len(locks) == 6
+    assert len(locks) == 7
     for lock in locks:
         assert "://" not in re.sub(r'"(url|funding|license)": ".*"', "", lock.read_text()), (
             lock.name

@@ -36,10 +36,10 @@ def pin(checkout: Path, **environment: str) -> int:
 
 
 def images(checkout: Path) -> list[str]:
-    """Return the images other than the node's own."""
+    """Return the images other than the node's own, and its stages."""
     text = "".join((checkout / name).read_text() for name in FILES)
     found = re.findall(r"^(?:FROM| *image:) +(\S+)", text, re.MULTILINE)
-    return [image for image in found if image != "nunatak"]
+    return [image for image in found if image not in {"nunatak", "node"}]
 
 
 def digest(image: str, salt: str = "") -> str:

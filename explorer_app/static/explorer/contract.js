@@ -6,9 +6,22 @@ const MAX_ACCOUNTS = 50;
 const MAX_DIGITS = 4000; // in the URL of a page
 const UNKNOWN_CHAIN = 4902; // EIP-3326
 
+// Sends a body; a node with NODE_RPC_TOKEN_FILE needs a token, which the user enters once for this tab.
+async function post(body) {
+  const send = (token) => fetch(`${BASE}/ext/bc/C/rpc`, {
+    method: "POST", headers: { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) }, body,
+  });
+  const answer = await send(sessionStorage.getItem("rpc-token"));
+  if (answer.status !== 401) return answer;
+  const token = prompt("The RPC interface of this node needs a token:")?.trim();
+  if (!token) return answer;
+  sessionStorage.setItem("rpc-token", token);
+  return send(token);
+}
+
 async function ask(method, params = []) {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const answer = await fetch(`${BASE}/ext/bc/C/rpc`, { method: "POST", headers: { "content-type": "application/json" }, body });
+  const answer = await post(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
+  if (answer.status === 401) throw new Error((await answer.text()).trim());
   const { result, error } = await answer.json();
   if (error) throw Object.assign(new Error(error.message), { data: error.data });
   return result;

@@ -150,7 +150,9 @@ class Command(BaseCommand):
                 signal.signal(number, lambda *_: sys.exit(0))
         try:
             with Control(directory) as control:
-                running = LocalNetworkRun(nodes, processes, quorum, self._say)
+                running = LocalNetworkRun(
+                    nodes, processes, quorum, self._say, settings.NODE.rpc_headers
+                )
                 with Console().status("Starting the nodes"):
                     running.start(control)
                 _show(nodes)
@@ -210,7 +212,9 @@ def _quorum(count: int, sole: str) -> Quorum:
 
 
 def _answers(node: Mapping[str, str]) -> NodeStatus | None:
-    return NodeStatus.of(node["url"], node["node_id"]) if node["state"] == State.RUNNING else None
+    if node["state"] != State.RUNNING:
+        return None
+    return NodeStatus.of(node["url"], node["node_id"], settings.NODE.rpc_headers)
 
 
 def _is_done(action: str, node: Mapping[str, str]) -> bool:

@@ -128,7 +128,7 @@ def _rpc_state(head: int) -> str:
     request = urllib.request.Request(  # noqa: S310  # the node's own address
         f"{running_url(node)}/ext/bc/C/rpc",
         data=b'{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}',
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", **node.rpc_headers},
     )
     started = time.perf_counter()
     try:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -82,6 +83,8 @@ class Command(StartCommand):
             self.stderr.write(SLOW_ENGINE)
         for remark in genesis.remarks(node.evm_chain):
             self.stderr.write(remark)
+        if exposed := exposure(node):
+            self.stderr.write(exposed)
         state = StateFiles(node.evm_chain, node.settings)
         if unloaded := state.load():
             self.stderr.write(unloaded)
@@ -155,11 +158,34 @@ def _unlist(node: Node, ipc: IpcServer | None) -> None:
     address_file(node.settings).unlink(missing_ok=True)
 
 
+def exposure(node: Node) -> str:
+    """Return a warning if other machines can call development methods without a token; empty if not.
+
+    Unspecified: Anvil and Hardhat say nothing with `--host 0.0.0.0`.
+    """
+    settings = node.settings
+    if not node.evm_chain.has_development_methods or settings.rpc_tokens:
+        return ""
+    host = settings.http_host
+    try:
+        if ip_address(host.strip("[]")).is_loopback:
+            return ""
+    except ValueError:  # a name, or all addresses
+        if host == "localhost":
+            return ""
+    return (
+        f"Development methods are open to other machines, because HTTP listens on {host or '*'}: every client can change "
+        "balances, code and time, and send transactions from the accounts. NODE_HTTP_HOST=127.0.0.1 closes them, "
+        "NODE_RPC_TOKEN_FILE requires a token, NODE_PROFILE=production has no such methods."
+    )
+
+
 def _ipc(node: Node) -> IpcServer | None:
     """Return the server of the socket that NODE_IPC names, if any. Raises CannotStart."""
     if not node.settings.ipc:
         return None
-    server = IpcServer(Path(node.settings.ipc), node.settings.cchain.ws.message_limit)
+    limit, headers = node.settings.cchain.ws.message_limit, node.settings.rpc_headers
+    server = IpcServer(Path(node.settings.ipc), limit, headers)
     server.verify()
     return server
 

@@ -32,10 +32,11 @@ class Command(shell.Command):
 
         node = this_node()
         url = f"{running_url(settings.NODE)}/ext/bc/C/rpc"
+        headers = {"Content-Type": "application/json", **settings.NODE.rpc_headers}
         return {
             **found,
             "node": node,
             "chain": node.evm_chain,
             "platform_chain": node.platform_chain,
-            "w3": Web3(HTTPProvider(url)),
+            "w3": Web3(HTTPProvider(url, request_kwargs={"headers": headers})),
         }

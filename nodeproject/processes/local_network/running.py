@@ -100,6 +100,7 @@ class LocalNetworkRun:
         processes: The process of each node, in the same order; not started.
         quorum: The stake needed for a decision.
         say: Prints a message in this terminal.
+        headers: Headers that the nodes' RPC interfaces need.
     """
 
     def __init__(
@@ -108,7 +109,9 @@ class LocalNetworkRun:
         processes: Sequence[NetworkNodeProcess],
         quorum: Quorum,
         say: Callable[[str], None],
+        headers: Mapping[str, str],
     ) -> None:
+        self._headers = headers
         self._nodes = nodes
         self._processes = processes
         self._quorum = quorum
@@ -175,7 +178,7 @@ class LocalNetworkRun:
         }
         for node in list(present.values())[:1]:
             try:
-                self._stakes = status.stakes_of(node.url)
+                self._stakes = status.stakes_of(node.url, self._headers)
             except (OSError, HTTPException, ValueError, LookupError, TypeError):
                 continue  # keep the known stakes
         return status.in_words(self._quorum, self._stakes, present)

@@ -59,17 +59,17 @@ class NodeStatus(NamedTuple):
     """The stakes of the current validators, by node ID."""
 
     @classmethod
-    def of(cls, url: str, node_id: str) -> Self | None:
-        """Query a node; None if it does not answer. Blocks for some seconds at most."""
+    def of(cls, url: str, node_id: str, headers: Mapping[str, str]) -> Self | None:
+        """Query a node, with headers that it needs; None if it does not answer. Blocks for some seconds at most."""
         try:
             return cls(
                 ready=is_ready(url, node_id),
-                p_height=int(_call(url, "bc/P", "platform.getHeight")["height"]),
-                c_height=_c_height(url),
+                p_height=int(_call(url, "bc/P", "platform.getHeight", headers)["height"]),
+                c_height=_c_height(url, headers),
                 peers=frozenset(
-                    item["nodeID"] for item in _call(url, "info", "info.peers")["peers"]
+                    item["nodeID"] for item in _call(url, "info", "info.peers", headers)["peers"]
                 ),
-                stakes=stakes_of(url),
+                stakes=stakes_of(url, headers),
             )
         except (OSError, HTTPException, ValueError, LookupError, TypeError):
             return None
@@ -89,14 +89,14 @@ def is_ready(url: str, node_id: str) -> bool:
         return False
 
 
-def stakes_of(url: str) -> dict[str, int]:
+def stakes_of(url: str, headers: Mapping[str, str]) -> dict[str, int]:
     """Return the stake of each current validator by its node ID, as reported by a node.
 
     Raises:
         OSError: The node does not answer.
         ValueError: The answer is unexpected; also `LookupError` and `TypeError`.
     """
-    found = _call(url, "bc/P", "platform.getCurrentValidators")["validators"]
+    found = _call(url, "bc/P", "platform.getCurrentValidators", headers)["validators"]
     return {item["nodeID"]: int(item["weight"]) for item in found}
 
 
@@ -128,21 +128,21 @@ def _of_sole(*, runs: bool) -> str:
     return "The node that produces all blocks does not run: no block is produced until it does."
 
 
-def _c_height(url: str) -> int | None:
+def _c_height(url: str, headers: Mapping[str, str]) -> int | None:
     try:
-        return int(_call(url, "bc/C/rpc", "eth_blockNumber"), 16)
+        return int(_call(url, "bc/C/rpc", "eth_blockNumber", headers), 16)
     except HTTPError as error:
         if error.code == HTTPStatus.NOT_FOUND:
             return None
         raise
 
 
-def _call(url: str, path: str, method: str) -> Any:
+def _call(url: str, path: str, method: str, headers: Mapping[str, str]) -> Any:
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": []}
     request = urllib.request.Request(  # noqa: S310  # our own
         f"{url}/ext/{path}",
         data=json.dumps(body).encode(),
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", **headers},
     )
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310  # our own
         return json.load(answer)["result"]

@@ -85,15 +85,26 @@ async function ask(method, params) {
     return { text: `The params are not valid JSON: ${error.message}`, failed: true }
   }
   try {
-    const answer = await fetch(method.dataset.path, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: call,
-    })
+    const answer = await post(method.dataset.path, call)
     const text = await answer.text()
     if (!answer.ok) return { text: `${answer.status}: ${text.slice(0, MAX_SHOWN)}`, failed: true }
     return { text: indented(text), failed: 'error' in JSON.parse(text) }
   } catch (error) {
     return { text: `The node did not answer: ${error.message}`, failed: true }
   }
+}
+
+/** Sends a body; a node with NODE_RPC_TOKEN_FILE needs a token, which the user enters once for this tab. */
+async function post(path, body) {
+  const send = (token) => fetch(path, {
+    method: 'POST', headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }, body,
+  })
+  const answer = await send(sessionStorage.getItem('rpc-token'))
+  if (answer.status !== 401) return answer
+  const token = prompt('The RPC interfaces of this node need a token:')?.trim()
+  if (!token) return answer
+  sessionStorage.setItem('rpc-token', token)
+  return send(token)
 }
 
 /** Maximum characters of an answer that are shown, and maximum levels that are indented: a trace may have megabytes. */

@@ -67,7 +67,7 @@ def test_the_reference_that_was_not_installed_is_an_error(
     with raises(
         EngineReason.REFERENCE_NOT_INSTALLED,
         kind=EngineSelectionError,
-        match=r"^the reference engine is not installed; `make setup` installs it",
+        match=r"the reference engine is not installed: pip install 'nunatak\[reference\]' && pip",
     ):
         choose("reference")  # type: ignore[operator]
 

@@ -234,6 +234,6 @@ def test_an_engine_that_is_not_installed_is_an_error_of_the_check(
 
     assert error.id == "node.E012"
     assert error.msg == (
-        "NODE_ENGINE is reference: the reference engine is not installed; `make setup` installs it in a checkout "
-        "of the sources."
+        "NODE_ENGINE is reference: the reference engine is not installed: pip install 'nunatak[reference]' && pip install "
+        "--no-deps ethereum-execution==2.20.0; in a checkout make setup."
     )

@@ -18,12 +18,13 @@ from typing_extensions import override
 
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import make_identity
+from nunatak.rpc import call
 from tests.builders.node_settings import updated
 from tests.integration.jsonrpc.guarded import until
 from tests.integration.patience import SECONDS
 from tests.repository import deployed
 from tests.repository.deployed import ROOT
-from tests.servers.ports import has_ipv6
+from tests.servers.ports import free_ports, has_ipv6
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -86,6 +87,55 @@ def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_pa
     warned = run(image, "python manage.py check --deploy --fail-level WARNING", **open_to_all)
     assert warned.returncode != 0
     assert "SESSION_COOKIE_SECURE" in warned.stderr
+
+
+def test_the_developers_image_is_a_chain_at_anvils_port(image: Path, tmp_path: Path) -> None:
+    here = tmp_path / "image"
+    shutil.copytree(image, here, symlinks=True)
+    steps = deployed.stage("developer")
+    for word, rest in steps:
+        if word == "COPY":
+            source, target = rest.split()
+            (here / target).mkdir()
+            shutil.copy(ROOT / source, here / target)
+        elif word == "RUN":
+            prepared = run(here, rest)
+            assert prepared.returncode == 0, prepared.stderr
+    assert list(here.glob("nodeproject/startup/empty-*.sqlite3"))
+
+    variables = deployed.image_environment() | deployed.environment("developer")
+    assert variables["NODE_HTTP_PORT"] == "8545"
+    assert ("EXPOSE", "8545") in steps
+    (entry,) = [json.loads(rest) for word, rest in steps if word == "ENTRYPOINT"]
+    port, staking_port = free_ports(2)
+    flags = ["--port", str(port), "--staking-port", str(staking_port), "--block-time", "3600"]
+    kept = {name: text for name, text in variables.items() if name not in {"PATH", "NODE_DATA_DIR"}}
+    with subprocess.Popen(
+        [*entry, *flags],
+        cwd=here,
+        env={
+            **kept,
+            "PATH": f"{ENVIRONMENT}/bin:/usr/bin:/bin",
+            "NODE_DATA_DIR": str(tmp_path / "data"),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        said = ""
+        try:
+            for line in process.stdout:
+                said += line
+                if line.startswith("Listening on"):
+                    break
+            assert "Listening on [::]:" in said, said
+            url = f"http://127.0.0.1:{port}"
+            assert call(url, "eth_chainId") == hex(31337)
+            assert call(url, "anvil_getIntervalMining") == 3600
+        finally:
+            process.terminate()
+            process.communicate(timeout=SECONDS)
 
 
 _COMPILE = """

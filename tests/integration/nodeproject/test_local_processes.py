@@ -234,7 +234,7 @@ def running(tmp_path: Path, made: list[NetworkNodeProcess], said: list[str]) -> 
         LocalNode(tmp_path / f"node{place}", NodeID(bytes([place]) * 20), 0, 0)
         for place in range(1, len(made) + 1)
     ]
-    return LocalNetworkRun(nodes, made, Quorum(13, 20), said.append)
+    return LocalNetworkRun(nodes, made, Quorum(13, 20), said.append, {})
 
 
 def test_a_node_that_cannot_start_fails_the_network_with_its_message(

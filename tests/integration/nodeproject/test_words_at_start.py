@@ -148,6 +148,23 @@ def test_hosts_and_origins_that_no_request_can_have_stop_a_command(run: Run) -> 
     )
 
 
+def test_a_file_of_tokens_that_cannot_be_used_stops_a_command(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "short").write_text("shorter-than-16")
+    done = run(
+        "node_settings",
+        NODE_RPC_TOKEN_FILE=str(tmp_path / "short"),
+        NODE_METRICS_TOKEN_FILE=str(tmp_path / "missing"),
+    )
+
+    assert done.returncode == 1
+    assert (
+        f"?: (node.E019) NODE_RPC_TOKEN_FILE cannot be used: {tmp_path}/short, line 1: a token has 16 to 512 characters, "
+        "this one has 15.\n\tHINT: Make one with: openssl rand -hex 32 > FILE; chmod 600 FILE\n"
+    ) in done.stderr
+    assert "shorter-than" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_web_workers_of_the_embedded_profile_stop_a_command(run: Run) -> None:
     done = run("runnode", NODE_WEB_WORKERS="2")
 

@@ -1,5 +1,7 @@
 """A call returns the node's result, or raises one of two kinds of errors."""
 
+from pathlib import Path
+
 import pytest
 
 from nunatak.node import Node
@@ -17,6 +19,16 @@ def test_a_node_knows_its_other_doors() -> None:
     assert node.ws_url == "ws://127.0.0.1:9650/ext/bc/C/ws"
     assert node.platform_url == "http://127.0.0.1:9650/ext/bc/P"
     assert Node("https://example.org").ws_url == "wss://example.org/ext/bc/C/ws"
+
+
+def test_a_node_with_a_token_gets_it_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("the-first-of-the-tokens\nthe-second-of-the-tokens\n")
+
+    node = Node("http://127.0.0.1:9650", file)
+
+    assert node.headers == {"Authorization": "Bearer the-first-of-the-tokens"}
+    assert Node("http://127.0.0.1:9650").headers == {}
 
 
 def test_null_is_a_result() -> None:

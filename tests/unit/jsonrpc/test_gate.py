@@ -13,6 +13,7 @@ from jsonrpc.dispatch.gate import (
     is_possible_origin,
 )
 from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, client_key
+from primitives.bearer import BearerTokens
 
 JSON = {b"content-type": b"application/json"}
 
@@ -353,3 +354,61 @@ def test_an_entry_that_an_origin_can_match_is_possible_and_matches(entry: str) -
 )  # fmt: skip
 def test_an_entry_that_no_origin_can_match_is_found(entry: str) -> None:
     assert not is_possible_origin(entry)
+
+
+TOKEN = "token-of-these-tests"
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        head(),
+        head(authorization="Bearer another-token-of-some-length"),
+        head("GET"),
+        head("HEAD"),
+        head("PUT"),
+        # before everything that is in the body, or about it
+        head(content_type="text/plain"),
+        head(content_length="9" * 5000),
+    ],
+)
+def test_a_request_without_the_token_is_refused_first(refused: RequestHead) -> None:
+    gate = Gate(GateConfig(tokens=BearerTokens((TOKEN,))), GETH)
+
+    reply = gate.screen(refused)
+
+    assert reply is not None
+    assert (reply.status, reply.body) == (
+        401,
+        b"a token is needed: Authorization: Bearer TOKEN\n",
+    )
+    wrong = b', error="invalid_token"' if b"authorization" in refused.headers else b""
+    assert (b"www-authenticate", b'Bearer realm="node"' + wrong) in reply.headers
+
+
+def test_with_the_token_a_request_is_like_any_other() -> None:
+    gate = Gate(GateConfig(tokens=BearerTokens((TOKEN,)), max_body=1000), GETH)
+    authorization = f"Bearer {TOKEN}"
+
+    assert gate.screen(head(authorization=authorization)) is None
+    wrong_type = gate.screen(head(authorization=authorization, content_type="text/plain"))
+    assert wrong_type is not None
+    assert wrong_type.status == 415
+    wrong_host = gate.screen(head(authorization=authorization, host="evil.example"))
+    assert wrong_host is not None
+    assert wrong_host.status == 403
+
+
+def test_a_browser_asks_before_it_sends_the_token() -> None:
+    gate = Gate(GateConfig(tokens=BearerTokens((TOKEN,))), GETH)
+    asked = head(
+        "OPTIONS",
+        origin="https://dapp.example",
+        access_control_request_headers="authorization,content-type",
+    )
+
+    reply = gate.screen(asked)
+
+    assert reply is not None
+    assert reply.status == 204
+    assert (b"access-control-allow-headers", b"authorization,content-type") in reply.headers

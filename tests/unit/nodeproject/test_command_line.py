@@ -61,6 +61,14 @@ def test_a_wrong_command_ends_with_the_nearest_one(
     assert said.endswith(f"{words}\n")
 
 
+def test_in_a_checkout_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["stauts"], program="manage.py", with_django=True)
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("did you mean `manage.py status`?\n")
+
+
 @pytest.mark.parametrize("asked", ["-h", "--help", "help"])
 def test_help_needs_no_settings(
     asked: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -48,3 +48,25 @@ def test_descriptors_are_raised_as_far_as_they_may_be() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "soft", "reached"),
+    [(65_536, 256, 65_536), (10_240, 256, 10_240), (10_240, 20_000, 20_000)],
+)
+def test_a_kernel_that_refuses_no_limit_gets_a_number(
+    monkeypatch: pytest.MonkeyPatch, kernel: int, soft: int, reached: int
+) -> None:
+    limits = [(soft, resource.RLIM_INFINITY)]
+
+    def set_limit(_kind: int, wanted: tuple[int, int]) -> None:
+        if wanted[0] == resource.RLIM_INFINITY or wanted[0] > kernel:
+            raise ValueError
+        limits.append(wanted)
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", set_limit)
+
+    process.raise_descriptors()
+
+    assert limits[-1] == (reached, resource.RLIM_INFINITY)

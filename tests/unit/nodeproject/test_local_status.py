@@ -56,7 +56,7 @@ def test_a_node_hears_its_own_stake_too() -> None:
 
 
 def test_a_node_that_does_not_answer_says_nothing() -> None:
-    assert NodeStatus.of("http://127.0.0.1:0", "a") is None
+    assert NodeStatus.of("http://127.0.0.1:0", "a", {}) is None
 
 
 STAKES = {"NodeID-a": 3, "NodeID-b": 1}
