@@ -106,24 +106,22 @@ def box(data: bytes) -> SafeString:
     )  # fmt: skip
 
 
-def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeString:
-    """Return a small table that scrolls sideways if it does not fit."""
-    return format_html(
-        '<div class="nd-scroll"><table class="nd-table"><thead><tr>{}</tr></thead>'
-        "<tbody>{}</tbody></table></div>",
-        format_html_join("", "<th>{}</th>", ((heading,) for heading in headings)),
-        format_html_join(
-            "",
-            "<tr>{}</tr>",
-            ((format_html_join("", "<td>{}</td>", ((cell,) for cell in row)),) for row in rows),
-        ),
-    )
+def table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> SafeString:
+    """Return a small table that scrolls sideways if it does not fit; on narrow screens each row becomes a block."""
+    return format_html('<div class="nd-scroll">{}</div>', _stacking_table("", headings, rows))
 
 
 def prose_table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> SafeString:
     """Return a table of sentences that wrap; on narrow screens each row becomes a block."""
+    return _stacking_table("nd-prose", headings, rows)
+
+
+def _stacking_table(
+    kind: str, headings: Sequence[str], rows: Iterable[Iterable[object]]
+) -> SafeString:
     return format_html(
-        '<table class="nd-table nd-prose nd-stacking"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        '<table class="nd-table nd-stacking {}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        kind,
         format_html_join("", "<th>{}</th>", ((heading,) for heading in headings)),
         format_html_join(
             "",

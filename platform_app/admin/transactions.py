@@ -176,7 +176,7 @@ class TxAdmin(DecodedTxAdmin):
     def place(self, tx: Tx) -> SafeString:
         """Return the block and the index in it."""
         return display.side_by_side(
-            display.block_link(tx.height), display.muted(f"index {tx.index:,} in the block")
+            display.block_link(tx.height), display.muted(f"position {tx.index:,} in the block")
         )
 
     @admin.display(description="Time")
