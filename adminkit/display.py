@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from adminkit import formats
 from chaindb.fields import HexBytes
+from primitives.counting import counted
 
 NOTHING = mark_safe('<span class="nd-muted">–</span>')
 ZERO = mark_safe('<span class="nd-muted">0</span>')
@@ -100,9 +101,9 @@ def box(data: bytes) -> SafeString:
         return NOTHING
     more = len(data) - MAX_BYTES
     return format_html(
-        '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-muted">{} bytes</div>',
-        HexBytes(data[:MAX_BYTES]), f"… and {more:,} bytes more" if more > 0 else "",
-        f"{len(data):,}",
+        '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-muted">{}</div>',
+        HexBytes(data[:MAX_BYTES]), f"… and {counted(more, 'byte')} more" if more > 0 else "",
+        counted(len(data), "byte"),
     )  # fmt: skip
 
 

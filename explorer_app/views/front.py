@@ -13,7 +13,6 @@ from adminkit.formats import (
     format_time,
     format_units,
     format_whole,
-    with_unit,
 )
 from cchain_app.selectors import figures
 from explorer_app.selectors import cchain, platform, staking
@@ -22,6 +21,7 @@ from explorer_app.site import Explorer
 from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import page, rendered
 from health_app.result import CheckResult
+from primitives.counting import counted
 
 _LISTED: Final = 8
 _GWEI: Final = 10**9
@@ -105,7 +105,7 @@ def _chart(
     texts = [f"Block {block.number:,}: {text(value)}" for block, value in points]
     values = [value for _, value in points]
     latest = text(values[-1]) if values else "–"
-    blocks = with_unit(f"{len(points):,}", "blocks")
+    blocks = counted(len(points), "block")
     return Chart(title, latest, values, f"{title}, the last {blocks}", texts)
 
 
@@ -132,7 +132,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
         "total": total,
         "platform_charts": [
             Chart(
-                f"Stake of {with_unit(f'{len(rows):,}', 'validators')}",
+                f"Stake of {counted(len(rows), 'validator')}",
                 f"{format_whole(total, unit)} {site.node.coin_symbol}",
                 [point.value for point in points],
                 "Stake after each recent change",
