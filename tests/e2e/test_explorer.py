@@ -170,6 +170,16 @@ def test_explorer_and_admin_share_the_theme(node: RunningNode, history: History)
     assert found["pressed"] == "true"
 
 
+def test_admin_and_reference_are_accessible(node: RunningNode, history: History) -> None:
+    pages = ("/ext/docs", "/admin/", "/admin/platform_app/validator/", "/admin/health_app/healthchange/", "/admin/cchain_app/transaction/")  # fmt: skip
+    given = {
+        "base": base_of(node),
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "pages": pages,
+    }
+    assert node_script("run.mjs", "admin", "accessible", json.dumps(given))["faults"] == []
+
+
 def test_lists_go_on_to_their_ends(node: RunningNode, history: History) -> None:
     """Lists of thousands of entries are complete to the end and contain no duplicates."""
     busy, coin = hexed(history.busy), hexed(history.coin)
