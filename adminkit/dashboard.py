@@ -8,6 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from chaindb.minutes import MAX_BLOCKS
+from primitives.counting import counted
 
 
 class ActionLink(NamedTuple):
@@ -86,8 +87,8 @@ def rate(title: str, values: Sequence[int]) -> SafeString:
         count = len(values)
         shown = format_html(
             '<div class="nd-figure">{}</div>{}<div class="nd-muted">{} a minute on average, {} at most, in {}</div>',
-            f"{values[-1]:,}", bars(values, f"{title}, the last {count} minutes"), f"{mean:,.1f}",
-            f"{max(values):,}", "1 min" if count == 1 else f"{count} min",
+            f"{values[-1]:,}", bars(values, f"{title}, the last {counted(count, 'minute')}"), f"{mean:,.1f}",
+            f"{max(values):,}", f"{count} min",
         )  # fmt: skip
     return format_html('<div class="nd-chart"><h4>{} a minute</h4>{}</div>', title, shown)
 

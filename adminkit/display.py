@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from adminkit import formats
 from chaindb.fields import HexBytes
+from primitives.counting import counted
 
 NOTHING = mark_safe('<span class="nd-muted">–</span>')
 ZERO = mark_safe('<span class="nd-muted">0</span>')
@@ -100,30 +101,28 @@ def box(data: bytes) -> SafeString:
         return NOTHING
     more = len(data) - MAX_BYTES
     return format_html(
-        '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-muted">{} bytes</div>',
-        HexBytes(data[:MAX_BYTES]), f"… and {more:,} bytes more" if more > 0 else "",
-        f"{len(data):,}",
+        '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-muted">{}</div>',
+        HexBytes(data[:MAX_BYTES]), f"… and {counted(more, 'byte')} more" if more > 0 else "",
+        counted(len(data), "byte"),
     )  # fmt: skip
 
 
-def table(headings: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeString:
-    """Return a small table that scrolls sideways if it does not fit."""
-    return format_html(
-        '<div class="nd-scroll"><table class="nd-table"><thead><tr>{}</tr></thead>'
-        "<tbody>{}</tbody></table></div>",
-        format_html_join("", "<th>{}</th>", ((heading,) for heading in headings)),
-        format_html_join(
-            "",
-            "<tr>{}</tr>",
-            ((format_html_join("", "<td>{}</td>", ((cell,) for cell in row)),) for row in rows),
-        ),
-    )
+def table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> SafeString:
+    """Return a small table that scrolls sideways if it does not fit; on narrow screens each row becomes a block."""
+    return format_html('<div class="nd-scroll">{}</div>', _stacking_table("", headings, rows))
 
 
 def prose_table(headings: Sequence[str], rows: Iterable[Iterable[object]]) -> SafeString:
     """Return a table of sentences that wrap; on narrow screens each row becomes a block."""
+    return _stacking_table("nd-prose", headings, rows)
+
+
+def _stacking_table(
+    kind: str, headings: Sequence[str], rows: Iterable[Iterable[object]]
+) -> SafeString:
     return format_html(
-        '<table class="nd-table nd-prose nd-stacking"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        '<table class="nd-table nd-stacking {}"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>',
+        kind,
         format_html_join("", "<th>{}</th>", ((heading,) for heading in headings)),
         format_html_join(
             "",

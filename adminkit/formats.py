@@ -33,11 +33,6 @@ def format_whole(amount: int, unit: int) -> str:
     return f"{amount // unit:,}" if amount >= unit else cut_decimals(format_units(amount, unit))
 
 
-def with_unit(number: str, unit: str) -> str:
-    """Return a number with its unit, given in the plural: 1 coin, 2 coins."""
-    return f"{number} {unit.removesuffix('s') if number == '1' else unit}".rstrip()
-
-
 def format_time(seconds: int) -> str:
     """Return Unix seconds as date and time in UTC; unchanged after the year 9999."""
     if not 0 <= seconds <= _LAST_SECOND:

@@ -19,6 +19,7 @@ from typing_extensions import override
 from chaindb.connections import on_event_loop
 from chaindb.servers import WatchedServer, away
 from chaindb.unavailable import unavailable
+from primitives.counting import counted
 
 SILENCE_SECONDS: Final = 60.0
 """Seconds between two log lines about the same reason."""
@@ -68,7 +69,9 @@ class UnavailableFilter(logging.Filter):
                 return False
             self._written[reason] = now
             dropped = self._dropped.pop(reason, 0)
-        more = f" ({dropped} more failures since the last such message)" if dropped else ""
+        more = (
+            f" (and {counted(dropped, 'failure')} since the last such message)" if dropped else ""
+        )
         # No other handler needs the original record, because the node has only one.
         record.msg, record.args = "%s: %s%s", (record.getMessage(), reason, more)
         record.exc_info = record.exc_text = None

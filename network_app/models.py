@@ -3,10 +3,10 @@
 from django.db import models
 from typing_extensions import override
 
-from adminkit.formats import with_unit
 from chaindb.chains import NAME_LENGTH
 from chaindb.fields import BytesField, IDField, NodeIDField
 from network_app.ports import Gathering
+from primitives.counting import counted
 
 
 class Peer(models.Model):
@@ -98,7 +98,7 @@ class NetworkStatus(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.connected} peers"
+        return counted(self.connected, "peer")
 
 
 class SyncPhase(models.TextChoices):
@@ -183,7 +183,7 @@ class ChainSync(models.Model):
         if self.phase == SyncPhase.BOOTSTRAPPED or total <= 0:
             return f"at height {self.height:,}"
         done = self.height - self.start_height
-        words = f"{done:,} of {with_unit(f'{total:,}', 'blocks')}"
+        words = f"{done:,} of {counted(total, 'block')}"
         return f"{words} since height {self.start_height:,}" if self.start_height else words
 
 

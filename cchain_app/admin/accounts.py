@@ -17,6 +17,7 @@ from cchain_app.admin.pages import RowsAdmin, objects, rows_of_block, rows_of_bl
 from cchain_app.models import Account, AccountChange, Code, Contract, Receipt, StorageSlot
 from cchain_app.txs.transaction import DELEGATION_PREFIX
 from chaindb.fields import HexBytes
+from primitives.counting import counted
 from primitives.hashing import EMPTY_HASH
 
 
@@ -289,4 +290,4 @@ class ContractAdmin(AccountAdmin):
     @admin.display(description="Code")
     def code_size(self, contract: Any) -> str:
         """Return the length of the contract's code."""
-        return f"{contract.code_length or 0:,} bytes"
+        return counted(contract.code_length or 0, "byte")

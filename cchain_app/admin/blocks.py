@@ -13,6 +13,7 @@ from cchain_app.admin import display, pages
 from cchain_app.admin.pages import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block, Transaction, height_of
+from primitives.counting import counted
 
 
 @admin.register(Block)
@@ -151,7 +152,7 @@ class BlockAdmin(RowsAdmin):
     @admin.display(description="Size")
     def bytes(self, block: Block) -> str:
         """Return the size of the block as RLP."""
-        return f"{block.size:,} bytes"
+        return counted(block.size, "byte")
 
 
 def _header(block: Any) -> Any:

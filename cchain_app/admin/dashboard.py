@@ -25,6 +25,7 @@ from cchain_app.services import manual_mining
 from chaindb import clock
 from chaindb.chains import title
 from chaindb.fields import HexBytes
+from primitives.counting import counted
 from primitives.networks import name_of
 
 WORDS: Final = {
@@ -191,7 +192,7 @@ def _pool_card(head: Block) -> Card:
     return Card(
         "Mempool",
         display.link(f"{found.pending:,} pending", page),
-        f"{found.queued:,} queued, {found.size:,} bytes in total",
+        f"{found.queued:,} queued, {counted(found.size, 'byte')} in total",
     )
 
 
@@ -201,7 +202,9 @@ def _rate_card(recent: list[Block]) -> Card:
     count = sum(block.transaction_count for block in newer)
     seconds = recent[0].timestamp - recent[-1].timestamp
     rate = f", {10 * count // seconds / 10:,} a second" if seconds else ""
-    return Card("Throughput", f"{count:,} transactions", f"in {len(newer)} blocks{rate}")
+    return Card(
+        "Throughput", counted(count, "transaction"), f"in {counted(len(newer), 'block')}{rate}"
+    )
 
 
 def _rates() -> SafeString:
@@ -246,8 +249,7 @@ def _overrides_card() -> tuple[Card, ...]:
     count = conditions.values_set
     if not count:
         return ()
-    words = "1 value" if count == 1 else f"{count} values"
-    shown = display.link(words, pages.list_page("developmentsettings"))
+    shown = display.link(counted(count, "value"), pages.list_page("developmentsettings"))
     note = "some for the next block only" if conditions.has_next else "for all following blocks"
     return (Card("Overrides", shown, note),)
 

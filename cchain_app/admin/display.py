@@ -13,7 +13,6 @@ from adminkit.display import (
     between_neighbours,
     box,
     coin_symbol,
-    copy_button,
     counted_link,
     link,
     moment,
@@ -25,7 +24,7 @@ from adminkit.display import (
 from adminkit.formats import cut_decimals, format_units, percent
 from cchain_app.admin import pages
 from chaindb.fields import HexBytes
-from primitives.evm import Address
+from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 
@@ -100,24 +99,30 @@ __all__ = [
 ]  # fmt: skip
 
 
+def hex_text(value: bytes) -> str:
+    """Return bytes as hex; an address in the mixed case of EIP-55."""
+    is_address = len(value) == len(ZERO_ADDRESS)
+    return checksum_address(Address(bytes(value))) if is_address else str(HexBytes(value))
+
+
 def short(value: bytes) -> SafeString:
     """Return shortened hex with the full text as its title, for a list's first column."""
-    return display.short(HexBytes(value))
+    return display.short(hex_text(value))
 
 
 def short_link(value: bytes, page: str) -> SafeString:
     """Return shortened hex that links to a page and can be copied."""
-    return display.short_link(HexBytes(value), page)
+    return display.short_link(hex_text(value), page)
 
 
 def full(value: bytes) -> SafeString:
     """Return hex in full that can be copied."""
-    return display.full(HexBytes(value))
+    return display.full(hex_text(value))
 
 
 def full_link(value: bytes, page: str) -> SafeString:
     """Return hex in full that links to a page and can be copied."""
-    return display.full_link(HexBytes(value), page)
+    return display.full_link(hex_text(value), page)
 
 
 def short_account(address: bytes | None) -> SafeString:
@@ -126,14 +131,8 @@ def short_account(address: bytes | None) -> SafeString:
 
 
 def full_account(address: bytes | None) -> SafeString:
-    """Return an address in the mixed case of EIP-55 that links to its account."""
-    if address is None:
-        return NOTHING
-    text = checksum_address(Address(bytes(address)))
-    return format_html(
-        '<span class="nd-hex nd-full"><a href="{}">{}</a>{}</span>',
-        pages.account_page(HexBytes(address)), text, copy_button(text),
-    )  # fmt: skip
+    """Return an address in full that links to its account."""
+    return NOTHING if address is None else full_link(address, pages.account_page(HexBytes(address)))
 
 
 def block_link(number: int) -> SafeString:

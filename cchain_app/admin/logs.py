@@ -18,6 +18,7 @@ from cchain_app.admin.pages import (
 )
 from cchain_app.models import Log, Transaction
 from chaindb.fields import HexBytes
+from primitives.counting import counted
 
 MAX_EVENTS = 16
 """Contracts with more kinds of events than this are searched as a whole, which means sorting their logs."""
@@ -84,7 +85,7 @@ class LogAdmin(RowsAdmin):
     @admin.display(description="Data")
     def data_size(self, log: Log) -> str:
         """Return the size of the data."""
-        return f"{len(log.data):,} bytes"
+        return counted(len(log.data), "byte")
 
     @admin.display(description="Event")
     def full_event(self, log: Log) -> SafeString:

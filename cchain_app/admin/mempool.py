@@ -22,13 +22,13 @@ from primitives.evm import Hash
 
 
 def _drop(row: PoolTransaction) -> ActionEffect:
-    """Remove a transaction from the pool."""
+    """Remove a transaction from the mempool."""
     if not removal.withdraw(evm_chain(), Hash(row.hash)):
         raise ActionRefused("the transaction is no longer pending: it was mined or dropped.")
     own = pages.objects(PoolTransaction).filter(sender=row.sender)
     later, left = own.filter(nonce__gt=row.nonce).count(), own.count()
     return ActionEffect(
-        f"Dropped transaction {row.hash} from the pool.",
+        f"Dropped transaction {row.hash} from the mempool.",
         f"It had nonce {row.nonce:,}; {left:,} of its sender {'is' if left == 1 else 'are'} left, "
         f"{later:,} behind the gap.",
         [("Transactions of the sender", pages.search_page("pooltransaction", row.sender))],
@@ -53,7 +53,7 @@ class PoolTransactionAdmin(RowsAdmin):
             name="drop",
             button="Drop",
             question="Drop this transaction?",
-            consequence="It leaves this node's pool. Later nonces of the same sender stay behind the gap. A block that is "
+            consequence="It leaves this node's mempool. Later nonces of the same sender stay behind the gap. A block that is "
             "being built may already contain it, and peers that have it may mine it or send it again.",
             permission="cchain_app.delete_pooltransaction",
             do=_drop,

@@ -16,6 +16,7 @@ from cchain_app.models import Log, Receipt, Transaction, row_id
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction
 from chaindb.fields import HexBytes
+from primitives.counting import counted
 
 
 def show_function(raw: bytes, *, creates: bool) -> SafeString:
@@ -268,7 +269,7 @@ class TransactionAdmin(RowsAdmin):
         rows = objects(Log).filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MAX_LOGS]
         table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
         page = pages.search_page("log", transaction.hash)
-        return display.side_by_side(table, display.link(f"All {count:,} in a list", page))
+        return display.side_by_side(table, display.link(f"List of {counted(count, 'log')}", page))
 
 
 def _fee(transaction: Transaction) -> int:

@@ -8,6 +8,7 @@ from django.db import models
 from typing_extensions import override
 
 from chaindb.fields import AddressField, BytesField, HashField, RowIdField, UInt256Field, WordField
+from primitives.hexadecimal import checksum_address
 
 
 class ChangeKind(models.IntegerChoices):
@@ -47,7 +48,7 @@ class DevelopmentChange(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{ChangeKind(self.kind).label} of {self.address}"
+        return f"{ChangeKind(self.kind).label} of {checksum_address(self.address)}"
 
 
 class DevelopmentSettings(models.Model):
@@ -147,7 +148,7 @@ class Impersonation(models.Model):
 
     @override
     def __str__(self) -> str:
-        return "every account" if self.address is None else str(self.address)
+        return "every account" if self.address is None else checksum_address(self.address)
 
 
 class ImpersonatedSignature(models.Model):
@@ -165,7 +166,7 @@ class ImpersonatedSignature(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.signature} by {self.signer}"
+        return f"{self.signature} by {checksum_address(self.signer)}"
 
 
 class CreatedAccount(models.Model):
@@ -182,4 +183,4 @@ class CreatedAccount(models.Model):
 
     @override
     def __str__(self) -> str:
-        return str(self.address)
+        return checksum_address(self.address)

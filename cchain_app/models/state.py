@@ -17,6 +17,7 @@ from chaindb.fields import (
     WordField,
 )
 from primitives.hashing import EMPTY_HASH
+from primitives.hexadecimal import checksum_address
 
 
 class Account(models.Model):
@@ -41,7 +42,7 @@ class Account(models.Model):
 
     @override
     def __str__(self) -> str:
-        return str(self.address)
+        return checksum_address(self.address)
 
 
 class Contract(Account):
@@ -72,7 +73,7 @@ class AccountChange(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.address} before #{self.number}"
+        return f"{checksum_address(self.address)} before #{self.number}"
 
 
 class StorageSlot(models.Model):
@@ -152,7 +153,7 @@ class ForkedAccount(models.Model):
 
     @override
     def __str__(self) -> str:
-        return str(self.address)
+        return checksum_address(self.address)
 
 
 class ForkedSlot(models.Model):

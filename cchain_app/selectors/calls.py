@@ -21,6 +21,7 @@ from cchain_app.tracing.output import Deadline
 from chaindb.fields import height_of, row_id
 from chaindb.indexing import progress_text
 from primitives import rlp
+from primitives.counting import counted
 from primitives.evm import Address, Hash
 
 _NEXT: Final = """
@@ -109,7 +110,7 @@ def how_far(chain: EvmChain) -> str:
         return "no rows: NODE_TRACE_INDEX was never on"
     words = progress_text(written.height, stored.head_number(chain.db) or 0, written.first)
     missing = written.unrecorded
-    return f"{words}, {missing:,} transactions not recorded" if missing else words
+    return f"{words}, {counted(missing, 'transaction')} not recorded" if missing else words
 
 
 class CallIndexState(NamedTuple):

@@ -53,6 +53,7 @@ from cchain_app.txs.transaction import BLOB, InvalidTransaction, Transaction, Tr
 from chaindb import clock
 from chaindb.database import SqlQuery
 from chaindb.locks import QUEUE_SECONDS, Lock
+from primitives.counting import counted
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 from primitives.networks import LOCAL
@@ -246,7 +247,8 @@ def take_back(chain: EvmChain, raws: Sequence[bytes]) -> None:
         if newcomers:
             add_to_pool(chain, newcomers)
     except Exception:
-        _log.exception("%d transactions of rejected blocks are not in the pool", len(raws))
+        lost = counted(len(raws), "transaction")
+        _log.exception("not in the mempool: %s of rejected blocks", lost)
 
 
 def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:

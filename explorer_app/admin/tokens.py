@@ -19,6 +19,8 @@ from chaindb.fields import HEIGHTS, HexBytes, height_of, row_id
 from explorer_app.apps import explorer
 from explorer_app.models import Token, TokenBalance, TokenKind, TokenTransfer
 from explorer_app.selectors import tokens
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
 
 _CHAIN: Final = PageLinks("cchain_app")
 
@@ -61,7 +63,7 @@ class TokenAdmin(TokenRowsAdmin):
     @admin.display(description="Contract")
     def short_address(self, token: Token) -> SafeString:
         """Return the shortened address for the list, which links to the token."""
-        return display.short(token.address)
+        return display.short(checksum_address(token.address))
 
     @admin.display(description="Contract")
     def full_address(self, token: Token) -> SafeString:
@@ -223,7 +225,7 @@ class TokenBalanceAdmin(TokenRowsAdmin):
     @admin.display(description="Holder")
     def short_holder(self, balance: TokenBalance) -> SafeString:
         """Return the shortened holder for the list, which links to the balance."""
-        return display.short(balance.holder)
+        return display.short(checksum_address(balance.holder))
 
     @admin.display(description="Holder")
     def full_holder(self, balance: TokenBalance) -> SafeString:
@@ -275,9 +277,9 @@ def _transaction(transfer: TokenTransfer) -> str:
     return _CHAIN.page("transaction", transfer.transaction_id)
 
 
-def _short_account(address: object) -> SafeString:
-    return display.short_link(address, _CHAIN.page("account", address))
+def _short_account(address: Address) -> SafeString:
+    return display.short_link(checksum_address(address), _CHAIN.page("account", address))
 
 
-def _full_account(address: object) -> SafeString:
-    return display.full_link(address, _CHAIN.page("account", address))
+def _full_account(address: Address) -> SafeString:
+    return display.full_link(checksum_address(address), _CHAIN.page("account", address))

@@ -9,6 +9,7 @@ from django.db import models
 from typing_extensions import override
 
 from chaindb.fields import AddressField, BytesField, HashField
+from primitives.hexadecimal import checksum_address
 
 
 class VerifiedContract(models.Model):
@@ -63,7 +64,7 @@ class VerifiedContract(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.name} at {self.address}"
+        return f"{self.name} at {checksum_address(self.address)}"
 
 
 class SuppliedAbi(models.Model):
@@ -84,7 +85,7 @@ class SuppliedAbi(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"ABI for {self.address}"
+        return f"ABI for {checksum_address(self.address)}"
 
 
 class VerificationState(models.IntegerChoices):
@@ -144,4 +145,4 @@ class Verification(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.name} at {self.address}: {VerificationState(self.state).label}"
+        return f"{self.name} at {checksum_address(self.address)}: {VerificationState(self.state).label}"

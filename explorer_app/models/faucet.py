@@ -4,6 +4,7 @@ from django.db import models
 from typing_extensions import override
 
 from chaindb.fields import BytesField
+from primitives.counting import counted
 
 
 class FaucetPayment(models.Model):
@@ -20,4 +21,4 @@ class FaucetPayment(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.coins} coins at {self.paid_at}"
+        return f"{counted(self.coins, 'coin')} at {self.paid_at}"

@@ -10,6 +10,7 @@ from typing_extensions import override
 from cchain_app.models import Transaction
 from chaindb.fields import AddressField, BytesField, RowIdField, UInt256Field
 from explorer_app.tokens.events import TokenStandard
+from primitives.hexadecimal import checksum_address
 
 
 class TokenKind(models.IntegerChoices):
@@ -116,7 +117,7 @@ class Token(models.Model):
 
     @override
     def __str__(self) -> str:
-        return self.name or str(self.address)
+        return self.name or checksum_address(self.address)
 
 
 class TokenTransfer(models.Model):
@@ -224,7 +225,7 @@ class TokenBalance(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.holder} of {self.contract_id}"
+        return f"{checksum_address(self.holder)} of {checksum_address(self.contract_id)}"
 
 
 class TokenItem(models.Model):
@@ -252,7 +253,7 @@ class TokenItem(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.contract_id} #{self.token_id}"
+        return f"{checksum_address(self.contract_id)} #{self.token_id}"
 
 
 class TokenProgress(models.Model):

@@ -189,7 +189,8 @@ def _elements(element: Parameter, count: str, value: Any, type_: str) -> list[An
     if not isinstance(value, list):
         raise BadText(f"must be a list for {type_}")
     if count and str(len(value)) != count:
-        raise BadText(f"must have {count} elements for {type_}, not {len(value)}")
+        elements = "element" if count == "1" else "elements"
+        raise BadText(f"must have {count} {elements} for {type_}, not {len(value)}")
     items = []
     for index, item in enumerate(value):
         with _within(f"[{index}]"):

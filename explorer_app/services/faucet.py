@@ -30,6 +30,7 @@ from platform_app.wallet import moving
 from platform_app.wallet.errors import TxNotCreated
 from platform_app.wallet.wallet import PlatformWallet
 from primitives import secp256k1
+from primitives.counting import counted
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 from primitives.ids import ShortID
@@ -164,12 +165,12 @@ class Faucet:
             )
         if recent.first_of_client is not None and recent.of_client >= OF_CLIENT:
             raise TooOften(
-                f"this client has made {OF_CLIENT} requests in an hour",
+                f"this client has made {counted(OF_CLIENT, 'request')} in an hour",
                 recent.first_of_client + HOUR - now,
             )
         if self._hourly and recent.coins + self.coins > self._hourly:
             raise TooOften(
-                f"the faucet gives {self._hourly} coins an hour (NODE_FAUCET_HOURLY)",
+                f"the faucet gives {counted(self._hourly, 'coin')} an hour (NODE_FAUCET_HOURLY)",
                 (recent.first or now) + HOUR - now,
             )
 

@@ -40,6 +40,7 @@ from explorer_app.tokens.events import (
     is_wrapping,
     read_transfers,
 )
+from primitives.counting import counted
 from primitives.evm import ZERO_ADDRESS, Address
 
 LOGS_AT_ONCE: Final = 100
@@ -194,8 +195,8 @@ class _Part:
             return self._contracts.signing_accounts(senders)
         except DetailsUnavailable as error:
             _log.warning(
-                "transfers of %d accounts are not marked as doubtful, signed or not: %s",
-                len(senders),
+                "transfers of %s are not marked as doubtful, signed or not: %s",
+                counted(len(senders), "account"),
                 error,
             )
             return set()

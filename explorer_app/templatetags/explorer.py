@@ -216,19 +216,35 @@ def copyable(text: object) -> SafeString:
 
 
 @register.simple_tag
-def sparkline(values: Sequence[float], label: str) -> SafeString:
-    """Return a small line chart as SVG: 100 units wide, from zero at the bottom to the largest value at the top."""
+def sparkline(
+    values: Sequence[float], label: str, texts: Sequence[str] = (), *, from_zero: bool = True
+) -> SafeString:
+    """Return a small line chart as SVG, 100 units wide.
+
+    Args:
+        values: The values, oldest first.
+        label: Describes the values.
+        texts: For each value the text at the pointer, if the chart has any.
+        from_zero: Whether zero is at the bottom, or the smallest value. The largest value is at the top.
+    """
     if len(values) < 2:
         return mark_safe('<svg class="spark" viewBox="0 0 100 28" aria-hidden="true"></svg>')
-    top = max(values) or 1
+    bottom = 0 if from_zero else min(values)
+    height = (max(values) - bottom) or 1
     step = 100 / (len(values) - 1)
     points = " ".join(
-        f"{index * step:.1f},{27 - 26 * value / top:.1f}" for index, value in enumerate(values)
+        f"{index * step:.1f},{27 - 26 * (value - bottom) / height:.1f}"
+        for index, value in enumerate(values)
+    )
+    spots = format_html_join(
+        "",
+        '<rect x="{}" width="{}" height="28"><title>{}</title></rect>',
+        ((f"{(index - 0.5) * step:.1f}", f"{step:.1f}", text) for index, text in enumerate(texts)),
     )
     return format_html(
         '<svg class="spark" viewBox="0 0 100 28" preserveAspectRatio="none" role="img" aria-label="{}">'
-        '<polygon points="0,28 {} 100,28"/><polyline points="{}"/></svg>',
-        label, points, points,
+        '<polygon points="0,28 {} 100,28"/><polyline points="{}"/>{}</svg>',
+        label, points, points, spots,
     )  # fmt: skip
 
 

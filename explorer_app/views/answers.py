@@ -19,6 +19,7 @@ from explorer_app.selectors.tokens import TokenRow, tokens_at
 from explorer_app.selectors.traces import Busy, execution_slot
 from explorer_app.site import Explorer
 from explorer_app.tokens.events import TokenStandard
+from primitives.counting import counted
 from primitives.evm import Address
 
 GAS: Final = 30_000_000
@@ -161,7 +162,7 @@ def _decoded(function: Function, result: CallResult) -> ReadResult:
         types = ", ".join(output.type for output in function.outputs)
         size = len(result.output)
         return ReadResult(
-            trouble=f"The call returned {size:,} bytes that do not decode as ({types})."
+            trouble=f"The call returned {counted(size, 'byte')}, not values of the types ({types})."
         )
 
 

@@ -7,7 +7,13 @@ from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 
-from adminkit.formats import cut_decimals, format_age, format_units, format_whole
+from adminkit.formats import (
+    cut_decimals,
+    format_age,
+    format_time,
+    format_units,
+    format_whole,
+)
 from cchain_app.selectors import figures
 from explorer_app.selectors import cchain, platform, staking
 from explorer_app.selectors.cchain import CHARTED, BlockRow
@@ -15,6 +21,7 @@ from explorer_app.site import Explorer
 from explorer_app.views.cchain import transaction_rows
 from explorer_app.views.page import page, rendered
 from health_app.result import CheckResult
+from primitives.counting import counted
 
 _LISTED: Final = 8
 _GWEI: Final = 10**9
@@ -47,6 +54,8 @@ class Chart(NamedTuple):
     latest: str
     values: Sequence[float]
     label: str
+    texts: Sequence[str] = ()
+    """Each value as text, with its block or validator; shown at the pointer."""
 
 
 @page
@@ -80,26 +89,28 @@ def _block_charts(rows: Sequence[BlockRow]) -> list[Chart]:
     ordered = rows[::-1]
     if not ordered:
         return []
-    last = ordered[-1]
-    times = [later.timestamp - earlier.timestamp for earlier, later in pairwise(ordered)]
+    times = [(later, later.timestamp - earlier.timestamp) for earlier, later in pairwise(ordered)]
     return [
-        _chart("Transactions per block", ordered, lambda block: block.transaction_count, f"{last.transaction_count:,}"),
-        _chart("Gas used", ordered, lambda block: block.gas_used / block.gas_limit, f"{100 * last.gas_used / last.gas_limit:.1f} %"),
-        _chart("Base fee", ordered, lambda block: (block.base_fee or 0) / _GWEI, _gwei(last.base_fee)),
-        Chart("Time between blocks", format_age(times[-1]) if times else "–", times, f"of the last {len(ordered)} blocks"),
+        _chart("Transactions per block", [(block, block.transaction_count) for block in ordered], lambda count: f"{count:,}"),
+        _chart("Gas used", [(block, 100 * block.gas_used / block.gas_limit) for block in ordered], lambda share: f"{share:.1f} %"),
+        _chart("Base fee", [(block, block.base_fee or 0) for block in ordered], lambda wei: _gwei(int(wei))),
+        _chart("Time between blocks", times, lambda seconds: format_age(int(seconds))),
     ]  # fmt: skip
 
 
 def _chart(
-    title: str, rows: Sequence[BlockRow], value: Callable[[BlockRow], float], latest: str
+    title: str, points: Sequence[tuple[BlockRow, float]], text: Callable[[float], str]
 ) -> Chart:
-    return Chart(
-        title, latest, [value(row) for row in rows], f"{title}, the last {len(rows)} blocks"
-    )
+    """Return a chart of values by block, oldest first; its title names the latest value."""
+    texts = [f"Block {block.number:,}: {text(value)}" for block, value in points]
+    values = [value for _, value in points]
+    latest = text(values[-1]) if values else "–"
+    blocks = counted(len(points), "block")
+    return Chart(title, latest, values, f"{title}, the last {blocks}", texts)
 
 
-def _gwei(wei: int | None) -> str:
-    return "–" if wei is None else f"{cut_decimals(format_units(wei, _GWEI))} Gwei"
+def _gwei(wei: int) -> str:
+    return f"{cut_decimals(format_units(wei, _GWEI))} Gwei"
 
 
 def _platform(site: Explorer) -> dict[str, Any]:
@@ -121,10 +132,14 @@ def _platform(site: Explorer) -> dict[str, Any]:
         "total": total,
         "platform_charts": [
             Chart(
-                f"Stake of {len(rows):,} validator{'' if len(rows) == 1 else 's'}",
+                f"Stake of {counted(len(rows), 'validator')}",
                 f"{format_whole(total, unit)} {site.node.coin_symbol}",
                 [point.value for point in points],
                 "Stake after each recent change",
+                [
+                    f"{format_time(point.time)}: {format_whole(point.value, unit)}"
+                    for point in points
+                ],
             ),
             Chart(
                 "Uptime by stake", uptime, sorted(uptimes), "Uptime of each validator, lowest first"

@@ -6,7 +6,13 @@ from http import HTTPStatus
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotFound,
+    HttpResponsePermanentRedirect,
+)
 from django.template.loader import render_to_string
 from django.urls import Resolver404, get_script_prefix, resolve, reverse
 from django.utils.cache import patch_vary_headers
@@ -60,9 +66,9 @@ def _view(show: Shown[P]) -> View:
         except Http404 as error:
             response = _missing(explorer(), request, str(error))
         except (NoGenesis, NoPlatformGenesis):
-            response = _not_now("the chain has no genesis yet")
+            response = not_now(request, "the chain has no genesis yet")
         except UpstreamError as error:
-            response = _not_now(str(error))
+            response = not_now(request, str(error))
         return _with_headers(response)
 
     return view
@@ -86,10 +92,13 @@ def no_page(request: HttpRequest) -> HttpResponse:
     return _with_headers(_missing(explorer(), request))
 
 
-def _not_now(message: str) -> HttpResponse:
-    response = HttpResponse(
-        f"{message}\n", "text/plain; charset=utf-8", HTTPStatus.SERVICE_UNAVAILABLE
-    )
+def not_now(request: HttpRequest, message: str) -> HttpResponse:
+    """Return the reason why a page is unavailable now: as a page for browsers, as a line of text for programs."""
+    if "text/html" in request.headers.get("Accept", ""):
+        response = HttpResponse(render_to_string("503.html", {"reason": message}))
+    else:
+        response = HttpResponse(f"{message}\n", "text/plain; charset=utf-8")
+    response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
     response["Retry-After"] = "1"
     return response
 
@@ -201,15 +210,17 @@ def further_pages(request: HttpRequest, name: str, value: int | str | None) -> d
     }
 
 
-_OTHERS: Final = {"admin", "api", "ext", "server", "static", "v2"}
-"""First segments of paths that do not belong to the explorer's pages."""
+_OTHERS: Final = {"api", "ext", "server", "static", "v2"}
+"""First segments of the paths of programs and files."""
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a request for an unknown path, as Django's `handler404`."""
     first = request.path_info.strip("/").partition("/")[0]
-    if first in _OTHERS or request.method not in {"GET", "HEAD"}:
+    if first == "admin":
         return defaults.page_not_found(request, exception)
+    if first in _OTHERS or request.method not in {"GET", "HEAD"}:
+        return HttpResponseNotFound("404 page not found\n", "text/plain; charset=utf-8")
     page = _page_without_slash(request.path_info)
     if page is None:
         return no_page(request)

@@ -14,6 +14,8 @@ from explorer_app.views.page import list_pages, page, read_number, rendered, sho
 from network_app.selectors import block_proposer
 from platform_app.selectors import stakers
 from platform_app.txs.render import render_tx
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 MAX_JSON: Final = 64 * 1024
@@ -113,7 +115,7 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     context = _with_unit(
         site,
         portfolio=platform.forms_of(site.platform, address),
-        evm_form="0x" + bytes(address).hex(),
+        evm_form=checksum_address(Address(bytes(address))),
         utxos=utxos,
         periods=platform.stakes_of(site.platform, address),
         older=f"after={utxos[-1].pk}" if has_more else "",

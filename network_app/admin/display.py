@@ -33,6 +33,7 @@ from network_app.apps import node_network
 from network_app.models import ChainSync, SyncPhase
 from platform_app.admin import links as platform
 from platform_app.admin.display import NODE, amount, full_amount, share_bar, short_node
+from primitives.counting import counted
 from primitives.ids import NodeID
 
 _PAGES: Final = PageLinks("network_app")
@@ -111,8 +112,7 @@ def format_share(fraction: float) -> str:
 
 def format_known(count: int) -> str:
     """Return the number of known addresses as text; connected peers that are neither kind do not count."""
-    kept = f"{count:,} address{'' if count == 1 else 'es'} known"
-    return f"{kept} of validators and bootstrappers"
+    return f"{counted(count, 'address', 'addresses')} known of validators and bootstrappers"
 
 
 def age_of(moment: datetime, now: datetime) -> str:

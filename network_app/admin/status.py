@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.dashboard import Card, Overview
-from adminkit.formats import with_unit
 from adminkit.terms import IdentifierTerm
 from network_app import selectors
 from network_app.admin import display
@@ -20,6 +19,7 @@ from network_app.ports import DialFailure
 from platform_app.admin.display import round_coins
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
+from primitives.counting import counted
 
 
 @admin.register(NetworkStatus)
@@ -129,7 +129,7 @@ def process_badge(row: NetworkStatus) -> SafeString:
 
 
 def _traffic(messages: int, size: int) -> SafeString:
-    return display.pair(f"{messages:,} messages", display.format_bytes(size))
+    return display.pair(counted(messages, "message"), display.format_bytes(size))
 
 
 def overview() -> Overview | None:
@@ -227,7 +227,7 @@ def _behind(row: ChainSync) -> str:
         return f"{max(0, row.target_height - row.height):,} behind peers"
     if not row.outstanding:
         return "all received blocks are decided"
-    return f"{with_unit(f'{row.outstanding:,}', 'blocks')} received and not yet decided"
+    return f"{counted(row.outstanding, 'block')} received and not yet decided"
 
 
 def _heartbeat_card(status: NetworkStatus) -> Card:

@@ -8,12 +8,13 @@ from django.utils.safestring import SafeString
 
 from adminkit.dashboard import Card, Overview, Panel
 from adminkit.display import short, table
-from adminkit.formats import percent, with_unit
+from adminkit.formats import percent
 from network_app import selectors
 from network_app.admin import display
 from network_app.consensus.report import ConsensusReport, ReportedBlock
 from network_app.models import BlockDecision
 from platform_app.admin.display import round_coins
+from primitives.counting import counted
 from primitives.ids import ID, NodeID
 
 LATEST = 10
@@ -134,10 +135,10 @@ def _polls_card(report: ConsensusReport) -> Card:
 
 def _parameters_card(report: ConsensusReport) -> Card:
     parameters = report.parameters
-    polls = with_unit(f"{parameters.beta:,}", "polls")
+    polls = counted(parameters.beta, "poll")
     return Card(
         "Parameters",
-        f"{parameters.alpha_confidence:,} of {parameters.k:,}, {parameters.beta:,} times",
+        f"{parameters.alpha_confidence:,} of {parameters.k:,}, {counted(parameters.beta, 'time')}",
         f"k {parameters.k:,}, alpha {parameters.alpha_preference:,} and {parameters.alpha_confidence:,}, beta {polls}, "
         f"{parameters.concurrent_repolls:,} at a time",
     )

@@ -20,7 +20,7 @@ class PeerReason(StrEnum):
     # Rules of the protocol that the peer broke.
     SECOND_HANDSHAKE = "second handshake"
     UPTIME_TOO_HIGH = "uptime of {uptime} percent is above 100"
-    TOO_MANY_UNREADABLE = "{count} unreadable frames"
+    TOO_MANY_UNREADABLE = "too many unreadable frames: {count}"
     TOO_MANY_EARLY = "more than {limit} frames before the end of the handshake"
     # Of `TimedOut`.
     TLS_TOO_SLOW = "TLS was not up in {seconds:g} s"

@@ -33,6 +33,7 @@ from platform_app.apps import platform_chain, platform_runtime
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
 from platform_app.txs.base import Tx
+from primitives.counting import counted
 from primitives.evm import Address
 from utxo.components import UTXO
 
@@ -160,7 +161,7 @@ def _produce(wanted: int) -> None:
     made = evm_runtime().consensus.produce(now=clock.cchain_now(), allow_empty=True)
     block = None if made is None else cchain_blocks.by_number(evm_chain(), made.height)
     if block is None or len(block.transactions) != wanted:
-        raise UnexpectedBlock(f"{block} has not {wanted} transactions")
+        raise UnexpectedBlock(f"{block} has not {counted(wanted, 'transaction')}")
 
 
 def _platform(count: int, each: int) -> BlockRange:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +50,6 @@ DEBUG = False
 ALLOWED_HOSTS = ["*"]  # the gate applies NODE_ALLOWED_HOSTS before Django, to all paths
 APPEND_SLASH = False  # a redirect would drop the body of a POST
 
-_SPEC = find_spec("ninja")
-assert _SPEC is not None
-assert _SPEC.origin is not None
-_NINJA = Path(_SPEC.origin).parent
-"""The location of ninja's OpenAPI page. Ninja is not an installed app, because every process would load it."""
-
 INSTALLED_APPS = [
     "nodeproject.apps.DaphneConfig",
     "nodeproject.apps.ThemeConfig",
@@ -100,7 +93,7 @@ METRICS_DIRECTORY: Path | None = None
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "nodeproject/templates", _NINJA / "templates"],
+        "DIRS": [BASE_DIR / "nodeproject/templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -137,7 +130,6 @@ STORAGES = {
     **global_settings.STORAGES,
     "staticfiles": {"BACKEND": "nodeproject.web.middleware.PrefixedStaticFiles"},
 }
-STATICFILES_DIRS = [_NINJA / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
 
 SECURE_CONTENT_TYPE_NOSNIFF = True

@@ -39,10 +39,23 @@ def menu_item(title: str, icon: str, app: str, model: str) -> dict[str, Any]:
     }
 
 
+_COLORS = {
+    "base": {
+        "50": "#f6f6f8", "100": "#ececf1", "200": "#e4e4e9", "300": "#d0d0d8", "400": "#a1a1ad", "500": "#5f5f6b",
+        "600": "#4a4a55", "700": "#3a3a44", "800": "#2c2c34", "900": "#18181d", "950": "#101014",
+    },
+    "primary": {
+        "50": "#faf5ff", "100": "#f3e8ff", "200": "#e9d5ff", "300": "#d8b4fe", "400": "#c99bf5", "500": "#b578f9",
+        "600": "#7e22ce", "700": "#6b21a8", "800": "#581c87", "900": "#4a1672", "950": "#3b0764",
+    },
+}  # fmt: skip
+"""The explorer's palette (explorer/theme.css) in the theme's steps."""
+
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": NAME,
     "SITE_HEADER": NAME,
-    "SITE_SYMBOL": "hub",
+    "SITE_ICON": FAVICON,
+    "COLORS": _COLORS,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": FAVICON}],
     "SITE_URL": reverse_lazy("explorer:front"),
     "LOGIN": {"form": "nodeproject.web.logins.LoginForm"},

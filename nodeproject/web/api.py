@@ -1,36 +1,79 @@
-"""The table of paths, as in the specification's first section, and its OpenAPI page.
+"""The table of paths, as in the specification's first section, with its page and its OpenAPI document.
 
 In production the raw ASGI endpoint answers these paths before Django does; both call the same dispatcher.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.safestring import SafeString
 from ninja import NinjaAPI
-from ninja.openapi.docs import ABS_TPL_PATH, Swagger
+from ninja.openapi.docs import DocsBase
+from typing_extensions import override
 
 from cchain_app.chain import EvmChain
 from chaindb.chains import C_CHAIN, is_left_out, title
+from explorer_app.site import Explorer
 from explorer_app.views.front import front
+from explorer_app.views.page import page, rendered
 from jsonrpc.http.replies import Endpoint, respond
 from nodeproject.apps import this_node
 from nodeproject.web import endpoints, get_pages
 from nodeproject.web.endpoints import Endpoints
+from nodeproject.web.openrpc.page import inline
 from primitives.product import NAME
 
 
-class OwnSwagger(Swagger):
-    """The OpenAPI page with scripts served by this node; ninja, which is not an installed app, would use a CDN."""
+class PathsPage(DocsBase):
+    """The page of the OpenAPI document: one of the explorer's pages, in place of ninja's with Swagger."""
 
-    template_cdn = str(ABS_TPL_PATH / "swagger.html")
+    @override
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        return show_paths(request, api.get_openapi_schema(path_params=kwargs))
+
+
+@page
+def show_paths(site: Explorer, request: HttpRequest, document: dict[str, Any]) -> HttpResponse:
+    """Show the paths of an OpenAPI document, those for POST with an example call."""
+    context = {
+        "paths": [
+            DocumentedPath(path, method.upper(), **_texts(operation))
+            for path, operations in document["paths"].items()
+            for method, operation in operations.items()
+        ],
+        "host": request.get_host(),
+    }
+    return rendered(site, request, "paths.html", context)
+
+
+class DocumentedPath(NamedTuple):
+    """A path with one of its methods, as the page shows it."""
+
+    path: str
+    method: str
+    summary: SafeString
+    description: SafeString
+    example: str
+    """The body of an example call as JSON; empty if the request has no body."""
+
+
+def _texts(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the texts of an OpenAPI operation."""
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    return {
+        "summary": inline(operation["summary"]),
+        "description": inline(operation.get("description", "")),
+        "example": json.dumps(body["example"]) if "example" in body else "",
+    }
 
 
 api = NinjaAPI(
     title=NAME,
     version="1",
-    docs=OwnSwagger(),
+    docs=PathsPage(),
     docs_url=get_pages.DOCUMENTS[0],
     openapi_url=get_pages.DOCUMENTS[1],
 )

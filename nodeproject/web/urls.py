@@ -4,7 +4,6 @@ Two pages are here: the target of the admin's search box, and the error page.
 """
 
 import sys
-from http import HTTPStatus
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -16,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from adminkit.loading import load_admins
 from cchain_app.admin import pages as cchain
 from chaindb.unavailable import unavailable
+from explorer_app.views.page import not_now
 from nodeproject.admin.first_page import pause_or_resume, run_check
 from nodeproject.copies.snapshot_view import snapshots
 from nodeproject.web.api import api, respond_plain
@@ -43,12 +43,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     words = unavailable(sys.exc_info()[1])
     if not words:
         return defaults.server_error(request)
-    return HttpResponse(
-        f"{words}\n",
-        status=HTTPStatus.SERVICE_UNAVAILABLE,
-        content_type="text/plain; charset=utf-8",
-        headers={"Retry-After": "1"},
-    )
+    return not_now(request, words)
 
 
 load_admins()

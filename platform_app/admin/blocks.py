@@ -20,6 +20,7 @@ from platform_app.blocks.block import Block as Decoded
 from platform_app.blocks.block import parse_block, render_block
 from platform_app.models import Block, BlockKind, Tx
 from primitives.codec_errors import CodecError
+from primitives.counting import counted
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 MAX_LINES = 2_000
@@ -92,7 +93,7 @@ class _LazyJson:
             return dumps(value)
         shown = dumps(value[:MAX_CHARACTERS], ensure_ascii=False)
         if len(value) > MAX_CHARACTERS:
-            more = f" … {len(value):,} characters"
+            more = f" … {counted(len(value), 'character')}"
             return format_html('{}<span class="nd-muted">{}</span>', shown, more)
         find = self._links.get(key)
         page = find(value) if find else None
@@ -195,7 +196,7 @@ class BlockAdmin(IdentifierAdmin):
     @admin.display(description="Size")
     def size(self, block: Any) -> str:
         """Return the size in bytes."""
-        return f"{block.length:,} bytes"
+        return f"{counted(block.length, 'byte')}"
 
     @admin.display(description="Transactions")
     @cached_on_row

@@ -14,6 +14,7 @@ from platform_app.memory.stakers import CurrentSet
 from platform_app.models import Block, MempoolTx, Tx
 from platform_app.selectors import accepted, figures, stakers
 from platform_app.store.blocks import Tip
+from primitives.counting import counted
 from primitives.ids import PRIMARY_NETWORK_ID
 
 BLOCKS = 5
@@ -70,7 +71,7 @@ def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
         Card(
             "Validators",
             display.link(f"{count:,}", links.list_page("validator")),
-            display.link(f"{delegators:,} delegators", links.list_page("delegator")),
+            display.link(counted(delegators, "delegator"), links.list_page("delegator")),
         ),
         Card("Stake", round_coins(current.weight), f"{round_coins(delegated)} of it delegated"),
         Card(
@@ -92,7 +93,7 @@ def _mempool_card() -> Card:
     return Card(
         "Mempool",
         display.link(f"{waiting['count']:,} pending", page),
-        f"{waiting['size'] or 0:,} bytes",
+        counted(waiting["size"] or 0, "byte"),
     )
 
 

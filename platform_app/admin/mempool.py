@@ -17,6 +17,7 @@ from platform_app.admin.transactions import DecodedTxAdmin
 from platform_app.apps import platform_chain
 from platform_app.models import DroppedTx, MempoolTx
 from platform_app.services import mempool
+from primitives.counting import counted
 from primitives.ids import ID
 
 
@@ -87,7 +88,7 @@ class MempoolTxAdmin(DecodedTxAdmin):
     @admin.display(description="Size")
     def bytes(self, tx: MempoolTx) -> str:
         """Return the size in bytes."""
-        return f"{tx.size:,} bytes"
+        return counted(tx.size, "byte")
 
     @admin.display(description="Outputs")
     @cached_on_row

@@ -17,6 +17,7 @@ from chaindb.fields import height_of
 from platform_app.admin import display, links
 from platform_app.models import Blockchain, Phase, Staker, Subnet, SubnetOwner
 from platform_app.store import rows
+from primitives.counting import counted
 from primitives.ids import ID
 
 MAX_LISTED = 50
@@ -237,7 +238,7 @@ class BlockchainAdmin(IdentifierAdmin):
     @admin.display(description="Genesis")
     def genesis(self, blockchain: Blockchain) -> str:
         """Return the size of its genesis, which is in the transaction."""
-        return f"{blockchain.genesis_size:,} bytes"
+        return counted(blockchain.genesis_size, "byte")
 
     @admin.display(description="Created in block")
     def created(self, blockchain: Blockchain) -> SafeString:

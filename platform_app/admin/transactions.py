@@ -21,6 +21,7 @@ from platform_app.txs.base import Tx as SignedTx
 from platform_app.txs.codec import GENESIS_CODEC, parse
 from platform_app.txs.render import render_tx
 from primitives.codec_errors import CodecError
+from primitives.counting import counted
 from primitives.ids import ID
 
 
@@ -176,7 +177,7 @@ class TxAdmin(DecodedTxAdmin):
     def place(self, tx: Tx) -> SafeString:
         """Return the block and the index in it."""
         return display.side_by_side(
-            display.block_link(tx.height), display.muted(f"index {tx.index:,} in the block")
+            display.block_link(tx.height), display.muted(f"position {tx.index:,} in the block")
         )
 
     @admin.display(description="Time")
@@ -192,7 +193,7 @@ class TxAdmin(DecodedTxAdmin):
     @admin.display(description="Size")
     def size(self, tx: Any) -> str:
         """Return the size in bytes."""
-        return f"{tx.length:,} bytes"
+        return counted(tx.length, "byte")
 
     @admin.display(description="Effect")
     @cached_on_row

@@ -23,6 +23,7 @@ from platform_app.services.acceptance import PlatformTree, ProcessingOrigin
 from platform_app.store import mempool as mempool_rows
 from platform_app.txs.base import Tx
 from primitives.codec_errors import CodecError
+from primitives.counting import counted
 from primitives.ids import ID
 
 T = TypeVar("T")
@@ -299,7 +300,8 @@ class PlatformVM:
         try:
             mempool.issue(self._chain, txs, now=now, gossiped=True)
         except Exception:
-            _log.exception("%d transactions of rejected blocks are not in the mempool", len(txs))
+            lost = counted(len(txs), "transaction")
+            _log.exception("not in the mempool: %s of rejected blocks", lost)
 
 
 def _reasons(built: BuiltBlock) -> tuple[tuple[ID, str], ...]:

@@ -1,13 +1,17 @@
 // The admin in a real browser: logs in, finds a transaction by its hash, finds a validator and downloads
 // the list of validators as a file, and checks pages on a desktop and on a phone screen.
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { openPage, picture } from './browser.mjs'
 
 const SCREENS = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 
-async function logIn(base, password, viewport = SCREENS.desk) {
-  const { context, page, faults } = await openPage({ viewport }, 120_000)
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+async function logIn(base, password, viewport = SCREENS.desk, { colorScheme, onLogin = () => {} } = {}) {
+  const { context, page, faults } = await openPage({ viewport, colorScheme, bypassCSP: true }, 120_000)
   await page.goto(`${base}/admin/`)
+  await onLogin(page)
   await page.fill('input[name=username]', 'admin')
   await page.fill('input[name=password]', password)
   await page.press('input[name=password]', 'Enter')
@@ -151,6 +155,34 @@ export async function look({ base, password, pages = {}, lists, screenshots }) {
     await context.close()
   }
   return { seen, faults }
+}
+
+/** Runs axe on the login page and on other pages, on a desktop in light mode and on a phone in dark mode. */
+export async function accessible({ base, password, pages }) {
+  const faults = []
+  for (const [screen, colorScheme] of [['desk', 'light'], ['phone', 'dark']]) {
+    const check = async (name, page) => {
+      await page.waitForFunction(() => document.documentElement.checkVisibility()) // the theme hides the page until it is ready
+      await page.evaluate(await readFile(AXE, 'utf8'))
+      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+      for (const one of violations)
+        if (['serious', 'critical'].includes(one.impact))
+          faults.push(`${name} on a ${screen}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html).join(' ')}`)
+    }
+    const { context, page, faults: met } = await logIn(base, password, SCREENS[screen], {
+      colorScheme, onLogin: (page) => check('login', page),
+    })
+    for (const path of pages) {
+      await page.goto(`${base}${path}`)
+      await check(path, page)
+    }
+    await page.locator('#result_list tbody th a').first().click()
+    await page.waitForURL(/\/change\//)
+    await check('a row', page)
+    faults.push(...met)
+    await context.close()
+  }
+  return { faults }
 }
 
 /** Saves snapshots, restores one of them and deletes all, on both screens; a page that is too wide is a fault. */

@@ -18,14 +18,36 @@ function sticksOut() {
     .slice(0, 5)
 }
 
-/** Returns what is wrong with the head of a page on a phone: it is higher than 96 px, or a current entry is not in view. */
-function headFaults() {
+/** Returns what is wrong with a page on a phone: a head above 96 px, a current tab or a part of a list that is not in view. */
+async function phoneFaults() {
+  const closed = [...document.querySelectorAll('details:not([open])')]
+  for (const part of closed) part.open = true
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame)
   const { bottom } = document.querySelector('header.top').getBoundingClientRect()
-  const hidden = [...document.querySelectorAll('nav [aria-current]')].filter((entry) => {
-    const { left, right } = entry.getBoundingClientRect()
+  const outside = (part) => {
+    const { left, right } = part.getBoundingClientRect()
     return left < 0 || right > document.documentElement.clientWidth
-  })
-  return [...(bottom > 96 ? [`the head is ${bottom} px high`] : []), ...hidden.map((entry) => `${entry.innerText} is not in view`)]
+  }
+  const tabs = [...document.querySelectorAll('main nav [aria-current]')].filter(outside)
+  const lists = [...document.querySelectorAll('.scroll')]
+    .filter((list) => list.scrollWidth > list.clientWidth)
+    .map((list) => list.innerText.slice(0, 60))
+  for (const part of closed) part.open = false
+  return [
+    ...(bottom > 96 ? [`the head is ${bottom} px high`] : []),
+    ...tabs.map((entry) => `${entry.innerText} is not in view`),
+    ...lists.map((text) => `a list is cut: ${text}`),
+  ]
+}
+
+/** Opens the menu of a page on a phone; returns its entries, and which of them is the current one. */
+async function menuOf(page) {
+  await page.click('button.menu')
+  const entries = await page.locator('#menu a').allInnerTexts()
+  const current = await page.locator('#menu a[aria-current]').allInnerTexts()
+  await page.keyboard.press('Escape')
+  await page.locator('#menu').waitFor({ state: 'hidden' })
+  return { entries, current }
 }
 
 /** Runs axe on a page, measures it and takes a screenshot; adds problems to the faults. */
@@ -33,7 +55,7 @@ async function audit(page, name, screen, screenshots, faults) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
   if (wide) faults.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
   if (screen === 'phone')
-    for (const fault of await page.evaluate(headFaults)) faults.push(`${name}: ${fault}`)
+    for (const fault of await page.evaluate(phoneFaults)) faults.push(`${name}: ${fault}`)
   await page.evaluate(await readFile(AXE, 'utf8'))
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
   for (const one of found.violations)
@@ -58,9 +80,62 @@ async function lookOn(screen, { base, pages, screenshots }) {
     await page.waitForLoadState('load')
     await audit(page, name, screen, screenshots, faults)
     seen[`${name}-${screen}`] = await page.innerText('body')
+    if (name === 'validators' && screen === 'phone') seen.menu = await menuOf(page)
   }
   await context.close()
   return { seen, faults }
+}
+
+/** Moves the pointer over a chart; returns the labels of its axes and the values that it shows, in two time zones. */
+export async function chart({ base, path }) {
+  const seen = []
+  const faults = []
+  for (const timezoneId of ['Asia/Tokyo', 'America/New_York']) {
+    const { context, page, faults: met } = await open(SCREENS.phone, { timezoneId })
+    await page.goto(`${base}${path}`)
+    const plot = page.locator('.u-over').first()
+    const { x, y, width, height } = await plot.boundingBox()
+    const values = () => page.locator('.u-legend').first().innerText()
+    const latest = await values()
+    await page.mouse.move(x + 2, y + height / 2)
+    const first = await values()
+    await page.mouse.move(x + width - 2, y + height / 2)
+    const labels = await page.evaluate(() => timeLabels(null, [86_399, 86_400, 86_460, 172_800], 0, 0, 1))
+    seen.push({ latest, first, last: await values(), labels, days: await page.evaluate(() => timeLabels(null, [86_400], 0, 0, 86_400)) })
+    faults.push(...met)
+    await context.close()
+  }
+  return { seen, faults }
+}
+
+/** Chooses themes in the explorer and in the admin; returns after each choice whether both are dark. */
+export async function themes({ base, password }) {
+  const { context, page, faults } = await open(SCREENS.desk, { colorScheme: 'light' })
+  const admin = await context.newPage()
+  await admin.goto(`${base}/admin/`)
+  await admin.fill('input[name=username]', 'admin')
+  await admin.fill('input[name=password]', password)
+  await admin.press('input[name=password]', 'Enter')
+  await admin.waitForURL(`${base}/admin/`)
+  await page.goto(`${base}/`)
+  const isDark = (one) => one.evaluate(() => getComputedStyle(document.documentElement).colorScheme === 'dark')
+  const seen = []
+  const look = async (wanted) => {
+    for (const one of [page, admin])
+      await one.waitForFunction((dark) => (getComputedStyle(document.documentElement).colorScheme === 'dark') === dark, wanted)
+    const fresh = await context.newPage()
+    await fresh.goto(`${base}/ext/docs`)
+    seen.push([await isDark(page), await isDark(admin), await isDark(fresh)])
+    await fresh.close()
+  }
+  await look(false)
+  await page.click('[data-choose-theme=dark]')
+  await look(true)
+  await admin.evaluate(() => Alpine.$data(document.documentElement).switchTheme('light'))
+  await look(false)
+  const pressed = await page.getAttribute('[data-choose-theme=light]', 'aria-pressed')
+  await context.close()
+  return { seen, pressed, faults }
 }
 
 /** Sends a transaction while the front page is open, and waits until the page shows its block without a reload. */
@@ -86,9 +161,13 @@ export async function live({ base, raw }) {
 
 /** Opens, scrolls and focuses parts of the front page, makes it refresh, and returns their state. */
 export async function keepsReading({ base }) {
-  const { context, page, faults } = await open({ width: 320, height: 700 })
+  // The pages' content security policy is bypassed only to add a style.
+  const { context, page, faults } = await open({ width: 320, height: 700 }, { bypassCSP: true })
   await page.goto(`${base}/`)
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  // On a larger screen lists scroll, if they are wider than their place.
+  await page.setViewportSize({ width: 1020, height: 700 })
+  await page.addStyleTag({ content: '.scroll { width: 12rem }' })
   await page.click('details.health summary')
   const drawn = async (selected) => {
     await page.evaluate((focus) => {

@@ -61,7 +61,7 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
         assert "Resumed the C-Chain's production of blocks." in said["resume"]
         assert "The check X-Chain was run again: it passes." in said["check"]
         assert waiting in said["drop asked"]
-        assert f"Dropped transaction {waiting} from the pool." in said["drop"]
+        assert f"Dropped transaction {waiting} from the mempool." in said["drop"]
         assert client.call("eth_getTransactionByHash", waiting) is None
         assert "This list has no filter “height=abc”" in said["filter"]
         # Blocks are mined again.

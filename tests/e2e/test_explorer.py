@@ -68,6 +68,9 @@ def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
 
     assert found["faults"] == [], "\n".join(found["faults"])
     seen = found["seen"]
+    menu = seen.pop("menu")
+    assert menu["current"] == ["Validators"]
+    assert {"Blocks", "Transactions", "Mempool", "P-Chain", "Connect"} <= {*menu["entries"]}
     assert len(seen) == 2 * len(pages)
     sent = f"{history.sent:,} sent"
     for screen in ("desk", "phone"):
@@ -138,7 +141,43 @@ def pages_of(history: History) -> dict[str, str]:
         "connect": "/connect",
         "faucet": "/faucet",
         "search": "/search?q=0",
+        "paths": "/ext/docs/paths",
     }
+
+
+def test_charts_show_the_values_at_the_pointer_in_utc(node: RunningNode, history: History) -> None:
+    given = {"base": base_of(node), "path": "/p/supply"}
+    found = node_script("run.mjs", "explorer", "chart", json.dumps(given))
+
+    assert found["faults"] == []
+    tokyo, new_york = found["seen"]
+    assert tokyo == new_york
+    assert tokyo["labels"] == ["23:59:59\n1970-01-01", "00:00:00\n1970-01-02", "00:01:00", "00:00:00\n1970-01-03"]  # fmt: skip
+    assert tokyo["days"] == ["1970-01-02"]
+    assert tokyo["first"] != tokyo["last"]
+    assert all("AVAX" in tokyo[name] for name in ("first", "last", "latest"))
+
+
+def test_explorer_and_admin_share_the_theme(node: RunningNode, history: History) -> None:
+    given = {
+        "base": base_of(node),
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+    }
+    found = node_script("run.mjs", "explorer", "themes", json.dumps(given))
+
+    assert found["faults"] == []
+    assert found["seen"] == [[False] * 3, [True] * 3, [False] * 3]
+    assert found["pressed"] == "true"
+
+
+def test_admin_and_reference_are_accessible(node: RunningNode, history: History) -> None:
+    pages = ("/ext/docs", "/admin/", "/admin/platform_app/validator/", "/admin/health_app/healthchange/", "/admin/cchain_app/transaction/")  # fmt: skip
+    given = {
+        "base": base_of(node),
+        "password": (node.directory / "data" / "admin_password").read_text().strip(),
+        "pages": pages,
+    }
+    assert node_script("run.mjs", "admin", "accessible", json.dumps(given))["faults"] == []
 
 
 def test_lists_go_on_to_their_ends(node: RunningNode, history: History) -> None:

@@ -202,7 +202,7 @@ def test_an_import_that_was_killed_goes_on(data: Path, tmp_path: Path) -> None:
 
     assert code == 0
     assert "30 blocks" in printed
-    assert "30 were there" in printed
+    assert "30 existed already" in printed
     assert "The chain is at block 60, " in printed
 
 
@@ -221,7 +221,7 @@ def test_a_block_that_does_not_verify_stops_the_import_in_words(data: Path, tmp_
     assert f"Block 20 is refused: {expected}" in words
     assert "Traceback" not in words
     code, printed = ended(data, "import_chain", GENESIS, tmp_path / "good.rlp")
-    assert (code, "1 blocks" in printed, "19 were there" in printed) == (0, True, True)
+    assert (code, "1 block with" in printed, "19 existed already" in printed) == (0, True, True)
 
 
 def test_a_file_that_is_none_is_refused_in_words(data: Path, tmp_path: Path) -> None:

@@ -119,6 +119,6 @@ def test_by_hand_nothing_is_mined_before_the_command(make_node: MakeNode, sender
         assert told(heads)["number"] == "0x2"
         sent.append(client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 5)))
         assert client.call("eth_getTransactionCount", sender.address, "pending") == "0x4"
-        assert node.manage("produce_block") == "Block 3 with 1 transactions.\n"
+        assert node.manage("produce_block") == "Block 3 with 1 transaction.\n"
         assert told(heads)["number"] == "0x3"
         assert client.call("eth_getTransactionReceipt", sent[-1])["blockNumber"] == "0x3"

@@ -132,7 +132,7 @@ async def test_messages_that_are_small_on_the_wire_and_large_in_memory(
             witness,
             arrived,
             said=[(len(BOMB).to_bytes(4, "big") + BOMB) * 100] * count,
-            reasons=["8 unreadable frames"] * count,
+            reasons=["too many unreadable frames: 8"] * count,
         )
 
 

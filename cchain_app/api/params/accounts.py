@@ -23,6 +23,7 @@ from cchain_app.txs.request import BlobsOfRequest, CallRequest
 from cchain_app.txs.transaction import ACCESS_LIST, BLOB, DYNAMIC_FEE, SET_CODE
 from jsonrpc.errors import InvalidParam
 from primitives import json_limits
+from primitives.counting import counted
 from primitives.evm import Address, Hash
 from primitives.json_limits import MAX_DEPTH, MAX_VALUES, TooDeep, TooManyValues
 
@@ -157,7 +158,9 @@ def signed_by(value: Any) -> SignedBy:
     if not isinstance(value, list):
         return SignedBy(_signature(value))
     if len(value) != 2:
-        raise InvalidParam(f"a signature and an address were expected, not {len(value)} values")
+        raise InvalidParam(
+            f"a signature and an address were expected, not {counted(len(value), 'value')}"
+        )
     return SignedBy(_signature(value[0]), params.address(value[1]))
 
 

@@ -9,12 +9,13 @@ from cchain_app.apps import find_evm_runtime
 from cchain_app.selectors import blocks
 from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
+from primitives.counting import counted
 
 
 class Command(BaseCommand):
     """Builds blocks from the pool's transactions, or empty blocks."""
 
-    help = "Build a block from the pool; with --empty even if the pool is empty."
+    help = "Build a block from the mempool; with --empty even if that is empty."
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,11 +48,13 @@ class Command(BaseCommand):
             if block is None:
                 self.stdout.write(_why_none(runtime))
                 return
-            self.stdout.write(f"Block {block.number} with {len(block.transactions)} transactions.")
+            self.stdout.write(
+                f"Block {block.number} with {counted(len(block.transactions), 'transaction')}."
+            )
 
 
 def _why_none(runtime: EvmRuntime) -> str:
     height = blocks.head(runtime.chain).number + 1
     if runtime.consensus.may_produce(height, clock.now()):
-        return "The pool has no executable transactions."
+        return "The mempool has no executable transactions."
     return "Another node produces this network's blocks, or this node is bootstrapping."

@@ -1,11 +1,67 @@
 "use strict";
-// Draws large charts in place of the small ones that pages have without scripts.
+// Draws large charts in place of the small ones that pages have without scripts. All times are in UTC.
 
-/** How wide the axis has to be for its longest number, with its ticks and a gap. */
-function wide(chart, values, axis) {
-  const longest = (values ?? []).reduce((longest, text) => (text.length > longest.length ? text : longest), "");
+const TEXT = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
+const DAY = 86_400;
+
+/** Returns a time in seconds as an ISO 8601 date and time, without the parts below a chart's resolution. */
+function utc(seconds, step = 1) {
+  const text = new Date(seconds * 1000).toISOString().replace("T", " ");
+  return step >= DAY ? text.slice(0, 10) : step >= 60 ? text.slice(0, 16) : text.slice(0, 19);
+}
+
+/** Labels the ticks of the axis of time: dates, or times of day with the date below the first of each day. */
+function timeLabels(_chart, ticks, _axis, _space, step) {
+  if (step >= DAY) return ticks.map((tick) => utc(tick, DAY));
+  return ticks.map((tick, place) => {
+    const [day, time] = utc(tick, step).split(" ");
+    return place && utc(ticks[place - 1], DAY) === day ? time : `${time}\n${day}`;
+  });
+}
+
+/** Returns the width of the longest number of an axis with its ticks and a gap. */
+function axisWidth(chart, labels, axis) {
+  const longest = (labels ?? []).reduce((longest, text) => (text.length > longest.length ? text : longest), "");
   chart.ctx.font = chart.axes[axis].font[0];
   return Math.ceil(chart.ctx.measureText(longest).width / devicePixelRatio) + 20;
+}
+
+/** Returns a variable of the palette as a color for a canvas, which knows no variables. */
+function color(figure, name) {
+  figure.style.color = `var(${name})`;
+  const resolved = getComputedStyle(figure).color;
+  figure.style.color = "";
+  return resolved;
+}
+
+/** Draws a chart into a figure: steps over time or blocks, from the lowest to the highest value, with the values at the pointer. */
+function drawChart(figure, data) {
+  const palette = (name) => () => color(figure, name);
+  const axis = { stroke: palette("--faint"), grid: { stroke: palette("--line"), width: 1 }, ticks: { stroke: palette("--line"), width: 1 } };
+  const latest = (value, column) => value ?? data[column].at(-1);
+  const byBlock = figure.dataset.x === "block";
+  const numbers = (_, ticks) => ticks.map((tick) => TEXT.format(tick));
+  const label = figure.dataset.label ?? figure.closest("section").querySelector("h2").textContent;
+  const options = {
+    scales: { x: { time: !byBlock } },
+    width: figure.clientWidth, height: 280, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+    cursor: { y: false }, legend: { markers: { show: false } },
+    series: [
+      byBlock ? { label: "Block", value: (_, value) => TEXT.format(latest(value, 0)) } : { label: "Time (UTC)", value: (_, value) => utc(latest(value, 0)) },
+      {
+        label, value: (_, value) => `${TEXT.format(latest(value, 1))} ${figure.dataset.unit ?? ""}`.trim(),
+        stroke: palette("--accent"), fill: palette("--soft"), width: 2, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }),
+      },
+    ],
+    axes: [
+      byBlock ? { ...axis, space: 60, incrs: [1, 2, 5, 10, 20, 50, 100], values: numbers } : { ...axis, space: 100, size: 48, values: timeLabels },
+      { ...axis, size: axisWidth, values: numbers },
+    ],
+  };
+  figure.replaceChildren();
+  const chart = new uPlot(options, data, figure);
+  new ResizeObserver(() => chart.setSize({ width: figure.clientWidth, height: 280 })).observe(figure);
+  addEventListener("themechange", () => chart.redraw(false, true));
 }
 
 document.addEventListener("DOMContentLoaded", async () => {
@@ -14,21 +70,6 @@ document.addEventListener("DOMContentLoaded", async () => {
     const url = figure.dataset.chart;
     if (!fetched.has(url)) fetched.set(url, fetch(url).then((answer) => answer.json()));
     const data = (await fetched.get(url))[figure.dataset.series];
-    if (data[0].length < 2) continue;
-    const style = getComputedStyle(document.documentElement);
-    const accent = style.getPropertyValue("--accent"), faint = style.getPropertyValue("--faint");
-    const axis = { stroke: faint, grid: { stroke: style.getPropertyValue("--line"), width: 1 } };
-    figure.replaceChildren();
-    const chart = new uPlot(
-      {
-        scales: { x: { time: figure.dataset.x !== "block" } },
-        width: figure.clientWidth, height: 240, legend: { show: false }, cursor: { y: false },
-        series: [{}, { stroke: accent, fill: `${accent}22`, width: 2, paths: uPlot.paths.stepped({ align: 1 }) }],
-        axes: [figure.dataset.x === "block" ? { ...axis, incrs: [1, 2, 5, 10, 20, 50, 100] } : axis, { ...axis, size: wide, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) }],
-      },
-      data,
-      figure,
-    );
-    new ResizeObserver(() => chart.setSize({ width: figure.clientWidth, height: 240 })).observe(figure);
+    if (data[0].length > 1) drawChart(figure, data);
   }
 });

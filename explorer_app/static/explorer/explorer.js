@@ -23,6 +23,7 @@ function show(root) {
   const secure = location.protocol === "https:" ? "s" : "";
   for (const url of root.querySelectorAll("[data-scheme]"))
     url.textContent = `${url.dataset.scheme}${secure}://${location.host}${url.dataset.path}`;
+  watchLists(root);
 }
 
 // Subscribes to new heads at the node's WebSocket; live parts of the page reload at each head.
@@ -42,17 +43,8 @@ function announceHead() {
   if (!document.hidden && document.getSelection().isCollapsed) document.body.dispatchEvent(new CustomEvent("head"));
 }
 
-// On a phone the menu and the tabs are one line that scrolls: its current entry is visible.
-function showCurrent() {
-  for (const current of document.querySelectorAll("nav [aria-current]")) {
-    const nav = current.closest("nav");
-    nav.scrollLeft = current.offsetLeft - nav.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2;
-  }
-}
-
 document.addEventListener("DOMContentLoaded", () => {
   show(document);
-  showCurrent();
   if (!document.querySelector("[data-live]")) return;
   follow();
   setInterval(announceHead, 10_000); // the P-Chain, ages, and health

@@ -13,6 +13,7 @@ from typing_extensions import override
 from nodeproject.apps import this_node
 from nodeproject.copies.backups import backup, backup_into
 from nodeproject.management.terminal import describe_heads, explaining_refusals
+from primitives.counting import counted
 
 
 def _positive(text: str) -> int:
@@ -70,7 +71,7 @@ class Command(BaseCommand):
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(
-            f"Saved {path}: {describe_heads(saved.standing)}, {rows:,} rows, {size}, {took:.1f} s."
+            f"Saved {path}: {describe_heads(saved.standing)}, {counted(rows, 'row')}, {size}, {took:.1f} s."
         )
         if old:
             self.stdout.write(f"Deleted {', '.join(found.name for found in old)}.")

@@ -28,6 +28,7 @@ from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise_or_explain
 from nodeproject.startup.process import CannotStart, claim_directory
 from nodeproject.startup.profile import CHECKS
+from primitives.counting import counted
 
 _STANDARD_INPUT = "-"
 
@@ -96,9 +97,9 @@ class Command(BaseCommand):
             with _opened(name) as source, Bar(name, source.size, source.position) as bar:
                 done = import_blocks(chain, read_blocks(source.stream), on_progress=bar.show)
             self.stdout.write(
-                f"{name}: {done.blocks} blocks with {done.transactions} transactions and "
+                f"{name}: {counted(done.blocks, 'block')} with {counted(done.transactions, 'transaction')} and "
                 f"{done.gas / 1e6:.1f} Mgas imported in {time.perf_counter() - began:.2f} s, "
-                f"{done.skipped} were there."
+                f"{done.skipped:,} existed already."
             )
         if produce:
             let_make_blocks(chain, makes=True)

@@ -1,4 +1,4 @@
-"""`node_status`: prints heads, pool and health of the node."""
+"""`node_status`: prints heads, mempools and health of the node."""
 
 import json
 import time
@@ -27,6 +27,7 @@ from nodeproject.web.paths import running_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import mempool, stakers
+from primitives.counting import counted
 
 TIMEOUT = 5.0
 """Seconds to wait for the node's RPC."""
@@ -36,7 +37,7 @@ class Command(BaseCommand):
     """Prints a table of the database's contents, and whether the RPC answers."""
 
     requires_system_checks = CHECKS
-    help = "Show heads, pool and health of the node."
+    help = "Show heads, mempools and health of the node."
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -53,9 +54,9 @@ class Command(BaseCommand):
             "Network": f"{settings.NODE.common.network_id}, chain ID {evm_chain().config.chain_id}",
             "C-Chain": f"{', '.join(evm_chain().aliases)}, {evm_chain().blockchain_id}",
             "C-Chain head": f"{head.number}  0x{head.hash.hex()}",
-            "Head's age": f"{age} s, {len(head.transactions)} transactions",
-            "Next base fee": f"{(base_fee_after(evm_chain(), head) or 0) / 1e9:g} gwei",
-            "Pool": f"{pending} pending, {queued} queued",
+            "Head's age": f"{age} s, {counted(len(head.transactions), 'transaction')}",
+            "Next base fee": f"{(base_fee_after(evm_chain(), head) or 0) / 1e9:g} Gwei",
+            "Mempool": f"{pending:,} pending, {queued:,} queued",
             "Internal calls": calls.how_far(evm_chain()),
             "Tokens": tokens.how_far(evm_chain()),
             **_further_chains(),
@@ -63,7 +64,7 @@ class Command(BaseCommand):
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "Validators": f"{len(validators.validators)}, {validators.weight // platform_chain().config.unit:,} {settings.NODE.common.coin_symbol} staked",
-            "Mempool": f"{mempool.waiting(platform_chain()).txs} transactions",
+            "P-Chain mempool": counted(mempool.waiting(platform_chain()).txs, "transaction"),
             "Node clock": f"{clock.offset()} s ahead of wall time",
             "Peers": _peers(),
             "Bootstrap": _bootstrap(),

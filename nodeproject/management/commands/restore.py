@@ -15,6 +15,7 @@ from nodeproject.copies.backup_manifest import BackupManifest
 from nodeproject.copies.backups import restore, verify_file
 from nodeproject.management.terminal import describe_heads, explaining_refusals
 from nodeproject.startup.process import claim_directory
+from primitives.counting import counted
 
 
 class Command(BaseCommand):
@@ -58,6 +59,6 @@ class Command(BaseCommand):
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(
-            f"{done} {path}: {describe_heads(saved.standing)}, {rows:,} rows, state root "
+            f"{done} {path}: {describe_heads(saved.standing)}, {counted(rows, 'row')}, state root "
             f"{saved.standing.state_root or 'none'} verified, {took:.1f} s."
         )

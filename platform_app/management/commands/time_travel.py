@@ -18,6 +18,7 @@ from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.answers import MAX_AGE
 from platform_app.services.errors import ClockNotMovable
 from platform_app.services.time_travel import time_travel
+from primitives.counting import counted
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 _DURATION = re.compile(r"([0-9]{1,10})([smhdwy]?)")
@@ -70,4 +71,6 @@ class Command(BaseCommand):
         now = datetime.fromtimestamp(clock.now(), UTC)
         took = time.monotonic() - started
         built = platform_chain().tip().height - before.height
-        self.stdout.write(f"It is {now:%Y-%m-%d %H:%M:%S} UTC now. {built} blocks, {took:.1f} s.")
+        self.stdout.write(
+            f"It is {now:%Y-%m-%d %H:%M:%S} UTC now. {counted(built, 'block')}, {took:.1f} s."
+        )

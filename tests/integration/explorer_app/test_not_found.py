@@ -1,12 +1,16 @@
-"""Missing pages: an explorer page with the reason for browsers; an unchanged response for programs."""
+"""Error pages: the reason in the style of the pages for browsers; a line of text for programs."""
 
+import re
 from http import HTTPStatus
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from explorer_app.selectors import cchain
 from tests.integration.cchain_app.traced_chain import TracedChain
 from tests.integration.platform_app.conftest import PChain
 
@@ -64,14 +68,66 @@ def test_paths_of_programs_and_files_have_no_frame(
     answer = client.get(path)
 
     assert answer.status_code == HTTPStatus.NOT_FOUND
-    assert FRAME not in answer.content.decode()
+    assert answer.content.decode().rstrip("\n") == "404 page not found"
+    assert answer["Content-Type"].startswith("text/plain")
 
 
-def test_the_admin_keeps_its_own(made: TracedChain, admin_client: Client) -> None:
+def test_the_admin_has_a_page_in_the_same_style(made: TracedChain, admin_client: Client) -> None:
     answer = admin_client.get("/admin/no/such/page/")
 
     assert answer.status_code == HTTPStatus.NOT_FOUND
-    assert FRAME not in answer.content.decode()
+    assert_styled(answer, "Not found")
+
+
+def assert_styled(answer: Any, heading: str) -> None:
+    text = answer.content.decode()
+    assert f"<h1>{heading}</h1>" in text
+    for name in ("theme.css", "explorer.css", "theme.js", "icon.svg"):
+        assert f"/static/explorer/{name}" in text
+    assert re.findall(r"<script(?![^>]*\bsrc=)|<style| style=", text) == []
+    assert 'href="/admin/"' in text
+
+
+def test_a_user_without_a_permission_gets_a_page(
+    made: TracedChain, client: Client, django_user_model: Any
+) -> None:
+    client.force_login(django_user_model.objects.create_user("reader", is_staff=True))
+    answer = client.get("/admin/auth/user/")
+
+    assert answer.status_code == HTTPStatus.FORBIDDEN
+    assert_styled(answer, "Not allowed")
+
+
+def test_a_form_without_its_token_gets_a_page(made: TracedChain) -> None:
+    answer = Client(headers={"host": "localhost"}, enforce_csrf_checks=True).post("/admin/login/")
+
+    assert answer.status_code == HTTPStatus.FORBIDDEN
+    assert_styled(answer, "Form not accepted")
+
+
+def test_a_fault_gets_a_page(
+    made: TracedChain, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.raise_request_exception = False
+    monkeypatch.setattr(cchain, "blocks", Mock(side_effect=RuntimeError("a fault")))
+    answer = client.get("/blocks")
+
+    assert answer.status_code == HTTPStatus.INTERNAL_SERVER_ERROR
+    assert_styled(answer, "The page cannot be shown")
+    assert "a fault" not in answer.content.decode()
+
+
+def test_what_is_not_available_is_a_page_for_browsers(
+    db: None, node_settings: object, client: Client
+) -> None:
+    text = client.get("/")
+    page = client.get("/", headers={"accept": "text/html,*/*;q=0.8"})
+
+    assert text.status_code == page.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert text["Retry-After"] == page["Retry-After"] == "1"
+    assert text.content == b"the chain has no genesis yet\n"
+    assert_styled(page, "Not available now")
+    assert "The chain has no genesis yet." in page.content.decode()
 
 
 def test_a_post_to_an_unknown_path_gets_no_page(made: TracedChain, client: Client) -> None:

@@ -66,7 +66,7 @@ def test_links_lead_somewhere_in_the_page_or_the_node(client: Client, page: Page
     assert inner <= set(page.ids)
     assert others == {
         "/", "/ext/openrpc.json", "/ext/docs/paths", "/static/nodeproject/reference.css",
-        "/static/nodeproject/reference.js",
+        "/static/nodeproject/reference.js", "/static/explorer/theme.css", "/static/explorer/theme.js",
     }  # fmt: skip
     for other in others - {"/"}:
         answer = client.get(other)

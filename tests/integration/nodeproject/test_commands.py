@@ -36,12 +36,12 @@ def said(command: str, *arguments: str) -> str:
 
 
 def test_a_block_is_built_manually(chain: Chain) -> None:
-    assert said("produce_block") == "The pool has no executable transactions.\n"
+    assert said("produce_block") == "The mempool has no executable transactions.\n"
     assert said("produce_block", "--empty") == "Block 1 with 0 transactions.\n"
 
     chain.send(chain.make())
 
-    assert said("produce_block") == "Block 2 with 1 transactions.\n"
+    assert said("produce_block") == "Block 2 with 1 transaction.\n"
 
 
 def test_the_chain_whose_block_is_made_has_several_names(chain: Chain, pchain: PChain) -> None:

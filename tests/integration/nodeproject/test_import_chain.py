@@ -152,7 +152,7 @@ def test_an_import_that_was_stopped_continues_in_another_file(
     begin.write_bytes(b"".join(block.raw for block in history().chain.blocks[1:6]))
 
     assert "5 blocks with" in said("import_chain", genesis, begin)
-    assert "5 were there" in said("import_chain", genesis, chain)
+    assert "5 existed already" in said("import_chain", genesis, chain)
     assert "0 blocks with 0 transactions and 0.0 Mgas imported in" in said(
         "import_chain", genesis, chain
     )

@@ -84,7 +84,7 @@ def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> 
     assert pool.transaction(scene.chain.evm, hashes[1]) is None
     assert pool.transaction(scene.chain.evm, hashes[0]) is not None
     ((title, flag, words),) = _logged()
-    assert (flag, words) == (DELETION, f"Dropped transaction 0x{hashes[1].hex()} from the pool.")
+    assert (flag, words) == (DELETION, f"Dropped transaction 0x{hashes[1].hex()} from the mempool.")
     assert hashes[1].hex()[:6] in title
     assert "does not exist. It is not pending" in _confirm(admin_client, paths[1])
     assert len(_logged()) == 1

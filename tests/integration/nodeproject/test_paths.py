@@ -1,5 +1,6 @@
 """Paths of this process: the OpenAPI page, and WebSockets on paths without any."""
 
+import html
 import json
 import re
 from typing import Any
@@ -20,11 +21,27 @@ def client(db: None, node_settings: Any) -> Client:
     return Client(headers={"host": "localhost"})
 
 
-def test_the_openapi_page_needs_nobody_elsewhere(client: Client) -> None:
+def test_the_page_of_paths_is_in_the_style_of_the_others(client: Client) -> None:
     page = client.get("/ext/docs/paths")
 
+    text = page.content.decode()
     assert page.status_code == 200
-    assert b"https://" not in page.content
+    assert "https://" not in text
+    assert 'role="search"' in text
+    assert "script-src 'self'" in page["Content-Security-Policy"]
+    assert re.findall(r"<script(?![^>]*\bsrc=)|<style", text) == []
+
+
+def test_the_page_of_paths_has_every_path_of_the_document(client: Client) -> None:
+    text = html.unescape(client.get("/ext/docs/paths").content.decode())
+    document = json.loads(client.get("/ext/openapi.json").content)
+
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            shown = f'{method.upper()}</span> <(?:code|a) class="hex"[^>]*>{re.escape(path)}</'
+            assert re.search(shown, text), path
+            assert operation["summary"].split("`")[0] in text
+    assert """-d '{"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}'""" in text
 
 
 def test_the_openapi_document_shows_a_call_to_try(client: Client) -> None:

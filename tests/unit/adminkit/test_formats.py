@@ -15,7 +15,6 @@ from adminkit.formats import (
     format_whole,
     percent,
     shorten,
-    with_unit,
 )
 
 
@@ -60,14 +59,6 @@ def test_whole_units_of_less_than_one_are_not_nothing(amount: int, text: str) ->
 )
 def test_a_share_is_written_with_one_decimal(part: int, whole: int, text: str) -> None:
     assert format_percent(part, whole) == text
-
-
-def test_one_of_a_unit_is_no_plural() -> None:
-    assert [with_unit(number, "coins") for number in ("0", "1", "1.5")] == [
-        "0 coins",
-        "1 coin",
-        "1.5 coins",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_each_reason_has_one_line_a_minute_without_a_traceback() -> None:
     assert shown(again)
     assert (
         again.getMessage()
-        == f"a task failed: {FULL} (360 more failures since the last such message)"
+        == f"a task failed: {FULL} (and 360 failures since the last such message)"
     )
     assert not shown(record("method c failed", full))
 

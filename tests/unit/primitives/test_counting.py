@@ -1,43 +1,19 @@
-"""Counting without a lock loses nothing, and reading a count has no effect."""
+"""Numbers with nouns."""
 
-import sys
-import threading
+import pytest
 
-from primitives.bounded_cache import Counter, HitCounter
-
-THREADS = 4
-EACH = 5_000
+from primitives.counting import counted
 
 
-def test_threads_count_together() -> None:
-    counter, before = Counter(), sys.getswitchinterval()
-    looks: list[int] = []
-
-    def count() -> None:
-        for number in range(EACH):
-            counter.add()
-            if number % 500 == 0:
-                looks.append(counter.read())
-
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=count) for _ in range(THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
-
-    assert counter.read() == THREADS * EACH
-    assert counter.read() == THREADS * EACH
-    assert all(0 < look <= THREADS * EACH for look in looks)
-
-
-def test_hits_and_misses_are_told_apart() -> None:
-    asked = HitCounter()
-    for _ in range(3):
-        asked.hit()
-    asked.miss()
-
-    assert (asked.hits.read(), asked.misses.read()) == (3, 1)
+@pytest.mark.parametrize(
+    ("count", "noun", "plural", "text"),
+    [
+        (0, "log", "", "0 logs"),
+        (1, "log", "", "1 log"),
+        (2, "log", "", "2 logs"),
+        (1_000, "address", "addresses", "1,000 addresses"),
+        (1, "address", "addresses", "1 address"),
+    ],
+)
+def test_only_one_is_singular(count: int, noun: str, plural: str, text: str) -> None:
+    assert counted(count, noun, plural) == text

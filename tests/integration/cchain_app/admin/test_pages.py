@@ -1,5 +1,8 @@
 """Content and links of the pages of a block, transaction, log, account and pending transaction."""
 
+import html
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -204,9 +207,21 @@ def test_a_waiting_transaction_shows_its_call_and_what_it_can_cost(browse: Brows
 
 def test_lists_shorten_hashes_and_keep_the_whole_in_title_and_button(browse: Browse) -> None:
     text = browse(listing("transaction"), q="7").text
-    whole = hexed(rows.sender_of(7, 4))
+    whole = checksum_address(rows.sender_of(7, 4))
     assert f'title="{whole}">{whole[:8]}…{whole[-4:]}</a>' in text
     assert f'data-copy="{whole}"' in text
+    assert whole.lower() not in {*re.findall(r'title="([^"]+)"', text)}
+
+
+@pytest.mark.parametrize("model", ["account", "contract", "log", "call", "pooltransaction"])
+def test_lists_and_titles_have_addresses_in_the_case_of_eip_55(browse: Browse, model: str) -> None:
+    listed = browse(listing(model)).text
+    key = re.search(rf'href="(/admin/cchain_app/{model}/[^"/]+/change/)', listed)
+    assert key is not None
+    for text in (listed, browse(key[1]).text):
+        shown = html.unescape(re.sub(r'href="[^"]*"|value="[^"]*"', "", text))
+        addresses = {*re.findall(r"\b0x[0-9a-fA-F]{40}\b", shown)}
+        assert addresses == {checksum_address(Address(bytes.fromhex(a[2:]))) for a in addresses}
 
 
 def test_a_hash_of_nothing_is_no_page(browse: Browse) -> None:

@@ -235,7 +235,7 @@ def test_a_chain_with_it_is_exported_on_request_alone(
         ([[NONSENSE, STRANGER], STRANGER], "too many arguments, want at most 1"),
         ([NONSENSE, STRANGER, "0x"], "too many arguments, want at most 2"),
         ([[]], "a signature and an address were expected, not 0 values"),
-        ([[NONSENSE]], "a signature and an address were expected, not 1 values"),
+        ([[NONSENSE]], "a signature and an address were expected, not 1 value"),
         ([[NONSENSE[:-2], STRANGER]], "a signature has 65 bytes, not 64"),
         ([NONSENSE + "00", STRANGER], "a signature has 65 bytes, not 66"),
         ([[NONSENSE, "0x12"]], "hex string has length 2, want 40"),

@@ -222,7 +222,7 @@ def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait_ag
     monkeypatch.setattr(admissions, "add_to_pool", no_database)
     side.accept(empty)
     assert side.vm.last_accepted() == empty.block_id
-    assert "1 transactions of rejected blocks are not in the pool" in caplog.text
+    assert "not in the mempool: 1 transaction of rejected blocks" in caplog.text
 
 
 def no_database(*_arguments: Any, **_options: Any) -> None:

@@ -130,7 +130,7 @@ def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait(
     monkeypatch.setattr(mempool, "issue", no_database)
     side.accept(own)
     assert side.vm.last_accepted() == own.block_id
-    assert "1 transactions of rejected blocks are not in the mempool" in caplog.text
+    assert "not in the mempool: 1 transaction of rejected blocks" in caplog.text
 
 
 def no_database(*_arguments: Any, **_options: Any) -> None:
