@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chainvm.shared_memory import AtomicRequests
 from primitives.ids import ID
 from utxo.errors import InvalidTx
 from xchain_app.blocks.block import AvmBlock, build_block
@@ -16,7 +17,7 @@ from xchain_app.blocks.errors import AvmBlockReason
 from xchain_app.blocks.executor import AvmOutcome
 from xchain_app.blocks.processing import AvmProcessingBlocks
 from xchain_app.config import AvmEnv
-from xchain_app.executor.effects import AtomicRequests, effects_of, execute, merge_requests
+from xchain_app.executor.effects import effects_of, execute, merge_requests
 from xchain_app.executor.semantic import verify_semantics
 from xchain_app.state.chain import AvmDiff
 from xchain_app.txs.base import AvmTx

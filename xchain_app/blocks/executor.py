@@ -4,12 +4,13 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
+from chainvm.shared_memory import AtomicRequests
 from primitives.ids import EMPTY_ID, ID
 from utxo.errors import InvalidTx
 from xchain_app.blocks.block import AvmBlock
 from xchain_app.blocks.errors import AvmBlockReason, InvalidAvmBlock
 from xchain_app.config import SYNCHRONY_BOUND, AvmEnv
-from xchain_app.executor.effects import AtomicRequests, execute, merge_requests
+from xchain_app.executor.effects import execute, merge_requests
 from xchain_app.executor.semantic import verify_semantics
 from xchain_app.state.chain import AvmDiff, AvmState
 from xchain_app.txs.syntax import verify_syntax

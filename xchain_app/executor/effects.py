@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain as chained
-from typing import NamedTuple
 
+from chainvm.shared_memory import AtomicRequests
 from primitives.ids import ID
 from utxo.components import UTXO, utxos_of
 from xchain_app.executor.operations import created_by
@@ -17,14 +17,6 @@ from xchain_app.txs.base import (
     OperationTx,
     own_utxo_ids,
 )
-
-
-class AtomicRequests(NamedTuple):
-    """The changes that a chain makes to the memory that it shares with one other chain."""
-
-    peer: ID
-    remove: tuple[ID, ...] = ()
-    put: tuple[UTXO, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import pytest
 
+from chainvm.shared_memory import AtomicRequests
 from primitives import addresses
 from primitives.codec import INTERFACE
 from primitives.codec_errors import CodecError
@@ -11,7 +12,7 @@ from primitives.ids import ShortID
 from tests.conformance.xchain_vectors import cases, raw_bytes, world
 from utxo.components import UTXO
 from utxo.errors import InvalidTx
-from xchain_app.executor.effects import AtomicRequests, effects_of
+from xchain_app.executor.effects import effects_of
 from xchain_app.executor.semantic import verify_semantics
 from xchain_app.state.chain import AvmDiff
 from xchain_app.txs.base import UnsignedAvmTx, conflict_keys, credentials_needed
