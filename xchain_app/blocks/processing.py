@@ -51,19 +51,21 @@ class AvmProcessingBlocks(ProcessingTree[AvmBlock, AvmOutcome]):
         outcome = execute_block(block, parent, state, env, self.imports_of(block.parent_id))
         self.add(block, outcome)
 
-    def verify_line(self, line: Sequence[AvmBlock], env: AvmEnv, times: Sequence[int]) -> None:
+    def verify_line(
+        self, line: Sequence[AvmBlock], envs: Sequence[AvmEnv], times: Sequence[int]
+    ) -> None:
         """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
 
         Args:
             line: The blocks.
-            env: The chain and its network.
+            envs: The environment of each block.
             times: The node's clock for each block, in Unix seconds.
 
         Raises:
             InvalidBlock: A block breaks a rule or does not follow the block before; see its reason.
         """
         with self.all_or_none():
-            for block, now in zip(line, times, strict=True):
+            for block, env, now in zip(line, envs, times, strict=True):
                 self.verify(block, env, now)
 
     def imports_of(self, block_id: ID) -> set[ID]:
