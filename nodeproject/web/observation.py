@@ -31,6 +31,7 @@ from nodeproject.web.memory_cache import MemoryCache
 from platform_app.api import PlatformRpc
 from platform_app.services.runtime import PlatformRuntime
 from primitives.bounded_cache import HitCounter
+from xchain_app.services.runtime import AvmRuntime
 
 _REMEMBERING: Final[dict[str, Any]] = {
     "cchain_bloom_bits": bloom_bits,
@@ -47,6 +48,7 @@ class Observation:
         evm_rpcs: The state of each EVM chain's interfaces, whose caches and listeners are shown; the C-Chain is first.
         platform_rpc: The state of the P-Chain's interfaces, likewise.
         platform: The running P-Chain.
+        avm: The running X-Chain.
     """
 
     def __init__(
@@ -56,6 +58,8 @@ class Observation:
         evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
         platform: PlatformRuntime,
+        *,
+        avm: AvmRuntime,
     ) -> None:
         self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
@@ -71,6 +75,7 @@ class Observation:
             settings.peers,
             tuple(evm_rpc.runtime for evm_rpc in self._evm_rpcs),
             platform,
+            avm,
             lambda: node_network().producer.node_id,
             processes.router,
             self.writes,

@@ -33,6 +33,9 @@ _TXS = "SELECT tx_id, raw FROM xchain_app_xtransaction WHERE tx_id IN ({keys})"
 class NoXChain(Exception):
     """The database holds no X-Chain yet; the first start creates it."""
 
+    def __init__(self) -> None:
+        super().__init__("there is no X-Chain yet: run init_node to create it")
+
 
 class XDatabaseState:
     """The state after the last accepted block. It does not see later blocks.

@@ -1,60 +1,19 @@
 """The X-Chain of a running network, accepted block by block: the same blocks, outputs, and shared memory."""
 
-from typing import Any
-
 import pytest
 
 from chainvm.port import BlockContext
-from chainvm.shared_memory import AtomicRequests
-from primitives.ids import ID
 from shared_app.models import SharedOutput
-from shared_app.store import SharedRows
-from tests.builders.xchain import X_CHAIN_ID, x_chain
-from tests.conformance.xchain_vectors import document, raw_bytes
-from utxo.components import UTXO, TransferOutput
+from tests.builders.xchain import x_chain
+from tests.conformance.xchain_vectors import raw_bytes
+from tests.integration.xchain_app.replaying import BLOCKS, NOW, nothing, put_imports, replayed
 from xchain_app.blocks.block import parse_block
-from xchain_app.chain import AvmChain
 from xchain_app.models import XAddressTx, XBlock, XOutput, XOwner, XTransaction
 from xchain_app.services import mempool
 from xchain_app.services.runtime import AvmRuntime
-from xchain_app.txs.base import AvmImportTx
 from xchain_app.txs.codec import parse
 
-BLOCKS = document("network_blocks")["cases"]
-NOW = 1_796_000_000
-
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def _nothing(_: ID) -> None:
-    """Write nothing besides."""
-
-
-def put_imports(chain: AvmChain, case: dict[str, Any]) -> None:
-    """Export to the chain what the transactions of a block import."""
-    for raw in case["transactions"]:
-        tx = parse(raw_bytes(raw)).unsigned
-        if not isinstance(tx, AvmImportTx):
-            continue
-        (owner,) = {owner for output in tx.outputs for owner in [output.output.owners]}  # type: ignore[attr-defined]
-        for spent in tx.imported_inputs:
-            amount = spent.input.amount  # type: ignore[attr-defined]
-            output = TransferOutput(amount, owner)
-            utxo = UTXO(spent.tx_id, spent.output_index, spent.asset_id, output)
-            with chain.db.atomic():
-                request = AtomicRequests(X_CHAIN_ID, put=(utxo,))
-                SharedRows(chain.db).apply(tx.source_chain, [request], 1)
-
-
-def replayed(chain: AvmChain) -> AvmRuntime:
-    """Accept all blocks as a node that votes, one by one."""
-    runtime = AvmRuntime(chain)
-    for case in BLOCKS[1:]:
-        put_imports(chain, case)
-        block = runtime.vm.parse(raw_bytes(case["block"]))
-        runtime.vm.verify(block, BlockContext(NOW))
-        runtime.vm.accept([block.block_id], written=_nothing)
-    return runtime
 
 
 def test_a_recorded_chain_is_accepted_block_by_block() -> None:
@@ -86,7 +45,7 @@ def test_the_recorded_chain_is_accepted_at_once_as_while_bootstrapping() -> None
 
     context = BlockContext(NOW, decided=True)
     runtime.vm.verify_all(line, [context] * len(line))
-    runtime.vm.accept([block.block_id for block in line], written=_nothing)
+    runtime.vm.accept([block.block_id for block in line], written=nothing)
 
     assert str(runtime.vm.last_accepted()) == BLOCKS[-1]["blockID"]
 
