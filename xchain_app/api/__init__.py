@@ -5,7 +5,7 @@ the arguments that it needs.
 """
 
 from chaindb.chains import is_left_out
-from jsonrpc.dispatch import named_params as params
+from jsonrpc.dispatch import values as params
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from primitives.checksummed import TextEncoding

@@ -3,10 +3,10 @@
 from typing import Final
 
 from chaindb import clock
-from jsonrpc.dispatch.expected import NOT_FOUND, refused, shortened
+from jsonrpc.dispatch.values import refused, shortened
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, ShortID, WrongIdLength
-from xchain_app.api.rpc import ERRORS, AvmRpc, Json
+from xchain_app.api.rpc import ERRORS, NOT_FOUND, AvmRpc, Json
 from xchain_app.selectors import accepted, assets, outputs
 from xchain_app.selectors.assets import StoredAsset
 

@@ -1,9 +1,9 @@
 """Blocks by ID and by height."""
 
-from jsonrpc.dispatch.expected import NOT_FOUND, refused
+from jsonrpc.dispatch.values import refused
 from primitives.checksummed import TextEncoding, encode
 from primitives.ids import ID
-from xchain_app.api.rpc import AvmRpc, Json
+from xchain_app.api.rpc import NOT_FOUND, AvmRpc, Json
 from xchain_app.blocks.block import parse_block, render_block
 from xchain_app.selectors import accepted
 from xchain_app.selectors.accepted import StoredXBlock

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from typing import Any, Final, TypeVar
 
-from jsonrpc.dispatch.expected import ExpectedErrors, quoted, refused, shortened
+from jsonrpc.dispatch.expected import ExpectedErrors
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
+from jsonrpc.dispatch.values import quoted, refused, shortened
 from primitives.addresses import AddressError, parse_address
 from primitives.cb58 import Cb58Error
 from primitives.checksummed import EncodingError
@@ -18,6 +19,8 @@ from xchain_app.services.errors import RefusedAvmTx
 from xchain_app.store.state import NoXChain
 
 Json = dict[str, Any]
+
+NOT_FOUND: Final = "not found"
 
 ERRORS: Final = ExpectedErrors(
     (

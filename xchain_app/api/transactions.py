@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chaindb import clock
-from jsonrpc.dispatch.expected import NOT_FOUND, refused
+from jsonrpc.dispatch.values import refused
 from primitives.checksummed import EncodingError, EncodingReason, TextEncoding, decode, encode
 from primitives.codec_errors import CodecError
 from primitives.ids import EMPTY_ID, ID
-from xchain_app.api.rpc import ERRORS, AvmRpc, Json
+from xchain_app.api.rpc import ERRORS, NOT_FOUND, AvmRpc, Json
 from xchain_app.selectors import accepted
 from xchain_app.services import mempool
 from xchain_app.txs.base import AvmTx

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from jsonrpc.dispatch.expected import quoted, refused, too_many
-from jsonrpc.dispatch.named_params import StartIndex
+from jsonrpc.dispatch.values import StartIndex, quoted, refused, too_many
 from primitives.checksummed import EncodingError, TextEncoding, encode
 from primitives.ids import ID, ShortID, utxo_id
 from shared_app.paging import PAGE, UtxoCursor

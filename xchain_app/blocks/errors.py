@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from chainvm.errors import InvalidBlock, UnknownParent
+from chainvm.errors import InvalidBlock, NotYetValid, UnknownParent
 from primitives.ids import ID
 from primitives.reasons import ErrorWithReason
 
@@ -33,6 +33,14 @@ class AvmBlockReason(StrEnum):
 
 class InvalidAvmBlock(ErrorWithReason, InvalidBlock):
     """A block of the X-Chain that cannot be accepted, except for its parent (`UnknownParent`)."""
+
+
+class AvmBlockTooEarly(InvalidAvmBlock, NotYetValid):
+    """A block that is invalid now and may become valid.
+
+    It imports an output whose export this node has not executed yet, or spends an output whose locktime has passed only by
+    the clock of the node that built the block.
+    """
 
 
 def unknown_parent(block_id: ID, parent_id: ID) -> UnknownParent:

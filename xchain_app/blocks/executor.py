@@ -6,11 +6,12 @@ from typing import NamedTuple, Protocol
 
 from chainvm.shared_memory import AtomicRequests
 from primitives.ids import EMPTY_ID, ID
-from utxo.errors import InvalidTx
+from utxo.errors import CredentialReason, InvalidTx
 from xchain_app.blocks.block import AvmBlock
-from xchain_app.blocks.errors import AvmBlockReason, InvalidAvmBlock
+from xchain_app.blocks.errors import AvmBlockReason, AvmBlockTooEarly, InvalidAvmBlock
 from xchain_app.config import SYNCHRONY_BOUND, AvmEnv
 from xchain_app.executor.effects import execute, merge_requests
+from xchain_app.executor.errors import MissingSharedUtxo
 from xchain_app.executor.semantic import verify_semantics
 from xchain_app.state.chain import AvmDiff, AvmState
 from xchain_app.txs.syntax import verify_syntax
@@ -107,9 +108,8 @@ def execute_block(
         try:
             verify_semantics(tx, diff, env, block.time)
         except InvalidTx as reason:
-            raise InvalidAvmBlock(
-                AvmBlockReason.REFUSED_TX, tx_id=tx.tx_id, cause=reason
-            ) from reason
+            kind = AvmBlockTooEarly if _may_become_valid(reason) else InvalidAvmBlock
+            raise kind(AvmBlockReason.REFUSED_TX, tx_id=tx.tx_id, cause=reason) from reason
         effects = execute(tx, diff)
         if not imports.isdisjoint(effects.imported):
             raise InvalidAvmBlock(AvmBlockReason.CONFLICTING_TXS)
@@ -119,6 +119,17 @@ def execute_block(
     if not imports.isdisjoint(imported_before):
         raise InvalidAvmBlock(AvmBlockReason.CONFLICT_WITH_ANCESTOR, parent_id=block.parent_id)
     return AvmOutcome(diff, frozenset(imports), merge_requests(requests))
+
+
+def _may_become_valid(reason: BaseException | None) -> bool:
+    """Return whether a transaction is refused for what other nodes may know earlier, or see by their own clock."""
+    while reason is not None:
+        if isinstance(reason, MissingSharedUtxo):
+            return True
+        if isinstance(reason, InvalidTx) and reason.reason is CredentialReason.TIME_LOCKED:
+            return True
+        reason = reason.__cause__
+    return False
 
 
 def moment(seconds: int) -> str:
