@@ -63,6 +63,7 @@ class Observation:
     ) -> None:
         self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
+        self._avm = avm
         self._evm_rpcs = tuple(evm_rpcs.values())
         self._evm_chains = tuple(evm_rpc.chain for evm_rpc in self._evm_rpcs)
         self._platform_rpc = platform_rpc
@@ -90,7 +91,10 @@ class Observation:
 
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
-        return (*parts(self._platform_rpc.chain, self._evm_chains), ("tokens", self._tokens))
+        return (
+            *parts(self._platform_rpc.chain, self._evm_chains, self._avm.chain),
+            ("tokens", self._tokens),
+        )
 
     def _tokens(self) -> Iterator[Metric]:
         """Yield the height of the token index; nothing if it was never started or this node has no C-Chain."""

@@ -15,6 +15,7 @@ _BLOCK = "SELECT height, block_id, time, raw FROM xchain_app_xblock WHERE "
 _BY_HEIGHT = _BLOCK + "height = %s"
 _BY_ID = _BLOCK + "block_id = %s"
 _TX = 'SELECT raw, height, "index" FROM xchain_app_xtransaction WHERE tx_id = %s'
+_RECENT = "SELECT COUNT(*), COALESCE(SUM(tx_count), 0) FROM xchain_app_xblock WHERE time > %s"
 _SIZES = """
 SELECT height, LENGTH(raw) FROM xchain_app_xblock WHERE height BETWEEN %s AND %s
 ORDER BY height {direction} LIMIT %s
@@ -58,6 +59,12 @@ def tx(chain: AvmChain, tx_id: ID) -> AcceptedAvmTx | None:
     """Return an accepted transaction, or None if it does not exist."""
     row = chain.db.row(_TX, (tx_id,))
     return None if row is None else AcceptedAvmTx(bytes(row[0]), row[1], row[2])
+
+
+def recent(chain: AvmChain, since: int) -> tuple[int, int]:
+    """Return the numbers of blocks and of their transactions since a time in Unix seconds."""
+    blocks, transactions = chain.db.rows(_RECENT, (since,))[0]
+    return int(blocks), int(transactions)
 
 
 def raw_blocks(chain: AvmChain, first: int, last: int, max_bytes: int) -> list[StoredXBlock]:

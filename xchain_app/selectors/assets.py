@@ -10,6 +10,7 @@ SELECT asset_id, alias, name, symbol, denomination, extensions, height FROM xcha
 """
 _BY_ID = _ASSET + "WHERE asset_id = %s"
 _BY_ALIAS = _ASSET + "WHERE alias = %s AND alias <> ''"
+_COUNT = "SELECT COUNT(*) FROM xchain_app_xasset"
 _ALIASES = "SELECT asset_id, alias FROM xchain_app_xasset WHERE alias <> ''"
 
 
@@ -43,3 +44,8 @@ def asset_named(chain: AvmChain, alias: str) -> StoredAsset | None:
 def aliases(chain: AvmChain) -> dict[ID, str]:
     """Return the names of the assets of the genesis."""
     return {ID(bytes(asset_id)): alias for asset_id, alias in chain.db.rows(_ALIASES)}
+
+
+def count(chain: AvmChain) -> int:
+    """Return the number of assets."""
+    return int(chain.db.rows(_COUNT)[0][0])
