@@ -185,7 +185,7 @@ def _verify_states(states: Sequence[AssetState]) -> None:
             raise InvalidTx(AvmSyntaxReason.UNKNOWN_EXTENSION)
         for output in state.outputs:
             verify_content(output)
-        keys = [CODEC.pack(output, _CONTENT) for output in state.outputs]
+        keys = [content_key(output) for output in state.outputs]
         if not all(left <= right for left, right in pairwise(keys)):
             raise InvalidTx(UtxoReason.OUTPUTS_NOT_SORTED)
     if not is_strictly_increasing(state.fx_index for state in states):
@@ -211,6 +211,11 @@ def _verify_operations(unsigned: OperationTx) -> None:
 def operation_key(operation: AssetOperation) -> bytes:
     """Return the sort key of operations in a transaction: their bytes."""
     return CODEC.pack(operation)
+
+
+def content_key(content: UtxoContent) -> bytes:
+    """Return the sort key of outputs in a state of an asset: their bytes with the type ID."""
+    return CODEC.pack(content, _CONTENT)
 
 
 _FIRST: dict[type, Callable[[Any], None]] = {
