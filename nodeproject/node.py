@@ -36,6 +36,7 @@ from nodeproject.web.get_pages import PlainPages
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
 from nodeproject.web.paths import running_url
+from nodeproject.web.user_keys import PlatformKeystore
 from platform_app.api import PlatformRpc
 from platform_app.api.presence import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
@@ -185,7 +186,7 @@ class Node:
     @cached_property
     def avm_rpc(self) -> AvmRpc:
         """The shared state of the X-Chain's interfaces."""
-        return AvmRpc(self.avm_chain)
+        return AvmRpc(self.avm_chain, PlatformKeystore(self.platform_chain))
 
     @cached_property
     def observation(self) -> Observation:

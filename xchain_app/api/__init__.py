@@ -10,7 +10,7 @@ from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from primitives.checksummed import TextEncoding
 from primitives.ids import EMPTY_ID
-from xchain_app.api import assets, blocks, transactions, utxos
+from xchain_app.api import assets, blocks, keystore, transactions, utxos
 from xchain_app.api.rpc import AvmMethods, AvmRpc
 
 __all__ = ["AvmRpc", "registry", "wallet_registry"]
@@ -38,6 +38,8 @@ def registry(rpc: AvmRpc) -> MethodRegistry:
     )
     if not is_left_out(rpc.chain.name):
         _add_all(methods)
+        if rpc.has_keystore:
+            _add_key_methods(methods)
     return methods.registry
 
 
@@ -79,6 +81,78 @@ def _add_all(methods: AvmMethods) -> None:
             Param("pageSize", params.uint64, 0),
         ],
     )
+
+
+def _add_key_methods(methods: AvmMethods) -> None:
+    user = (Param("username", params.text, ""), Param("password", params.text, ""))
+    spending = (
+        *user,
+        Param("from", params.few_of("from addresses", params.text, ""), ()),
+        Param("changeAddr", params.text, ""),
+    )
+    to, amount = Param("to", params.text, ""), Param("amount", params.uint64, 0)
+    memo = Param("memo", params.text, "")
+    names = (Param("name", params.text, ""), Param("symbol", params.text, ""))
+    minters = Param(
+        "minterSets",
+        params.few_of("minter sets", keystore.minter_set, keystore.MinterSet((), 0)),
+        (),
+    )
+    holders = Param(
+        "initialHolders", params.few_of("holders", keystore.holder, keystore.Holder(0, "")), ()
+    )
+    outputs = Param(
+        "outputs",
+        params.few_of("outputs", keystore.sent_output, keystore.SentOutput("", 0, "")),
+        (),
+    )
+    methods.add("avm.createAddress", keystore.create_address, params=user)
+    methods.add("avm.listAddresses", keystore.list_addresses, params=user)
+    methods.add(
+        "avm.importKey",
+        keystore.import_key,
+        params=[*user, Param("privateKey", params.text, "")],
+    )
+    methods.add("avm.exportKey", keystore.export_key, params=[*user, _ADDRESS])
+    methods.add("avm.send", keystore.send, params=[*spending, amount, _ASSET, to, memo])
+    methods.add("avm.sendMultiple", keystore.send_multiple, params=[*spending, outputs, memo])
+    for name in ("createAsset", "createFixedCapAsset", "createVariableCapAsset"):
+        methods.add(
+            f"avm.{name}",
+            keystore.create_asset,
+            params=[
+                *spending, *names, Param("denomination", params.uint8, 0), holders, minters,
+            ],
+        )  # fmt: skip
+    methods.add(
+        "avm.createNFTAsset", keystore.create_nft_asset, params=[*spending, *names, minters]
+    )
+    methods.add("avm.mint", keystore.mint, params=[*spending, amount, _ASSET, to])
+    methods.add(
+        "avm.mintNFT",
+        keystore.mint_nft,
+        params=[*spending, _ASSET, Param("payload", params.text, ""), to, _ENCODING],
+    )
+    methods.add(
+        "avm.sendNFT",
+        keystore.send_nft,
+        params=[*spending, _ASSET, Param("groupID", params.uint32, 0), to],
+    )
+    for name in ("import", "importAVAX"):
+        methods.add(
+            f"avm.{name}",
+            keystore.import_coins,
+            params=[*user, Param("sourceChain", params.text, ""), to],
+        )
+    for name, asset in (("export", ""), ("exportAVAX", "AVAX")):
+        methods.add(
+            f"avm.{name}",
+            keystore.export_coins,
+            params=[
+                *spending, amount, Param("assetID", params.text, asset), to,
+                Param("targetChain", params.text, ""),
+            ],
+        )  # fmt: skip
 
 
 def wallet_registry(rpc: AvmRpc) -> MethodRegistry:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
+from jsonrpc.dispatch.caller import Guard
 from jsonrpc.dispatch.expected import ExpectedErrors
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
@@ -13,10 +14,13 @@ from primitives.cb58 import Cb58Error
 from primitives.checksummed import EncodingError
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, IdError, ShortID, WrongIdLength
+from primitives.keys import PrivateKeyError
+from primitives.secp256k1 import InvalidPrivateKey
 from utxo.errors import InvalidTx
 from xchain_app.chain import AvmChain
 from xchain_app.services.errors import RefusedAvmTx
 from xchain_app.store.state import NoXChain
+from xchain_app.wallet.errors import AvmWalletError
 
 Json = dict[str, Any]
 
@@ -32,9 +36,26 @@ ERRORS: Final = ExpectedErrors(
         Cb58Error,
         IdError,
         NoXChain,
+        AvmWalletError,
+        PrivateKeyError,
+        InvalidPrivateKey,
     )
 )
 """The errors that clients get with their own message."""
+
+
+class AvmUserKeys(Protocol):
+    """The node's keystore, as far as these methods use it. Its errors are JSON-RPC errors."""
+
+    @property
+    def guard(self) -> Guard:
+        """Decides which callers may use it."""
+
+    def keys_of(self, username: str, password: str) -> list[bytes]:
+        """Return a user's private keys, the oldest first."""
+
+    def import_key(self, username: str, password: str, key: bytes) -> None:
+        """Add a private key of 32 bytes to a user."""
 
 
 class AvmRpc:
@@ -42,10 +63,19 @@ class AvmRpc:
 
     Args:
         chain: The chain.
+        keystore: The node's keystore; None: its methods do not exist.
     """
 
-    def __init__(self, chain: AvmChain) -> None:
+    def __init__(self, chain: AvmChain, keystore: AvmUserKeys | None = None) -> None:
         self.chain = chain
+        self.has_keystore = keystore is not None
+        self._keystore = keystore
+
+    @property
+    def keystore(self) -> AvmUserKeys:
+        """The node's keystore."""
+        assert self._keystore is not None, "the methods of the keystore are not registered"
+        return self._keystore
 
     def chain_id_of(self, alias: str) -> ID:
         """Return the ID of a chain of the Primary Network.
@@ -96,7 +126,9 @@ class AvmMethods:
         hot: bool = False,
     ) -> None:
         """Add a method that answers one call; see `MethodRegistry.add`."""
-        self.registry.add(name, self._bound(handler), params=params, hot=hot)
+        uses_keys = any(param.name == "password" for param in params)
+        guard = self._rpc.keystore.guard if uses_keys else None
+        self.registry.add(name, self._bound(handler), params=params, hot=hot, guard=guard)
 
     def add_vectorized(
         self, name: str, handler: Callable[..., Sequence[Any]], *, params: Sequence[Param] = ()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from primitives.hashing import sha256
 from primitives.ids import ID, ShortID
 from primitives.uint64 import MAX
-from utxo.coins import OwnInput, Wallet, payment, sole_owner, sort_inputs
+from utxo.coins import Keychain, OwnInput, Wallet, payment, sole_owner, sort_inputs
 from utxo.components import (
     Credential,
     OutputOwners,
@@ -120,8 +120,14 @@ class AvmWallet:
         rights = [NftMintOutput(group, owners) for group, owners in enumerate(minters)]
         return self._create(names, COLLECTIBLES, rights)
 
-    def operate(self, operations: Sequence[OwnOperation]) -> AvmTx:
+    def operate(
+        self, operations: Sequence[OwnOperation], keychain: Keychain | None = None
+    ) -> AvmTx:
         """Return a transaction that executes operations.
+
+        Args:
+            operations: The operations.
+            keychain: The keys that sign; None: those of the wallet, which also pays the fee.
 
         Raises:
             AvmWalletError: The coins do not suffice for the fee.
@@ -129,7 +135,7 @@ class AvmWallet:
         ordered = sort_operations(operations)
         funding = self._fund({}, self.env.config.tx_fee, ())
         unsigned = base.OperationTx(*self._base(funding), tuple(own.operation for own in ordered))
-        return self._sign(unsigned, funding, operations=ordered)
+        return self._sign(unsigned, funding, operations=ordered, keychain=keychain)
 
     def export(self, exported: AssetPayment, destination: ID) -> AvmTx:
         """Return a transaction that exports an amount to an address on another chain.
@@ -205,6 +211,7 @@ class AvmWallet:
         *,
         imported: Sequence[OwnInput] = (),
         operations: Sequence[OwnOperation] = (),
+        keychain: Keychain | None = None,
     ) -> AvmTx:
         digest = sha256(sign_bytes(unsigned))
         inputs = (*funding.inputs, *imported)
@@ -212,7 +219,7 @@ class AvmWallet:
         kinds = [SignatureCredential] * len(inputs) + [
             _CREDENTIALS[extension_of(own.operation.operation)] for own in operations
         ]
-        signatures = self.wallet.keychain.sign_inputs(digest, signers)
+        signatures = (keychain or self.wallet.keychain).sign_inputs(digest, signers)
         credentials: tuple[Credential, ...] = tuple(
             kind(signed) for kind, signed in zip(kinds, signatures, strict=True)
         )

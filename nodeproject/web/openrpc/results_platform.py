@@ -282,6 +282,19 @@ _AVM: Final[Mapping[str, Schema]] = {
             "balance": DECIMAL,
         })),
     }),
+    "createAddress": record({"address": PLATFORM_ADDRESS}),
+    "listAddresses": record({"addresses": array(PLATFORM_ADDRESS)}),
+    "importKey": record({"address": PLATFORM_ADDRESS}),
+    "exportKey": record({"privateKey": TEXT}),
+    **dict.fromkeys(
+        ("send", "sendMultiple", "mint", "mintNFT", "sendNFT", "export", "exportAVAX"),
+        record({"txID": ID, "changeAddr": PLATFORM_ADDRESS}),
+    ),
+    **dict.fromkeys(
+        ("createAsset", "createFixedCapAsset", "createVariableCapAsset", "createNFTAsset"),
+        record({"assetID": ID, "changeAddr": PLATFORM_ADDRESS}),
+    ),
+    **dict.fromkeys(("import", "importAVAX"), record({"txID": ID})),
     "getAddressTxs": record({
         "txIDs": array(ID), "cursor": described(DECIMAL, "the start of the next page"),
     }),
