@@ -1,10 +1,10 @@
 """The X-Chain for the network, besides its VM: `backend.ChainBackend` with the chain's services and rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
-from network_app.ports import PoolLimitReached
+from network_app.ports import PoolLimitReached, TransactionSource
 from primitives.codec_errors import CodecError
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -55,6 +55,11 @@ class AvmBackend:
     def transactions_in(self, block: AvmBlock) -> int:
         """Return the number of transactions in a block."""
         return len(block.txs)
+
+    @property
+    def more_transactions(self) -> Mapping[int, TransactionSource]:
+        """Return nothing: the X-Chain has one kind of transactions."""
+        return {}
 
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of pending transactions, newest last."""

@@ -215,7 +215,7 @@ class AvmWallet:
     ) -> AvmTx:
         digest = sha256(sign_bytes(unsigned))
         inputs = (*funding.inputs, *imported)
-        signers = [own.signers for own in (*inputs, *operations)]
+        signers = [*(own.signers for own in inputs), *(own.signers for own in operations)]
         kinds = [SignatureCredential] * len(inputs) + [
             _CREDENTIALS[extension_of(own.operation.operation)] for own in operations
         ]
