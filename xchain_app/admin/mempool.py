@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.actions import ActionRefused, AdminAction
+from adminkit.actions import ActionEffect, ActionRefused, AdminAction
 from adminkit.display import box, full, moment, short_link
 from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
@@ -21,11 +21,11 @@ from xchain_app.txs.codec import parse
 from xchain_app.txs.views import render_tx
 
 
-def _drop(row: XMempoolTx) -> str:
+def _drop(row: XMempoolTx) -> ActionEffect:
     """Drop a pending transaction from the mempool."""
     if not mempool.withdraw(avm_runtime().chain, ID(row.tx_id)):
         raise ActionRefused("the transaction is no longer pending: it was accepted or dropped.")
-    return f"Dropped transaction {row.tx_id} from the mempool."
+    return ActionEffect(f"Dropped transaction {row.tx_id} from the mempool.")
 
 
 @admin.register(XMempoolTx)
