@@ -17,21 +17,22 @@ from chaindb.wakeup import Wakeup
 from primitives.ids import ID
 
 P_CHAIN: Final = "P"
+X_CHAIN: Final = "X"
 C_CHAIN: Final = "C"
 
 NAME_LENGTH: Final = 32
 """Most characters of a chain's name in rows."""
 
 MISSING_VOTES = (
-    "this node is a validator and does not take part in the C-Chain (NODE_CHAINS=P): the network's C-Chain and "
-    "X-Chain miss the votes of its stake, and may stop for that; see docs/network.md"
+    "this node is a validator and does not take part in all chains (NODE_CHAINS): the chains that it leaves out miss "
+    "the votes of its stake, and may stop for that; see docs/network.md"
 )
 """Warning about a validator in a network whose validators vote on blocks."""
 
 
 def takes_part(name: str, chains: Collection[str]) -> bool:
     """Return whether a node with these NODE_CHAINS takes part in a chain; further chains are always included."""
-    return name in chains or name not in {P_CHAIN, C_CHAIN}
+    return name in chains or name not in {P_CHAIN, X_CHAIN, C_CHAIN}
 
 
 def is_left_out(name: str) -> bool:
@@ -76,7 +77,7 @@ class NodeChain(Protocol):
 
     @property
     def vm_name(self) -> str:
-        """The name of its virtual machine: `platform` or `evm`."""
+        """The name of its virtual machine: `platform`, `evm` or `avm`."""
 
     @property
     def db(self) -> Database:

@@ -43,6 +43,12 @@ class Lock(IntEnum):
     SHARED = 0x6E6F6465_0F
     """Writing outputs that wait between chains. Taken after the lock of the chain whose block is accepted, and before
     the lock of a pool."""
+    XCHAIN = 0x6E6F6465_10
+    """Writing blocks and state of the X-Chain."""
+    XCHAIN_MEMPOOL = 0x6E6F6465_11
+    """Admission to the X-Chain's mempool."""
+    XCHAIN_PRODUCER = 0x6E6F6465_12
+    """Building the X-Chain's blocks. Held like `CCHAIN_PRODUCER`."""
 
 
 class NotInTransaction(Exception):

@@ -30,37 +30,37 @@ EACH: Final = "each"
 
 ALL: Final = (
     Advice(
-        "C, P",
+        "C, P, X",
         "the database takes no writes: …",
         "the disk is full, the database is read-only, or the node lacks write permission; the message quotes the database",
         "free disk space, or make the database writable; no restart is needed",
     ),
     Advice(
-        "C, P",
+        "C, P, X",
         "number of outstanding blocks … > …",
         "more blocks are undecided than the limit allows: votes are missing, or this node executes too slowly",
         "check the connected stake and the CPU load; where the validators vote, NODE_SNOW_MAX_PROCESSING is the limit",
     ),
     Advice(
-        "C, P",
+        "C, P, X",
         "time for longest running block … > …",
         "building or deciding a block takes too long; in production the producer is not running, or it is blocked by the database",
         "check that runproducer and the worker are running, and check their logs; where the validators vote, NODE_SNOW_MAX_TIME_PROCESSING is the limit",
     ),
     Advice(
-        "C, P",
+        "C, P, X",
         "… pending for …, but … builds no blocks",
         "the node that builds all blocks is connected but builds none",
         "check the health and the producer of that node",
     ),
     Advice(
-        "C, P",
+        "C, P, X",
         "… pending for …, but …, which builds all blocks, is not connected",
         "this node has no connection to the node that builds all blocks",
         "check that the node is running and that its staking port is reachable; compare NODE_PRODUCER on all nodes",
     ),
     Advice(
-        "C, P",
+        "C, P, X",
         "… pending for …, but the validators accept no blocks",
         "too little stake is voting",
         "check which validators are offline (admin: Peers, Consensus)",
@@ -72,7 +72,7 @@ ALL: Final = (
         "as for pending transactions: check the node that builds all blocks, or the stake that votes",
     ),
     Advice(
-        "C, P",
+        "C, P, X",
         "… accepted …-Chain block …, which this node's rules refuse: …",
         "this node follows another chain than its peers, or rejects a block that they accepted; the message says which",
         "compare genesis, version and settings with those of the peers; if this node is the one that differs, restore a backup or bootstrap again",
@@ -82,12 +82,6 @@ ALL: Final = (
         "connected to … of the stake < …",
         "validators are offline or do not respond",
         "start them; check that their staking ports are reachable",
-    ),
-    Advice(
-        "X",
-        "number of outstanding vertices … > …",
-        "impossible: this node issues no X-Chain vertices",
-        "report it",
     ),
     Advice(
         "bootstrapped",

@@ -6,7 +6,7 @@ The measured values are judged by `rules`. A check may wait for the database or 
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -32,6 +32,9 @@ from platform_app.selectors import stakers
 from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from primitives.settings import CommonSettings
+from xchain_app.chain import AvmChain
+from xchain_app.selectors import mempool as xchain
+from xchain_app.services.runtime import AvmRuntime
 
 APPLICATION: Final = "application"
 """The tag of checks of the node as a whole: they are part of every answer."""
@@ -67,7 +70,10 @@ def tags_of(further: Iterable[EvmChain] = ()) -> Mapping[str, frozenset[str]]:
 TAGS: Final = tags_of()
 """The tags of the checks of a node with the chains of the primary network only."""
 
-AnyChain = PlatformChain | EvmChain
+AnyChain = PlatformChain | EvmChain | AvmChain
+AnyRuntime = PlatformRuntime | EvmRuntime | AvmRuntime
+
+DueBlock = platform.BuildableBlock | cchain.DueBlock | xchain.DueXBlock
 
 READINESS: Final = frozenset({"bootstrapped"})
 """The checks that must have passed once before the node is ready."""
@@ -82,6 +88,8 @@ class Checks:
     evms: Sequence[EvmRuntime]
     """The EVM chains, the C-Chain first."""
     platform_runtime: PlatformRuntime
+    avm: AvmRuntime
+    """The X-Chain."""
     producer: Callable[[], NodeID | None]
     """Returns the node that makes all blocks of the network; None if none is named or the validators vote."""
     router: Callable[[], tuple[int, float]]
@@ -110,7 +118,7 @@ class Checks:
         measures: Mapping[str, Callable[[], Finding]] = {
             **{evm.chain.name: partial(self.measure_evm, evm) for evm in self.evms},
             "P": self.measure_p_chain,
-            "X": measure_x_chain,
+            "X": self.measure_x_chain,
             "bootstrapped": self.measure_bootstrapped,
             "network": self.measure_network,
             "router": lambda: rules.router(Outstanding(*self.router())),
@@ -151,6 +159,21 @@ class Checks:
             limits=limits,
         )
 
+    def measure_x_chain(self) -> Finding:
+        """Measure the X-Chain like an EVM chain."""
+        chain = self.avm.chain
+        if is_left_out(chain.name):
+            return rules.absent(absence(chain.name), self._missing_votes())
+        outstanding = self._outstanding(self.avm)
+        return rules.x_chain(
+            outstanding,
+            xchain.waiting(chain).txs if outstanding.count else 0,
+            self.writes.refusal(),
+            self._obstacle(chain),
+            self._standstill(chain),
+            limits=self._limits(),
+        )
+
     def measure_bootstrapped(self) -> Finding:
         """Measure whether all chains that this node takes part in have finished their initial sync."""
         if (self.node.bootstrap or self.node.votes) and self._reported() is None:
@@ -189,7 +212,7 @@ class Checks:
         validators = stakers.current_validators(self.platform).by_node
         return MISSING_VOTES if self.platform.node_id in validators else ""
 
-    def _outstanding(self, runtime: PlatformRuntime | EvmRuntime) -> Outstanding:
+    def _outstanding(self, runtime: AnyRuntime) -> Outstanding:
         """Return the blocks that this node makes or should make, and the undecided blocks of its peers."""
         chain = runtime.chain
         here = self._blocks_in_progress(chain)
@@ -223,7 +246,7 @@ class Checks:
         )  # first: a block committed after this line is ignored below
         if not here:
             return []
-        if isinstance(chain, PlatformChain):
+        if isinstance(chain, PlatformChain | AvmChain):
             height = chain.tip().height
         else:
             head = figures.head(chain)
@@ -244,10 +267,12 @@ class Checks:
         maker = self.producer()
         if maker == self.platform.node_id:
             return None
-        due: platform.BuildableBlock | cchain.DueBlock | None = None
+        due: DueBlock | None = None
         patience = 0.0
         if isinstance(chain, PlatformChain):
             due = platform.due(chain, now)
+        elif isinstance(chain, AvmChain):
+            due = xchain.due(chain)
         elif (mining := chain.settings.mining) != "manual":
             due = cchain.due(chain, now)
             patience = chain.settings.block_interval if mining == "interval" else 0.0
@@ -259,15 +284,17 @@ class Checks:
         connected = maker in network.connected_ids()
         return Standstill(due.transactions, seconds, str(maker), connected=connected)
 
-    def _overdue(self, runtime: PlatformRuntime | EvmRuntime) -> float | None:
+    def _overdue(self, runtime: AnyRuntime) -> float | None:
         """Return how many seconds overdue the block is that this node may make; None if no block is due.
 
         The time counts from the start of this process at the earliest, because the others may have just started too.
         """
         chain, now = runtime.chain, clock.now()
-        due: platform.BuildableBlock | cchain.DueBlock | None
+        due: DueBlock | None
         if isinstance(chain, PlatformChain):
             due = platform.due(chain, now)
+        elif isinstance(chain, AvmChain):
+            due = xchain.due(chain)
         else:
             development.refresh_mining_settings(chain)
             due = cchain.due(chain, now) if development.mines_on_arrival(chain) else None
@@ -327,16 +354,6 @@ class Checks:
         """Return the seconds of silence of the network process if they exceed the tolerance; a fork has no such process."""
         expected = self.settings.network and self.evms[0].chain.fork is None
         return silence if expected and silence > HEARTBEAT_TOLERANCE else None
-
-
-def measure_x_chain() -> Finding:
-    """Measure the undecided vertices and transactions of the X-Chain.
-
-    Unspecified: this node has only the genesis of the X-Chain. Nothing can be issued on it, so it has no tables,
-    and the undecided items are an empty collection.
-    """
-    undecided: Collection[object] = ()
-    return rules.x_chain(vertices=undecided, transactions=undecided)
 
 
 def _age(moment: datetime, now: datetime) -> float:

@@ -3,7 +3,7 @@
 Shapes of messages: specification 2. Limits and texts: pchain.md 8.6. Durations are in seconds.
 """
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -123,16 +123,29 @@ def p_chain(
     return Finding(message, _error_text("consensus is not healthy", faults))
 
 
-def x_chain(vertices: Sized, transactions: Sized) -> Finding:
-    """Judge the X-Chain by its undecided vertices and transactions."""
+def x_chain(
+    blocks: Outstanding,
+    transactions: int,
+    refusal: str = "",
+    obstacle: str = "",
+    standstill: Standstill | None = None,
+    *,
+    limits: ConsensusLimits = ConsensusLimits(),  # noqa: B008  # a constant
+) -> Finding:
+    """Judge the X-Chain: no block may be stuck.
+
+    Unspecified: the specification's message is that of a graph of vertices. The chain is linear, so its vertices are
+    blocks; `transactions` are those that wait for an outstanding block. The members of the other chains' messages stand
+    beside them, and the rules are those of the other chains.
+    """
     consensus = {
-        "outstandingVertices": len(vertices),
-        "snowstorm": {"outstandingTransactions": len(transactions)},
+        "outstandingVertices": blocks.count,
+        "snowstorm": {"outstandingTransactions": transactions},
+        **_consensus(blocks),
     }
-    faults = []
-    if len(vertices) > MAX_BLOCKS:
-        faults.append(f"number of outstanding vertices {len(vertices)} > {MAX_BLOCKS}")
-    return Finding({"consensus": consensus}, _error_text("consensus is not healthy", faults))
+    faults = _block_faults(blocks, limits, refusal, obstacle) + _standstill_faults(standstill)
+    message = {"consensus": consensus, "vm": None}
+    return Finding(message, _error_text("consensus is not healthy", faults))
 
 
 def bootstrapped(chains: Mapping[str, bool], waiting: str = "") -> Finding:

@@ -13,6 +13,7 @@ from chainvm.consensus import SoleConsensus
 from chainvm.port import Block, ChainVM
 from network_app import ports, selectors
 from network_app.chains.accepting import Acceptor
+from network_app.chains.avm import AvmBackend
 from network_app.chains.backend import ChainBackend
 from network_app.chains.cchain import EvmBackend
 from network_app.chains.chain import NetworkChain
@@ -33,6 +34,8 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
 from primitives.settings import CommonSettings
+from xchain_app.chain import AvmChain
+from xchain_app.services.runtime import AvmRuntime
 
 if TYPE_CHECKING:  # loaded with the first outer block, or with the connections
     from network_app.consensus.runner import Runner
@@ -53,6 +56,7 @@ class NodeNetwork:
         platform: Its P-Chain.
         evms: Its EVM chains, the C-Chain first.
         proposers: Returns the proposers by P-Chain height; by default this network's block producers.
+        avm: Its X-Chain; None: it takes part in a network without one.
     """
 
     def __init__(
@@ -62,12 +66,18 @@ class NodeNetwork:
         platform: PlatformRuntime,
         evms: Sequence[EvmRuntime],
         proposers: Proposers | None = None,
+        *,
+        avm: AvmRuntime | None = None,
     ) -> None:
         self.common = node
         self.settings = settings
         self.platform_chain = self._platform = platform.chain
         self.evm_chains = tuple(evm.chain for evm in evms)
-        self._inner: tuple[PlatformRuntime | EvmRuntime, ...] = (platform, *evms)
+        self._inner: tuple[PlatformRuntime | EvmRuntime | AvmRuntime, ...] = (
+            platform,
+            *(() if avm is None else (avm,)),
+            *evms,
+        )
         """The chains without outer blocks."""
         self.producer = ProducerPolicy(node, platform.chain)
         """This network's block producer."""
@@ -81,6 +91,10 @@ class NodeNetwork:
         """The P-Chain for the network."""
         self._all_chains: dict[str, NetworkChain[Any]] = {platform.chain.name: self.platform}
         """All chains, those that NODE_CHAINS leaves out included."""
+        if avm is not None:
+            self._all_chains[avm.chain.name] = self._chain(
+                avm.chain, avm.vm, AvmBackend(avm.chain), first=lambda: 0
+            )
         for evm in evms:
             self._all_chains[evm.chain.name] = self._evm_chain(evm)
 
@@ -205,7 +219,7 @@ class NodeNetwork:
 
     def _chain(
         self,
-        chain: PlatformChain | EvmChain,
+        chain: PlatformChain | EvmChain | AvmChain,
         vm: ChainVM[B],
         inner: ChainBackend[B],
         *,
@@ -237,7 +251,7 @@ class NodeNetwork:
     def _wrap(
         self,
         rows: OuterRows,
-        chain: PlatformChain | EvmChain,
+        chain: PlatformChain | EvmChain | AvmChain,
         chain_id: Callable[[], ID],
         vm: ChainVM[B],
     ) -> "ProposerVM[B]":

@@ -18,6 +18,7 @@ from cchain_app.apps import use as use_evm_chain
 from explorer_app.apps import use as use_explorer
 from network_app.apps import use as use_network
 from platform_app.apps import use as use_platform_chain
+from xchain_app.apps import use as use_avm_chain
 
 if TYPE_CHECKING:
     from nodeproject.node import Node
@@ -90,6 +91,7 @@ def use(node: "Node") -> None:
     _config().node = node
     use_evm_chain(*node.evm_runtimes.values())
     use_platform_chain(node.platform_runtime)
+    use_avm_chain(node.avm_runtime)
     use_network(node.network)
     use_explorer(lambda: node.explorer)
 

@@ -30,11 +30,13 @@ from nodeproject.copies.snapshots import Snapshots
 from nodeproject.heads.shared_head import share_head
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import files_of
+from nodeproject.startup.x_chain import PlatformNetwork
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.get_pages import PlainPages
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
 from nodeproject.web.paths import running_url
+from nodeproject.web.user_keys import PlatformKeystore
 from platform_app.api import PlatformRpc
 from platform_app.api.presence import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
@@ -42,6 +44,9 @@ from platform_app.renewal import Renewal
 from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
+from xchain_app.api import AvmRpc
+from xchain_app.chain import AvmChain
+from xchain_app.services.runtime import AvmRuntime
 
 if TYPE_CHECKING:  # loaded with the first page
     from explorer_app.site import Explorer
@@ -127,7 +132,15 @@ class Node:
             name: EvmRuntime(chain) for name, chain in self.evm_chains.items()
         }
         """The same as running chains."""
-        self.chains = ChainRegistry((self.platform_chain, *self.evm_chains.values()))
+        primary = PlatformNetwork(self.platform_chain)
+        self.avm_chain = AvmChain(
+            settings.common, self.database, primary.config, primary, events=self.events
+        )
+        """The X-Chain."""
+        self.avm_runtime = AvmRuntime(self.avm_chain)
+        self.chains = ChainRegistry(
+            (self.platform_chain, self.avm_chain, *self.evm_chains.values())
+        )
         """The chains that the node takes part in, by name."""
         has_others = settings.common.profile == "production" and not is_left_out(C_CHAIN)
         self.head = share_head(self.evm_chain, settings.common.directory) if has_others else None
@@ -140,6 +153,7 @@ class Node:
             settings.peers,
             self.platform_runtime,
             tuple(self.evm_runtimes.values()),
+            avm=self.avm_runtime,
         )
         """The node's part in its peer network."""
         self.turn = LoopTurn()
@@ -170,6 +184,11 @@ class Node:
         return PlatformRpc(self.platform_chain)
 
     @cached_property
+    def avm_rpc(self) -> AvmRpc:
+        """The shared state of the X-Chain's interfaces."""
+        return AvmRpc(self.avm_chain, PlatformKeystore(self.platform_chain))
+
+    @cached_property
     def observation(self) -> Observation:
         """Exposes this process to monitoring."""
         return Observation(
@@ -178,6 +197,7 @@ class Node:
             self.evm_rpcs,
             self.platform_rpc,
             self.platform_runtime,
+            avm=self.avm_runtime,
         )
 
     @cached_property
@@ -187,6 +207,7 @@ class Node:
             settings=self.settings,
             evm_rpcs=self.evm_rpcs,
             platform_rpc=self.platform_rpc,
+            avm_rpc=self.avm_rpc,
             observation=self.observation,
             identity=self.identity,
             turn=self.turn,

@@ -23,7 +23,7 @@ _PAIRS = [high + low for high in ALPHABET for low in ALPHABET]
 class Cb58Reason(StrEnum):
     """Why a text is not the cb58 of the expected bytes."""
 
-    # A character outside the alphabet, or far too many characters.
+    # A character outside the alphabet, none, or far too many characters.
     INVALID_BASE58 = "base58 decoding error: {cause}"
     MISSING_CHECKSUM = "input string is smaller than the checksum size"
     WRONG_CHECKSUM = "invalid input checksum"
@@ -55,7 +55,7 @@ def decode(text: str, size: int | None = None) -> bytes:
     """Decode cb58; with `size`, exactly that many bytes.
 
     Raises:
-        Cb58Error: A character is not a base58 digit, or no size is given and the text is longer
+        Cb58Error: The text is empty, a character is not a base58 digit, or no size is given and the text is longer
             than that of `MAX_SIZE` bytes; there are fewer than four bytes; or the checksum does not
             match the bytes.
         WrongSize: There are more or fewer bytes than `size`.
@@ -78,6 +78,8 @@ def decode(text: str, size: int | None = None) -> bytes:
 
 
 def _decode_base58(text: str) -> bytes:
+    if not text:
+        raise Cb58Error(Cb58Reason.INVALID_BASE58, cause="zero length string")
     number = 0
     try:
         for character in text:

@@ -112,11 +112,7 @@ class Codec:
                 type of that number does not implement the interface; the type of that number contains this
                 value already; a boolean is neither 0 nor 1; or a list has elements of zero bytes.
         """
-        form = self._form(as_type)
-        try:
-            return form.read(data, offset)
-        except struct.error:
-            raise CodecError(CodecReason.INPUT_TOO_SHORT) from None
+        return self._form(as_type).read(data, offset)
 
     def _form(self, as_type: object) -> CodecForm:
         try:

@@ -58,6 +58,12 @@ INTERFACE = Marker("interface")
 _NO_TYPES: frozenset[type] = frozenset()
 
 
+def reference_name(cls: type) -> str:
+    """Return the name that the reference's errors have for a class: its REFERENCE_NAME, or its own name."""
+    name: str = vars(cls).get("REFERENCE_NAME", cls.__name__)
+    return name
+
+
 class Compiler:
     """Compiles annotations to forms, for one registry of types."""
 
@@ -98,7 +104,9 @@ class Compiler:
             raise CodecError(CodecReason.UNKNOWN_TYPE_ID, type_id=type_id)
         if not issubclass(type_form, interface):
             raise CodecError(
-                CodecReason.WRONG_INTERFACE, type=type_form.__name__, interface=interface.__name__
+                CodecReason.WRONG_INTERFACE,
+                type=reference_name(type_form),
+                interface=reference_name(interface),
             )
         if type_form in within:
             raise CodecError(CodecReason.RECURSIVE_TYPE, type=type_form.__name__)

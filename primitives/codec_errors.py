@@ -12,7 +12,11 @@ class CodecReason(StrEnum):
     MISSING_VERSION = "couldn't unpack codec version"
     UNKNOWN_VERSION = "unknown codec version"
     TRAILING_BYTES = "trailing buffer space: read {read} provided {provided}"
-    INPUT_TOO_SHORT = "packer has insufficient length for input"
+    # `within` names a number, a text or the length of a list; it is empty for fixed bytes.
+    INPUT_TOO_SHORT = "{within}packer has insufficient length for input"
+    LIST_TOO_LONG = (
+        "max slice length exceeded; array length, {length}, exceeds maximum length, {limit}"
+    )
     MISSING_TYPE_ID = "couldn't unmarshal interface: packer has insufficient length for input"
     UNKNOWN_TYPE_ID = "couldn't unmarshal interface: unknown type ID {type_id}"
     WRONG_INTERFACE = (

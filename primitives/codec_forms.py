@@ -1,13 +1,12 @@
 """Readers and writers of the linear codec: `CodecForm`, and functions that combine forms.
 
 Functions are composed once for each type, so that reading a transaction needs no look-ups.
-`struct.error` means that the bytes end too early while reading, or that a value does not fit while
-writing; the codec translates it.
+`struct.error` means that a value does not fit while writing; the codec translates it.
 """
 
 from collections.abc import Callable
 from operator import attrgetter
-from struct import Struct
+from struct import Struct, error
 from typing import Any, NamedTuple
 
 from primitives.codec_errors import CodecError, CodecReason
@@ -24,6 +23,8 @@ class Item(NamedTuple):
     letters: str
     encode: Callable[[Any], Any] | None = None
     decode: Callable[[Any], Any] | None = None
+    kind: str = ""
+    """The reference's name of the type, which its errors contain; empty for fixed bytes."""
 
 
 class CodecForm(NamedTuple):
@@ -39,16 +40,18 @@ class CodecForm(NamedTuple):
 
 _LENGTH = Struct(">I")
 _TEXT_LENGTH = Struct(">H")
+_MAX_LENGTH = 2**31 - 1
+_KINDS = {"B": "uint8", "H": "uint16", "I": "uint32", "Q": "uint64", "q": "int64"}
 
 
 def number_form(letter: str) -> CodecForm:
     """Return the form of an unsigned integer, by its letter in `struct`."""
-    return _item_form(Item(letter))
+    return _item_form(Item(letter, kind=_KINDS[letter]))
 
 
 def bool_form() -> CodecForm:
     """Return the form of a boolean: one byte."""
-    return _item_form(Item("B", decode=_decode_bool))
+    return _item_form(Item("B", decode=_decode_bool, kind="bool"))
 
 
 def fixed_form(size: int, decode: Callable[[bytes], Any] | None = None) -> CodecForm:
@@ -79,7 +82,10 @@ def _item_form(item: Item) -> CodecForm:
         return struct.pack(value if encode is None else encode(value))
 
     def read(data: bytes, offset: int) -> tuple[Any, int]:
-        (value,) = struct.unpack_from(data, offset)
+        try:
+            (value,) = struct.unpack_from(data, offset)
+        except error:
+            raise _too_short(item.kind) from None
         return (value if decode is None else decode(value)), offset + size
 
     return CodecForm(write, read, size, item)
@@ -92,7 +98,7 @@ def blob_form() -> CodecForm:
         return _LENGTH.pack(len(value)) + value
 
     def read(data: bytes, offset: int) -> tuple[bytes, int]:
-        (size,) = _LENGTH.unpack_from(data, offset)
+        size = _read_length(data, offset)
         end = offset + 4 + size
         return _slice(data, offset + 4, end), end
 
@@ -110,17 +116,36 @@ def text_form() -> CodecForm:
         return _TEXT_LENGTH.pack(len(data)) + data
 
     def read(data: bytes, offset: int) -> tuple[str, int]:
-        (size,) = _TEXT_LENGTH.unpack_from(data, offset)
+        try:
+            (size,) = _TEXT_LENGTH.unpack_from(data, offset)
+        except error:
+            raise _too_short("string") from None
         end = offset + 2 + size
-        return _slice(data, offset + 2, end).decode(errors="surrogateescape"), end
+        return _slice(data, offset + 2, end, "string").decode(errors="surrogateescape"), end
 
     return CodecForm(write, read)
 
 
-def _slice(data: bytes, start: int, end: int) -> bytes:
+def _slice(data: bytes, start: int, end: int, kind: str = "") -> bytes:
     if end > len(data):
-        raise CodecError(CodecReason.INPUT_TOO_SHORT)
+        raise _too_short(kind)
     return data[start:end]
+
+
+def _read_length(data: bytes, offset: int) -> int:
+    try:
+        (length,) = _LENGTH.unpack_from(data, offset)
+    except error:
+        raise _too_short("slice") from None
+    if length > _MAX_LENGTH:
+        raise CodecError(CodecReason.LIST_TOO_LONG, length=length, limit=_MAX_LENGTH)
+    return int(length)
+
+
+def _too_short(kind: str) -> CodecError:
+    """Return the error for bytes that end within a value of this kind."""
+    within = f"couldn't unmarshal {kind}: " if kind else ""
+    return CodecError(CodecReason.INPUT_TOO_SHORT, within=within)
 
 
 def list_form(element: CodecForm) -> CodecForm:
@@ -139,7 +164,7 @@ def _list_reader(element: CodecForm) -> Read:
     read_element = element.read
 
     def read(data: bytes, offset: int) -> tuple[tuple[Any, ...], int]:
-        (count,) = _LENGTH.unpack_from(data, offset)
+        count = _read_length(data, offset)
         offset += 4
         if count and element.size == 0:
             raise CodecError(CodecReason.ZERO_LENGTH_ELEMENT)
@@ -158,9 +183,9 @@ def _items_reader(item: Item) -> Read:
     decode = item.decode
 
     def read(data: bytes, offset: int) -> tuple[tuple[Any, ...], int]:
-        (count,) = _LENGTH.unpack_from(data, offset)
+        count = _read_length(data, offset)
         end = offset + 4 + count * struct.size
-        items = struct.iter_unpack(_slice(data, offset + 4, end))
+        items = struct.iter_unpack(_slice(data, offset + 4, end, item.kind))
         if decode is None:
             return tuple([value for (value,) in items]), end
         return tuple([decode(value) for (value,) in items]), end
@@ -236,12 +261,24 @@ def _items_step(items: list[Item]) -> Step:
 
     def step(data: bytes, offset: int, values: list[Any]) -> int:
         start = len(values)
-        values += unpack_from(data, offset)
+        try:
+            values += unpack_from(data, offset)
+        except error:
+            raise _too_short(_first_missing(items, len(data) - offset)) from None
         for place, decode in decoders:
             values[start + place] = decode(values[start + place])
         return offset + size
 
     return step
+
+
+def _first_missing(items: list[Item], available: int) -> str:
+    """Return the kind of the first item that does not fit into the available bytes."""
+    for item in items:
+        available -= Struct(f">{item.letters}").size
+        if available < 0:
+            break
+    return item.kind
 
 
 def _member_writer(name: str, write_member: Write) -> Write:

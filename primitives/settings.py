@@ -139,10 +139,10 @@ class CommonSettings:
         (), "Nodes (IP:PORT) from which this node fetches the chains and which it follows."
     )
     chains: tuple[str, ...] = flag(
-        ("P", "C"),
-        "Chains that this node takes part in. Use `P` in a network of the reference's nodes, because their "
-        "C-Chain is a different one.",
-        choices=("P", "C"),
+        ("P", "X", "C"),
+        "Chains that this node takes part in. Leave out `C` in a network of the reference's nodes, because "
+        "their C-Chain is a different one.",
+        choices=("P", "X", "C"),
     )
     producer: str = flag(
         "",

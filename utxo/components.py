@@ -1,12 +1,13 @@
 """Parts of transactions: owners, inputs, outputs, UTXOs, credentials. Layout only (pchain.md 2.3).
 
 Fields are in serialisation order; `primitives.codec` reads it from the annotations. Each chain's codec has
-the type IDs. The rules for well-formed parts are in `well_formed`.
+the type IDs. The rules for well-formed parts are in `well_formed`. `REFERENCE_NAME` is the name of a class in errors of
+the codec.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from primitives import ids
 from primitives.codec import INTERFACE, U32, U64, FixedLayout
@@ -20,22 +21,32 @@ class Owner:
 class UtxoContent:
     """Interface: the content of a UTXO, which need not be an amount."""
 
+    REFERENCE_NAME: ClassVar[str] = "verify.State"
+
 
 class UtxoOutput(UtxoContent):
     """Interface: an amount of an asset, which inputs can spend."""
+
+    REFERENCE_NAME: ClassVar[str] = "avax.TransferableOut"
 
 
 class Input:
     """Interface: the data with which a UTXO is spent."""
 
+    REFERENCE_NAME: ClassVar[str] = "avax.TransferableIn"
+
 
 class Credential:
     """Interface: signatures for an input or an authorization."""
+
+    REFERENCE_NAME: ClassVar[str] = "verify.Verifiable"
 
 
 @dataclass(frozen=True, slots=True)
 class OutputOwners(Owner):
     """Addresses, the number of them that must sign, and the Unix time before which they cannot sign."""
+
+    REFERENCE_NAME: ClassVar[str] = "*secp256k1fx.OutputOwners"
 
     locktime: U64
     threshold: U32
@@ -46,6 +57,8 @@ class OutputOwners(Owner):
 class TransferOutput(UtxoOutput):
     """An amount that its owners can spend. The owners' fields are serialised without a type ID."""
 
+    REFERENCE_NAME: ClassVar[str] = "*secp256k1fx.TransferOutput"
+
     amount: U64
     owners: OutputOwners
 
@@ -53,6 +66,8 @@ class TransferOutput(UtxoOutput):
 @dataclass(frozen=True, slots=True)
 class TransferInput(Input):
     """Spends a `TransferOutput`; the indices identify the owners that have signed."""
+
+    REFERENCE_NAME: ClassVar[str] = "*secp256k1fx.TransferInput"
 
     amount: U64
     signature_indices: tuple[U32, ...]
@@ -99,6 +114,8 @@ class UTXO:
 @dataclass(frozen=True, slots=True)
 class SignatureCredential(Credential):
     """65-byte recoverable signatures, one for each index of its input."""
+
+    REFERENCE_NAME: ClassVar[str] = "*secp256k1fx.Credential"
 
     signatures: tuple[Annotated[bytes, FixedLayout(65)], ...]
 

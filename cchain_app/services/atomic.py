@@ -25,6 +25,7 @@ from cchain_app.selectors.state import state_at
 from cchain_app.store import atomic as rows
 from cchain_app.store import pool as pool_rows
 from chaindb import clock
+from chaindb.chains import X_CHAIN, is_left_out
 from chaindb.locks import Lock
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, P_CHAIN_ID
@@ -49,9 +50,7 @@ class AtomicPoolReason(StrEnum):
         "({count} total conflicts in mempool)"
     )
     # No chain of this node could import the coins, so they would be lost.
-    NOTHING_IMPORTS = (
-        "this node runs no X-Chain yet, so the coins that {tx_id} exports could not be imported"
-    )
+    NOTHING_IMPORTS = "this node runs no X-Chain (NODE_CHAINS), so the coins that {tx_id} exports could not be imported"
 
 
 class AtomicTxRefused(ErrorWithReason):
@@ -63,7 +62,7 @@ def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
 
     It is verified on the head with the base fee of the next block, as the reference does.
 
-    Unspecified: as long as this node runs no X-Chain, users cannot export to it here, because their coins would be
+    Unspecified: if this node runs no X-Chain (NODE_CHAINS), users cannot export to it here, because their coins would be
     lost. It is no rule of blocks, so transactions from peers may.
 
     Args:
@@ -86,7 +85,7 @@ def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
     _verify_on(chain, head, tx, parameters)
     unsigned = tx.unsigned
     to_x_chain = isinstance(unsigned, UnsignedExportTx) and unsigned.destination_chain != P_CHAIN_ID
-    if to_x_chain and not gossiped:
+    if to_x_chain and not gossiped and is_left_out(X_CHAIN):
         raise AtomicTxRefused(AtomicPoolReason.NOTHING_IMPORTS, tx_id=tx.tx_id)
     price = effective_price(tx, parameters)
     with chain.db.atomic(durable=True):

@@ -30,7 +30,7 @@ _MAX_MESSAGE: Final = 300
 _ACTIONS: Final = {
     "C": "Check the log and the free disk space. Restart the node if no blocks arrive.",
     "P": "Check the share of connected stake and the log. Restart the node if no blocks arrive.",
-    "X": "None: the X-Chain has no blocks on this node.",
+    "X": "Check the log and the free disk space. Restart the node if no blocks arrive.",
     "bootstrapped": "Wait until the node has fetched the missing blocks. Check its peers if the heights do not change.",
     "network": "Check the firewall, the staking port (9651), bandwidth and latency.",
     "router": "Send fewer API requests, or add processors to the node.",

@@ -72,6 +72,7 @@ HELP: Final[Mapping[str, str]] = {
     "health_check_contiguous_failures": "Number of consecutive failed runs of the health check.",
     # Every chain
     "chain_info": "Always 1, for each alias of a chain; label chain has the name that other metrics use.",
+    "xchain_assets": "Assets of the X-Chain.",
     "chain_height": "Height of the last accepted block.",
     "chain_last_block_timestamp_seconds": "Timestamp of the last accepted block, in Unix seconds.",
     "chain_last_block_age_seconds": "Seconds since the timestamp of the last accepted block, by the node's clock.",

@@ -16,6 +16,11 @@ from platform_app.executor.fees import price_of
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
 from platform_app.selectors import mempool, stakers
+from xchain_app.chain import AvmChain
+from xchain_app.selectors import accepted as xchain
+from xchain_app.selectors import assets as xchain_assets
+from xchain_app.selectors import mempool as xchain_mempool
+from xchain_app.store.state import NoXChain
 
 RECENT: Final = 60
 """Blocks of this many seconds, by the node's clock, count as recent."""
@@ -73,6 +78,24 @@ def of_platform(chain: PlatformChain, evms: Iterable[EvmChain] = ()) -> Iterator
     yield gauge("platform_gas_excess", tip.fee_state.excess)
     yield gauge("platform_gas_price", price_of(chain.config.gas, tip.fee_state))
     yield gauge("node_clock_offset_seconds", clock.offset())
+
+
+def of_avm(chain: AvmChain) -> Iterator[Metric]:
+    """Yield metrics of the X-Chain; none before its genesis, or if this node does not take part in it."""
+    if is_left_out(chain.name):
+        return
+    try:
+        tip = chain.tip()
+    except NoXChain:
+        return
+    now = clock.now()
+    yield from _names(chain)
+    yield from _head(chain.name, tip.height, tip.timestamp, now)
+    yield from _recent(chain.name, *xchain.recent(chain, now - RECENT))
+    waiting = xchain_mempool.waiting(chain)
+    yield gauge("mempool_transactions", waiting.txs, chain=chain.name, state="pending")
+    yield gauge("mempool_bytes", waiting.size, chain=chain.name)
+    yield gauge("xchain_assets", xchain_assets.count(chain))
 
 
 def _names(chain: NodeChain) -> Iterator[Metric]:

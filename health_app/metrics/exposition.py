@@ -41,6 +41,7 @@ from health_app.metrics.sharing import Process, SharedProcesses, SingleProcess
 from health_app.result import CheckResult
 from info_app.version import COMMIT, PRODUCT
 from platform_app.chain import PlatformChain
+from xchain_app.chain import AvmChain
 
 SECONDS: Final = 4.0
 """Timeout of the database; Prometheus gives up after ten seconds by default."""
@@ -90,21 +91,26 @@ class DatabasePart:
             yield gauge("database_size_bytes", size, part=part)
 
 
-def parts(platform: PlatformChain, evms: Sequence[EvmChain]) -> tuple[Part, ...]:
+def parts(
+    platform: PlatformChain, evms: Sequence[EvmChain], avm: AvmChain | None = None
+) -> tuple[Part, ...]:
     """Return all parts, in the order in which they are read.
 
     Args:
         platform: The node's P-Chain.
         evms: Its EVM chains, the C-Chain first; each other one is a part by its name.
+        avm: Its X-Chain; None: without it.
     """
     cchain, *further = evms
+    more = () if avm is None else (avm,)
     return (
         ("cchain", partial(chains.of_evm, cchain)),
         *((item.name, partial(chains.of_evm, item)) for item in further),
         ("platform", partial(chains.of_platform, platform, evms)),
+        *(("xchain", partial(chains.of_avm, item)) for item in more),
         ("network", partial(network.of_network, platform, evms)),
-        ("bootstrap", partial(network.of_bootstrap, (platform, *evms))),
-        ("consensus", partial(network.of_consensus, (platform, *evms))),
+        ("bootstrap", partial(network.of_bootstrap, (platform, *more, *evms))),
+        ("consensus", partial(network.of_consensus, (platform, *more, *evms))),
         ("database", DatabasePart(Database())),
     )
 

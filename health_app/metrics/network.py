@@ -23,6 +23,7 @@ from network_app.selectors import is_fresh
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.selectors import subnets
 from primitives.ids import ID, PRIMARY_NETWORK_ID
+from xchain_app.chain import AvmChain
 
 _NANOSECONDS: Final = 1_000_000_000
 _MAX_SUBNETS: Final = 64
@@ -159,7 +160,7 @@ def _heights(chain: str, report: ConsensusReport, time: int | None) -> Iterator[
 
 def _head_time(chain: NodeChain | None) -> int | None:
     """Return the time of the last accepted block in Unix seconds."""
-    if isinstance(chain, PlatformChain):
+    if isinstance(chain, PlatformChain | AvmChain):
         return chain.tip().timestamp
     head = evm_figures.head(chain) if isinstance(chain, EvmChain) else None
     return None if head is None else head.timestamp

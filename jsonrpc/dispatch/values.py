@@ -67,6 +67,11 @@ def uint16(value: Any) -> int:
     return _number(value, 16)
 
 
+def uint8(value: Any) -> int:
+    """Read an 8-bit unsigned integer, with or without quotes."""
+    return _number(value, 8)
+
+
 def decimal(value: Any) -> float:
     """Read a number that may have a fraction, with or without quotes."""
     if isinstance(value, str):

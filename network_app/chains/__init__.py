@@ -4,5 +4,5 @@
 `accepting`, which relies on the beacons for which blocks the network has accepted. `voting` decides on new blocks.
 `outer_blocks` stores outer blocks as rows, `validators` reads from the P-Chain which nodes may propose, and
 `wrapping` adds outer blocks to accepted blocks that have none. `backend` is the interface to the inner chains besides
-their VM, `platform` and `cchain` implement it.
+their VM, `platform`, `cchain` and `avm` implement it.
 """

@@ -83,7 +83,15 @@ _OF_BACKUPS: Final = frozenset({"chaindb_lastbackup"})
 """The record of the last backup: a file cannot contain its own, and a restored node has none yet."""
 
 _WITH_CHAINS: Final = frozenset(
-    {"chaindb", "shared_app", "platform_app", "cchain_app", "network_app", "explorer_app"}
+    {
+        "chaindb",
+        "shared_app",
+        "platform_app",
+        "cchain_app",
+        "xchain_app",
+        "network_app",
+        "explorer_app",
+    }
 )
 
 _NOT_REWOUND: Final = frozenset(

@@ -34,10 +34,12 @@ from primitives.networks import LOCAL
 from primitives.node_identity import IdentityError
 from primitives.product import VERSION
 from primitives.whole_files import write_whole
+from xchain_app.genesis.genesis import AvmGenesisError
+from xchain_app.services import genesis as xchain_genesis
 
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.WrongChainInDatabase,
-    CannotJoin, CodecError, IdentityError, KeyringError, MalformedAddress, ForkRefused, UpstreamError,
+    AvmGenesisError, CannotJoin, CodecError, IdentityError, KeyringError, MalformedAddress, ForkRefused, UpstreamError,
 )  # fmt: skip
 
 
@@ -76,6 +78,7 @@ def initialise(
         KeyringError: A local network's settings give no accounts.
         GenesisError: The P-Chain's genesis file cannot be used.
         CodecError: A value in the P-Chain's genesis file does not fit into its field.
+        AvmGenesisError: The X-Chain's genesis in the P-Chain's genesis cannot be used.
         CannotStart: The node's identity cannot be used.
         IdentityError: A file of the identity has invalid content.
         MalformedAddress: NODE_BOOTSTRAP has an entry that is not IP:PORT.
@@ -99,6 +102,7 @@ def initialise(
             node.platform_chain.proof_of_possession,
             cchain_genesis.genesis_text(node.evm_chain),
         )
+        xchain_genesis.load_genesis(node.avm_chain)
         for chain in node.evm_chains.values():
             if chain is not node.evm_chain:
                 call_command("migrate", database=chain.db.alias, interactive=False, verbosity=0)

@@ -22,6 +22,7 @@ from chaindb.postgresql.session import set_parameters
 from chaindb.wakeup import Wakeup
 from nodeproject.node import Node
 from platform_app import tasks as platform
+from xchain_app import tasks as xchain
 
 TICK: Final = 1.0
 """Seconds after which a chain is checked without a notification: staking periods begin and end by the clock."""
@@ -159,4 +160,11 @@ def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
         )
         for runtime in node.evm_runtimes.values()
     ]
-    return [of_platform, *of_evms]
+    of_avm = ProducerLoop(
+        node.avm_chain.name,
+        node.avm_chain.producer,
+        partial(xchain.beat, node.avm_runtime),
+        tick=TICK,
+        stopping=stopping,
+    )
+    return [of_platform, *of_evms, of_avm]

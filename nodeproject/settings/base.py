@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "shared_app",
     "platform_app",
     "cchain_app",
+    "xchain_app",
     "network_app",
     "info_app",
     "health_app",

@@ -5,7 +5,9 @@ from typing import Any
 from nodeproject.settings.given import NODE
 
 CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"cchain_app.*": {"queue": "chain"}, "platform_app.*": {"queue": "chain"}}
+CELERY_TASK_ROUTES = {
+    f"{app}.*": {"queue": "chain"} for app in ("cchain_app", "platform_app", "xchain_app")
+}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 600
 CELERY_TASK_ACKS_LATE = False
@@ -27,6 +29,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     # Staking periods begin and end by the clock, even without new transactions.
     "platform-tick": {
         "task": "platform_app.tick",
+        "schedule": 1.0,
+        "options": {"expires": 1.0, "expire_seconds": 1},
+    },
+    "xchain-tick": {
+        "task": "xchain_app.tick",
         "schedule": 1.0,
         "options": {"expires": 1.0, "expire_seconds": 1},
     },
@@ -69,6 +76,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
+if "X" not in NODE.common.chains:
+    del CELERY_BEAT_SCHEDULE["xchain-tick"]
 if "C" not in NODE.common.chains:
     for _name in [
         item for item in CELERY_BEAT_SCHEDULE if item.startswith(("cchain-", "explorer-"))

@@ -18,7 +18,7 @@ def with_platform(given: NodeSettings) -> NodeSettings:
     if "P" not in given.common.chains:
         raise BadSetting(
             f"NODE_CHAINS is {','.join(given.common.chains)!r}; every node takes part in the P-Chain: it "
-            "must be P or P,C"
+            "must be P, P,X, P,C or P,X,C"
         )
     return given
 

@@ -111,6 +111,17 @@ UNFOLD: dict[str, Any] = {
                 ],
             },
             {
+                "title": "X-Chain",
+                "items": [
+                    menu_item("Blocks", "view_in_ar", "xchain_app", "xblock"),
+                    menu_item("Transactions", "swap_horiz", "xchain_app", "xtransaction"),
+                    menu_item("Assets", "category", "xchain_app", "xasset"),
+                    menu_item("UTXOs", "toll", "xchain_app", "xoutput"),
+                    menu_item("Mempool", "hourglass_top", "xchain_app", "xmempooltx"),
+                    menu_item("Dropped", "block", "xchain_app", "xdroppedtx"),
+                ],
+            },
+            {
                 "title": "C-Chain",
                 "items": [
                     menu_item("Blocks", "view_in_ar", "cchain_app", "block"),

@@ -189,9 +189,16 @@ serve(
 serve(
     endpoints.XCHAIN_PATHS,
     lambda endpoints: endpoints.xchain,
-    summary="X-Chain: methods that clients call before they build transactions",
-    description="One JSON-RPC 2.0 request with params by name: two methods `avm.…`.",
+    summary="X-Chain: assets, balances, outputs, transactions",
+    description="One JSON-RPC 2.0 request with params by name; methods `avm.…`.",
     example=json_rpc("avm.getAssetDescription", {"assetID": "AVAX"}),
+)
+serve(
+    endpoints.XCHAIN_WALLET_PATHS,
+    lambda endpoints: endpoints.xchain_wallet,
+    summary="X-Chain wallet: issues transactions",
+    description="One JSON-RPC 2.0 request with params by name: `wallet.issueTx`.",
+    example=json_rpc("wallet.issueTx", {"tx": "0x", "encoding": "hex"}),
 )
 serve(
     endpoints.INFO_PATHS,

@@ -43,13 +43,14 @@ from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
 from platform_app.api import keystore as keystore_api
-from platform_app.api import xchain as xchain_api
 from platform_app.api.params import find_chain_id
 from platform_app.api.presence import own_node_id
 from primitives.bearer import BearerTokens
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles
+from xchain_app import api as xchain_api
+from xchain_app.api import AvmRpc
 
 ROOT = "/"
 """The path at which tools expect the chain of a node with a single chain."""
@@ -61,6 +62,7 @@ AVAX_PATHS = paths_of(CCHAIN_ALIASES, "/avax")
 PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
 KEYSTORE_PATHS = ("/ext/keystore",)
 XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
+XCHAIN_WALLET_PATHS = paths_of(XCHAIN_ALIASES, "/wallet")
 INFO_PATHS = ("/ext/info",)
 HEALTH_PATHS = ("/ext/health",)
 
@@ -88,6 +90,7 @@ class Endpoints:
         settings: NodeSettings,
         evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
+        avm_rpc: AvmRpc,
         observation: Observation,
         identity: IdentityFiles,
         turn: LoopTurn,
@@ -96,6 +99,7 @@ class Endpoints:
         self._evm_rpcs = evm_rpcs
         self._evm_rpc = next(iter(evm_rpcs.values()))
         self._platform_rpc = platform_rpc
+        self._avm_rpc = avm_rpc
         self._observation = observation
         self._metrics = observation.metrics
         self._identity = identity
@@ -183,8 +187,13 @@ class Endpoints:
 
     @cached_property
     def xchain(self) -> Endpoint:
-        """The supported part of the X-Chain's interface: `/ext/bc/X` and its aliases."""
+        """The X-Chain's interface: `/ext/X`, `/ext/bc/X` and their aliases."""
         return self._by_name("X", XCHAIN_PATHS)
+
+    @cached_property
+    def xchain_wallet(self) -> Endpoint:
+        """The X-Chain's wallet interface: `/ext/bc/X/wallet`."""
+        return self._by_name("X wallet", XCHAIN_WALLET_PATHS)
 
     @cached_property
     def info(self) -> Endpoint:
@@ -207,7 +216,10 @@ class Endpoints:
             "avax": _interface("C-Chain: transfers", AVAX_PATHS, avax_api.registry(self._avax_rpc)),
             "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
             "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
-            "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
+            "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(self._avm_rpc)),
+            "X wallet": _interface(
+                "X-Chain wallet", XCHAIN_WALLET_PATHS, xchain_api.wallet_registry(self._avm_rpc)
+            ),
             "info": _interface("Info", INFO_PATHS, info_api.methods(own, platform.answers)),
             "health": _interface("Health", HEALTH_PATHS, health.methods()),
         }
@@ -225,7 +237,7 @@ class Endpoints:
         return [
             one
             for name, one in self.interfaces.items()
-            if not is_left_out(C_CHAIN if name == "avax" else name)
+            if not is_left_out(C_CHAIN if name == "avax" else name) and len(one.registry.methods)
         ]
 
     def all(self) -> list[Endpoint]:
@@ -236,6 +248,7 @@ class Endpoints:
             self.platform,
             self.keystore,
             self.xchain,
+            self.xchain_wallet,
             self.info,
             self.health,
         ]
@@ -320,7 +333,11 @@ class Endpoints:
         made = Interpreter()
         evms = (evm_rpc.chain for evm_rpc in self._evm_rpcs.values())
         building = [evm.building for evm in evms]
-        for blocks in (*building, self._platform_rpc.chain.building):
+        for blocks in (
+            *building,
+            self._platform_rpc.chain.building,
+            self._avm_rpc.chain.building,
+        ):
             blocks.within = made.needed
         return made
 

@@ -31,6 +31,7 @@ from nodeproject.web.memory_cache import MemoryCache
 from platform_app.api import PlatformRpc
 from platform_app.services.runtime import PlatformRuntime
 from primitives.bounded_cache import HitCounter
+from xchain_app.services.runtime import AvmRuntime
 
 _REMEMBERING: Final[dict[str, Any]] = {
     "cchain_bloom_bits": bloom_bits,
@@ -47,6 +48,7 @@ class Observation:
         evm_rpcs: The state of each EVM chain's interfaces, whose caches and listeners are shown; the C-Chain is first.
         platform_rpc: The state of the P-Chain's interfaces, likewise.
         platform: The running P-Chain.
+        avm: The running X-Chain.
     """
 
     def __init__(
@@ -56,9 +58,12 @@ class Observation:
         evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
         platform: PlatformRuntime,
+        *,
+        avm: AvmRuntime,
     ) -> None:
         self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
+        self._avm = avm
         self._evm_rpcs = tuple(evm_rpcs.values())
         self._evm_chains = tuple(evm_rpc.chain for evm_rpc in self._evm_rpcs)
         self._platform_rpc = platform_rpc
@@ -71,6 +76,7 @@ class Observation:
             settings.peers,
             tuple(evm_rpc.runtime for evm_rpc in self._evm_rpcs),
             platform,
+            avm,
             lambda: node_network().producer.node_id,
             processes.router,
             self.writes,
@@ -85,7 +91,10 @@ class Observation:
 
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
-        return (*parts(self._platform_rpc.chain, self._evm_chains), ("tokens", self._tokens))
+        return (
+            *parts(self._platform_rpc.chain, self._evm_chains, self._avm.chain),
+            ("tokens", self._tokens),
+        )
 
     def _tokens(self) -> Iterator[Metric]:
         """Yield the height of the token index; nothing if it was never started or this node has no C-Chain."""

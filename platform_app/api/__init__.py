@@ -5,7 +5,7 @@ the table.
 
 `params` reads arguments and addresses, `wire` and `records` format results, and `errors` converts errors. As in
 the reference, the call format requires no argument: a missing or null argument has a default, and each method
-checks the arguments that it needs. `xchain` has the few methods of the X-Chain. Methods added with `add_kept`
+checks the arguments that it needs. Methods added with `add_kept`
 answer on the event loop from cached results about the accepted state (`answers`).
 """
 

@@ -6,12 +6,10 @@ no details of it. A test checks that each error class is either expected or list
 reaches no API.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
+from jsonrpc.dispatch.expected import ExpectedErrors
 from jsonrpc.dispatch.values import MAX_QUOTED, refused, shortened, too_many
-from jsonrpc.errors import JsonRpcError
 from platform_app.chain import NoPlatformGenesis
 from platform_app.services.errors import RefusedIssue
 from platform_app.wallet.errors import KeystoreError, WalletError
@@ -54,29 +52,8 @@ EXPECTED: Final[tuple[type[Exception], ...]] = (
 
 NOT_FOUND: Final = "not found"
 
+_ERRORS: Final = ExpectedErrors(EXPECTED)
 
-def to_error_object(error: Exception) -> JsonRpcError | None:
-    """Return the error object of an expected error, None for an unexpected one."""
-    return refused(str(error)) if isinstance(error, EXPECTED) else None
-
-
-def behind(words: str, error: Exception) -> Exception:
-    """Return an expected error as an error object with prefixed message; any other error unchanged."""
-    expected = error if isinstance(error, JsonRpcError) else to_error_object(error)
-    return error if expected is None else refused(f"{words}: {expected.message}")
-
-
-@contextmanager
-def saying(words: str) -> Iterator[None]:
-    """Prefix the message of every expected error raised within; other errors pass unchanged.
-
-    Raises:
-        JsonRpcError: An expected error occurred.
-    """
-    try:
-        yield
-    except Exception as error:
-        explained = behind(words, error)
-        if explained is error:
-            raise
-        raise explained from error
+to_error_object = _ERRORS.to_error_object
+behind = _ERRORS.behind
+saying = _ERRORS.saying

@@ -21,11 +21,12 @@ from typing import Any, ClassVar, TypeVar
 
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import CODEC, TYPES, embed, parse_embedded
-from platform_app.txs.render import Addresses, Json, render_tx
+from platform_app.txs.render import render_tx
 from primitives.codec import DEFAULT_MAX_SIZE, U32, U64, VERSION
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
 from primitives.ids import ID
+from utxo.rendering import Addresses, Json
 
 _HEAD = len(VERSION) + 4
 """Bytes of codec version and type ID, before the fields."""

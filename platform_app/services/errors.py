@@ -13,9 +13,7 @@ class IssueReason(StrEnum):
     CONFLICTING_TX = "tx conflicts with other tx: {tx_id}"
     MESSAGE_NOT_VERIFIED = "failed verifying warp messages: {cause}"
     # No chain of this node could import the coins, so they would be lost.
-    NOTHING_IMPORTS = (
-        "this node runs no X-Chain yet, so the coins that {tx_id} exports could not be imported"
-    )
+    NOTHING_IMPORTS = "this node runs no X-Chain (NODE_CHAINS), so the coins that {tx_id} exports could not be imported"
 
 
 class RefusedIssue(ErrorWithReason):

@@ -7,6 +7,7 @@ from typing import Self
 
 from django.db import transaction
 
+from chaindb.chains import X_CHAIN, is_left_out
 from chaindb.locks import Lock
 from platform_app import notifications
 from platform_app.chain import PlatformChain
@@ -253,7 +254,7 @@ class _Admission:
         """Return why the mempool rejects it, independent of the rules; such reasons are not recorded."""
         unsigned, x_chain_id = tx.unsigned, self.context.env.x_chain_id
         to_x_chain = isinstance(unsigned, ExportTx) and unsigned.destination_chain == x_chain_id
-        if to_x_chain and not self.gossiped:
+        if to_x_chain and not self.gossiped and is_left_out(X_CHAIN):
             return RefusedIssue(IssueReason.NOTHING_IMPORTS, tx_id=tx.tx_id)
         size = len(tx.raw)
         if size > self._room:

@@ -3,12 +3,10 @@
 import time
 from collections.abc import Callable
 
-from health_app.checks import Checks, HealthCheck, measure_x_chain
+from health_app.checks import Checks, HealthCheck
 from health_app.result import Finding
 from health_app.writing import Writes
 from nodeproject.apps import this_node
-
-__all__ = ["measure_x_chain"]
 
 BEGAN = time.time()
 """When the checks started, Unix seconds."""
@@ -26,6 +24,7 @@ def checks(router: Callable[[], tuple[int, float]] = _idle, writes: Writes | Non
         node.settings.peers,
         tuple(node.evm_runtimes.values()),
         node.platform_runtime,
+        node.avm_runtime,
         lambda: this_node().network.producer.node_id,
         router,
         writes or Writes(),
@@ -46,6 +45,11 @@ def measure_c_chain() -> Finding:
 def measure_p_chain() -> Finding:
     """Measure the P-Chain."""
     return checks().measure_p_chain()
+
+
+def measure_x_chain() -> Finding:
+    """Measure the X-Chain."""
+    return checks().measure_x_chain()
 
 
 def measure_bootstrapped() -> Finding:

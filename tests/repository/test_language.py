@@ -40,6 +40,7 @@ CODE = (
     "shared_app",
     "tests",
     "utxo",
+    "xchain_app",
 )
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SKIPPED = {"migrations", "vectors", "node_modules", "build", "target", "__pycache__"}

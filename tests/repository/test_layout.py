@@ -14,7 +14,8 @@ from tests.sources import files_below
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
-    "primitives", "utxo", "chainvm", "jsonrpc", "chaindb", "adminkit", "shared_app", "platform_app", "cchain_app", "network_app",
+    "primitives", "utxo", "chainvm", "jsonrpc", "chaindb", "adminkit", "shared_app", "platform_app", "cchain_app", "xchain_app",
+    "network_app",
     "info_app", "health_app", "explorer_app", "nodeproject", "nunatak", "benchmarks",
 )  # fmt: skip
 PRODUCT = set(PACKAGES) - {"benchmarks"}
@@ -22,6 +23,8 @@ BANNED = {"utils", "helpers", "common", "core", "misc", "manager"}
 PURE = (
     "primitives", "utxo", "platform_app/config.py", "platform_app/txs", "platform_app/state",
     "platform_app/executor", "platform_app/blocks", "platform_app/genesis", "platform_app/wallet",
+    "xchain_app/config.py", "xchain_app/txs", "xchain_app/state", "xchain_app/executor", "xchain_app/blocks",
+    "xchain_app/genesis",
     "cchain_app/atomic", "cchain_app/txs", "cchain_app/blocks", "cchain_app/evm", "cchain_app/pool",
     "cchain_app/config.py", "cchain_app/genesis.py", "cchain_app/feemarket.py", "cchain_app/filters.py",
     "cchain_app/rules",

@@ -7,7 +7,8 @@ from tests.sources import files_below
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = (
-    "primitives", "utxo", "chainvm", "jsonrpc", "chaindb", "adminkit", "shared_app", "platform_app", "cchain_app", "network_app",
+    "primitives", "utxo", "chainvm", "jsonrpc", "chaindb", "adminkit", "shared_app", "platform_app", "cchain_app", "xchain_app",
+    "network_app",
     "info_app", "health_app", "explorer_app", "nodeproject", "nunatak",
 )  # fmt: skip
 ALLOWED = {

@@ -261,16 +261,52 @@ _AVAX: Final[Mapping[str, Schema]] = {
     "export": _ISSUED_ATOMIC,
     "exportAVAX": _ISSUED_ATOMIC,
 }  # fmt: skip
+_AVM: Final[Mapping[str, Schema]] = {
+    "getHeight": _HEIGHT,
+    "getBlock": _body("block"),
+    "getBlockByHeight": _body("block"),
+    "issueTx": record({"txID": ID}),
+    "getTx": _body("tx"),
+    "getTxStatus": record({"status": words("Accepted", "Unknown")}),
+    "getUTXOs": record({**_UTXOS, "endIndex": record({"address": PLATFORM_ADDRESS, "utxo": ID})}),
+    "getAssetDescription": record({
+        "assetID": ID, "name": TEXT, "symbol": TEXT, "denomination": DECIMAL,
+    }),
+    "getTxFee": record({"txFee": DECIMAL, "createAssetTxFee": DECIMAL}),
+    "getBalance": record({
+        "balance": DECIMAL, "utxoIDs": array(record({"txID": ID, "outputIndex": COUNT})),
+    }),
+    "getAllBalances": record({
+        "balances": array(record({
+            "asset": described(TEXT, "the asset's name in the genesis, or its ID"),
+            "balance": DECIMAL,
+        })),
+    }),
+    "createAddress": record({"address": PLATFORM_ADDRESS}),
+    "listAddresses": record({"addresses": array(PLATFORM_ADDRESS)}),
+    "importKey": record({"address": PLATFORM_ADDRESS}),
+    "exportKey": record({"privateKey": TEXT}),
+    **dict.fromkeys(
+        ("send", "sendMultiple", "mint", "mintNFT", "sendNFT", "export", "exportAVAX"),
+        record({"txID": ID, "changeAddr": PLATFORM_ADDRESS}),
+    ),
+    **dict.fromkeys(
+        ("createAsset", "createFixedCapAsset", "createVariableCapAsset", "createNFTAsset"),
+        record({"assetID": ID, "changeAddr": PLATFORM_ADDRESS}),
+    ),
+    **dict.fromkeys(("import", "importAVAX"), record({"txID": ID})),
+    "getAddressTxs": record({
+        "txIDs": array(ID), "cursor": described(DECIMAL, "the start of the next page"),
+    }),
+}  # fmt: skip
 
 RESULTS: Final[Mapping[str, Schema]] = {
     **{f"platform.{name}": schema for name, schema in _PLATFORM.items()},
     **{f"avax.{name}": schema for name, schema in _AVAX.items()},
     **{f"keystore.{name}": schema for name, schema in _KEYSTORE.items()},
     **{f"info.{name}": schema for name, schema in _INFO.items()},
-    "avm.getAssetDescription": record({
-        "assetID": ID, "name": TEXT, "symbol": TEXT, "denomination": DECIMAL,
-    }),
-    "avm.getTxFee": record({"txFee": DECIMAL, "createAssetTxFee": DECIMAL}),
+    **{f"avm.{name}": schema for name, schema in _AVM.items()},
+    "wallet.issueTx": record({"txID": ID}),
     "health.health": ref("HealthReport"),
     "health.readiness": ref("HealthReport"),
     "health.liveness": ref("HealthReport"),

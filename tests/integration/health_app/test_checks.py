@@ -266,7 +266,15 @@ def test_a_call_in_a_thread_is_a_request_of_the_router() -> None:
         inflight.end(ticket)
 
 
-def test_there_is_no_x_chain_to_decide_anything() -> None:
+def test_an_idle_x_chain(pchain: PChain) -> None:
     assert checks.measure_x_chain() == Finding(
-        {"consensus": {"outstandingVertices": 0, "snowstorm": {"outstandingTransactions": 0}}}
+        {
+            "consensus": {
+                "outstandingVertices": 0,
+                "snowstorm": {"outstandingTransactions": 0},
+                "longestRunningBlock": "0s",
+                "outstandingBlocks": 0,
+            },
+            "vm": None,
+        }
     )

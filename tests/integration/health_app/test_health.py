@@ -44,7 +44,15 @@ def test_the_six_checks_have_the_messages_of_the_specification(
             "consensus": {"longestRunningBlock": "0s", "outstandingBlocks": 0},
             "vm": {"percentConnected": 1.0},
         },
-        "X": {"consensus": {"outstandingVertices": 0, "snowstorm": {"outstandingTransactions": 0}}},
+        "X": {
+            "consensus": {
+                "outstandingVertices": 0,
+                "snowstorm": {"outstandingTransactions": 0},
+                "longestRunningBlock": "0s",
+                "outstandingBlocks": 0,
+            },
+            "vm": None,
+        },
         "bootstrapped": [],
         "router": {"longestRunningRequest": "0s", "outstandingRequests": 0},
     }

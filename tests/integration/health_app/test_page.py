@@ -23,6 +23,7 @@ def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
         "/ext/bc/P": ["post"],
         "/ext/keystore": ["post"],
         "/ext/bc/X": ["post"],
+        "/ext/bc/X/wallet": ["post"],
         "/ext/info": ["post"],
         "/ext/health": ["get", "post"],
         "/ext/health/readiness": ["get"],

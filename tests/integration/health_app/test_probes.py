@@ -86,7 +86,7 @@ def test_a_database_that_is_away_is_told_by_the_checks(
     found = reporter.health().to_json()["checks"]
     failing = {name: check["error"] for name, check in found.items() if "error" in check}
     words = "the database does not answer: OperationalError"
-    assert failing == {"C": words, "P": words, "network": words}
+    assert failing == {"C": words, "P": words, "X": words, "network": words}
     assert {name for name, result in told.items() if not result.healthy} == set(failing)
     assert "10.1.2.3" not in json.dumps(found)
 
@@ -102,4 +102,4 @@ def test_checks_pass_again_when_it_is_back(
     reporter.run_once()
 
     assert reporter.health().healthy
-    assert told[-3:] == [("C", True), ("P", True), ("network", True)]
+    assert told[-4:] == [("C", True), ("P", True), ("X", True), ("network", True)]

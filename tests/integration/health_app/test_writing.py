@@ -44,7 +44,8 @@ def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes:
     assert {
         name: check["error"] for name, check in found.items() if "error" in check
     } == dict.fromkeys(
-        ("C", "P"), "consensus is not healthy reason: the database takes no writes: it is read-only"
+        ("C", "P", "X"),
+        "consensus is not healthy reason: the database takes no writes: it is read-only",
     )
     assert json.dumps(found)
 

@@ -104,6 +104,7 @@ def _make_platform(pchain: PChain) -> Names:
     return {
         "subnet": subnet, "blockchain": blockchain, "validator": validator, "delegator": pending,
         "node": str(pchain.node_id), "asset": str(pchain.asset_id), "P block": str(block.block_id),
+        "X block": str(this_node().avm_chain.tip().block_id),
         "signed P transaction": encode(_payment(pchain).raw),
         "exported user": keystore("keystore.exportUser", **ALICE)["user"],
         "start": str(pchain.now + 3600), "end": str(pchain.now + 3600 + 14 * DAY),

@@ -132,12 +132,12 @@ def mine(node: Node, name: str) -> int:
 
 def test_the_node_knows_its_chains_by_name_alias_and_id(node: Node) -> None:
     third = node.evm_chains[NAME]
-    assert list(node.chains) == ["P", "C", NAME]
-    assert list(node.network.chains) == ["P", "C", NAME]
+    assert list(node.chains) == ["P", "X", "C", NAME]
+    assert list(node.network.chains) == ["P", "X", "C", NAME]
     for text in (NAME, "dex", str(BLOCKCHAIN_ID)):
         assert node.chains.find(text) is find_evm_chain(text) is third
     assert node.chains.find("C") is evm_chain() is node.evm_chain
-    assert node.chains.find("X") is None
+    assert node.chains.find("X") is node.avm_chain
     assert (third.vm_name, third.db.alias) == ("evm", "second")
     assert node.chains["P"] is platform_chain()
     assert title(NAME) == "D-Chain"

@@ -33,6 +33,7 @@ from tests.builders.node_settings import updated
 from tests.builders.process import restart_node
 from utxo.components import UTXO, TransferableOutput
 from utxo.well_formed import sort_outputs
+from xchain_app.services.genesis import load_genesis as load_x_chain
 
 EWOQ = address_of(EWOQ_KEY)
 """The owner of the coins that tests spend."""
@@ -56,6 +57,7 @@ class PChain:
         """Write the genesis."""
         identity.make_identity(this_node().settings, self.now)
         self.network = load_genesis(platform_chain(), platform_chain().proof_of_possession, "{}")
+        load_x_chain(this_node().avm_chain)
         self.asset_id = self.network.asset_id
         self.node_id: NodeID = platform_chain().node_id
 

@@ -66,7 +66,7 @@ def failures() -> list[tuple[str, str]]:
     ]
     found += [
         ("P", rules.p_chain(NONE, 0.1, in_network=True)),
-        ("X", rules.x_chain(vertices=range(999), transactions=())),
+        ("X", rules.x_chain(MANY, 0)),
         ("bootstrapped", rules.bootstrapped({"P": False})),
         ("bootstrapped", rules.bootstrapped({"P": False}, "nobody answers")),
         *(("network", rules.network(report, in_network=True)) for report in TROUBLED),

@@ -35,10 +35,16 @@ def test_the_p_chain() -> None:
 
 
 def test_the_x_chain() -> None:
-    found = rules.x_chain(vertices=(), transactions=())
+    found = rules.x_chain(Outstanding(2, 3.0), 5)
 
     assert found.message == {
-        "consensus": {"outstandingVertices": 0, "snowstorm": {"outstandingTransactions": 0}}
+        "consensus": {
+            "outstandingVertices": 2,
+            "snowstorm": {"outstandingTransactions": 5},
+            "longestRunningBlock": "3s",
+            "outstandingBlocks": 2,
+        },
+        "vm": None,
     }
     assert found.error == ""
 
@@ -106,9 +112,9 @@ def test_a_network_of_one_needs_no_stake_of_others() -> None:
     assert found.message["vm"] == {"percentConnected": 0.2}  # type: ignore[index]
 
 
-def test_too_many_undecided_vertices() -> None:
-    assert rules.x_chain(range(257), ()).error == (
-        "consensus is not healthy reason: number of outstanding vertices 257 > 256"
+def test_too_many_undecided_blocks_of_the_x_chain() -> None:
+    assert rules.x_chain(Outstanding(257, 0.0), 0).error == (
+        "consensus is not healthy reason: number of outstanding blocks 257 > 256"
     )
 
 

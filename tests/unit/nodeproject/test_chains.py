@@ -17,7 +17,13 @@ def chains(text: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
-    [("P", ("P",)), ("p", ("P",)), ("C,P", ("P", "C")), ("P, C, P", ("P", "C"))],
+    [
+        ("P", ("P",)),
+        ("p", ("P",)),
+        ("C,P", ("P", "C")),
+        ("P, C, P", ("P", "C")),
+        ("C,X,P", ("P", "X", "C")),
+    ],
 )
 def test_chains_are_reported_by_their_letters_in_any_order(
     text: str, wanted: tuple[str, ...]
@@ -25,19 +31,21 @@ def test_chains_are_reported_by_their_letters_in_any_order(
     assert chains(text) == wanted
 
 
-def test_both_are_the_default() -> None:
-    assert read(NodeSettings, {}).common.chains == ("P", "C")
+def test_all_are_the_default() -> None:
+    assert read(NodeSettings, {}).common.chains == ("P", "X", "C")
 
 
-@pytest.mark.parametrize("text", ["X", "P,X", "P;C"])
+@pytest.mark.parametrize("text", ["Y", "P,Z", "P;C"])
 def test_an_unknown_chain_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(BadSetting, match=r"^NODE_CHAINS is '.+'; it must be one of P, C$"):
+    with pytest.raises(BadSetting, match=r"^NODE_CHAINS is '.+'; it must be one of P, X, C$"):
         chains(text)
 
 
 @pytest.mark.parametrize("given", [("C",), ()])
 def test_no_node_is_without_the_p_chain(given: tuple[str, ...]) -> None:
-    words = rf"^NODE_CHAINS is '{','.join(given)}'; every node takes part in the P-Chain: it must be P or"
+    words = (
+        rf"^NODE_CHAINS is '{','.join(given)}'; every node takes part in the P-Chain: it must be P,"
+    )
     with pytest.raises(BadSetting, match=words):
         with_platform(updated(NodeSettings(), chains=given))
 

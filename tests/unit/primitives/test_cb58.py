@@ -45,7 +45,13 @@ def test_a_wrong_checksum_is_refused() -> None:
         cb58.decode(ID_TEXT[:-1] + "v")
 
 
-@pytest.mark.parametrize("text", ["", "1", "111", "2"])
+def test_an_empty_text_is_refused() -> None:
+    message = r"^base58 decoding error: zero length string$"
+    with raises(cb58.Cb58Reason.INVALID_BASE58, kind=cb58.Cb58Error, match=message):
+        cb58.decode("")
+
+
+@pytest.mark.parametrize("text", ["1", "111", "2"])
 def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
     message = r"^input string is smaller than the checksum size$"
     with raises(cb58.Cb58Reason.MISSING_CHECKSUM, kind=cb58.Cb58Error, match=message):

@@ -342,7 +342,7 @@ def test_a_list_of_nothings_is_refused_unless_it_is_empty() -> None:
     assert CODEC.unmarshal(Nothings, bytes(6)) == Nothings(())
     message = r"^couldn't unmarshal slice of zero length values$"
     with raises(errors.CodecReason.ZERO_LENGTH_ELEMENT, kind=errors.CodecError, match=message):
-        CODEC.unmarshal(Nothings, bytes.fromhex("0000 ffffffff"))
+        CODEC.unmarshal(Nothings, bytes.fromhex("0000 7fffffff"))
     with raises(errors.CodecReason.ZERO_LENGTH_ELEMENT, kind=errors.CodecError, match=message):
         CODEC.pack(Nothings((Empty(),)))
 
@@ -350,7 +350,7 @@ def test_a_list_of_nothings_is_refused_unless_it_is_empty() -> None:
 @pytest.mark.parametrize("annotation", [tuple[U64, ...], tuple[Circle, ...], tuple[SHAPE, ...]])
 def test_the_number_of_elements_is_not_trusted(annotation: Any) -> None:
     with pytest.raises(errors.CodecError) as caught:
-        CODEC.read(annotation, bytes.fromhex("ffffffff 00000001 0000"), 0)
+        CODEC.read(annotation, bytes.fromhex("7fffffff 00000001 0000"), 0)
     assert caught.value.reason in TOO_SHORT
 
 
@@ -381,3 +381,26 @@ def test_fixed_bytes_of_a_struct_are_neither_filled_up_nor_cut_off(size: int) ->
     message = rf"^can't marshal value: expected 4 bytes but got {size}$"
     with raises(errors.CodecReason.UNENCODABLE_VALUE, kind=errors.CodecError, match=message):
         CODEC.pack(value)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "data", "within"),
+    [
+        (U8, "", "couldn't unmarshal uint8: "),
+        (U16, "00", "couldn't unmarshal uint16: "),
+        (U32, "000000", "couldn't unmarshal uint32: "),
+        (tuple[U64, ...], "00000001 00", "couldn't unmarshal uint64: "),
+        (bool, "", "couldn't unmarshal bool: "),
+        (Text, "00", "couldn't unmarshal string: "),
+        (Text, "0002 61", "couldn't unmarshal string: "),
+        (Blob, "000000", "couldn't unmarshal slice: "),
+        (Blob, "00000002 61", ""),
+        (tuple[SHAPE, ...], "0000", "couldn't unmarshal slice: "),
+        (Annotated[bytes, FixedLayout(4)], "000000", ""),
+    ],
+)
+def test_the_error_names_what_the_bytes_end_within(annotation: Any, data: str, within: str) -> None:
+    with pytest.raises(errors.CodecError) as caught:
+        CODEC.read(annotation, bytes.fromhex(data), 0)
+
+    assert str(caught.value) == f"{within}packer has insufficient length for input"

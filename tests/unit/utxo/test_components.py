@@ -36,7 +36,7 @@ def test_an_output_without_an_amount_is_no_output_of_a_transfer() -> None:
     with raises(
         CodecReason.WRONG_INTERFACE,
         kind=CodecError,
-        match=r"MintOutput does not implement interface UtxoOutput",
+        match=r"MintOutput does not implement interface avax\.TransferableOut",
     ):
         CODEC.unmarshal(TransferableOutput, b"\0\0" + COIN + content)
 

@@ -179,7 +179,3 @@ def test_refusals_of_the_methods_with_keys(both: Both, avax: Rpc, alice: dict[st
     assert refusal(avax, "avax.exportKey", **alice, address=other).startswith(
         "problem retrieving private key"
     )
-    to_x = format_address("X", "local", EWOQ_ADDRESS)
-    assert "this node runs no X-Chain yet" in refusal(
-        avax, "avax.exportAVAX", **alice, amount=UNIT, to=to_x
-    )

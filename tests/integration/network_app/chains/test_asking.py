@@ -18,6 +18,7 @@ from platform_app.services import mempool
 from platform_app.services.errors import IssueReason, RefusedIssue
 from primitives.hashing import keccak256, sha256
 from primitives.ids import ID
+from tests.builders.node_settings import updated
 from tests.builders.reasons import raises, reason_of
 from tests.integration.network_app.world import Past, World, raws, tip
 from tests.integration.platform_app.made import export, rival
@@ -186,7 +187,8 @@ def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknow
     assert world.maker.c.issue([dear.raw]) == [ID(dear.hash)]
 
 
-def test_exports_that_others_acknowledged_are_taken_too(world: World) -> None:
+def test_exports_that_others_acknowledged_are_taken_too(world: World, settings: Any) -> None:
+    settings.NODE = updated(settings.NODE, chains=("P", "C"))
     tx = export(world.p, world.p.network.x_chain_id)
     with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue):
         mempool.issue_tx(platform_chain(), tx, now=world.p.now)

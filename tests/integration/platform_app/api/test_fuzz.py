@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.registry import Method
 from nodeproject.apps import this_node
-from platform_app.api import PlatformRpc, keystore, registry, xchain
+from platform_app.api import PlatformRpc, keystore, registry
 from platform_app.apps import platform_chain
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import PChain, Rpc
 from tests.searching import cases
+from xchain_app.api import AvmRpc
+from xchain_app.api import registry as x_registry
+from xchain_app.api import wallet_registry as x_wallet_registry
+from xchain_app.apps import avm_runtime
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -49,9 +53,13 @@ def params_of(method: Method) -> st.SearchStrategy[dict[str, Any]]:
 @pytest.mark.parametrize(
     "method",
     [
-        method
-        for table in (registry, keystore.registry, xchain.registry)
-        for method in table(PlatformRpc(platform_chain()))
+        *(
+            method
+            for table in (registry, keystore.registry)
+            for method in table(PlatformRpc(platform_chain()))
+        ),
+        *x_registry(AvmRpc(avm_runtime().chain)),
+        *x_wallet_registry(AvmRpc(avm_runtime().chain)),
     ],
     ids=lambda method: method.name,
 )
@@ -80,5 +88,6 @@ def dispatcher(method: Method) -> Dispatcher:
         "platform": endpoints.platform,
         "keystore": endpoints.keystore,
         "avm": endpoints.xchain,
+        "wallet": endpoints.xchain_wallet,
     }
     return endpoint[method.name.partition(".")[0]].dispatcher

@@ -15,6 +15,7 @@ from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import build
 from primitives.checksummed import TextEncoding, encode
 from tests.builders import platform
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 from tests.integration.platform_app.made import export
 
@@ -88,11 +89,14 @@ def test_garbled_cut_and_lengthened_bytes(pchain: PChain, rpc: Rpc) -> None:
     )
 
 
-def test_an_export_that_nobody_could_import_is_refused(pchain: PChain, rpc: Rpc) -> None:
+def test_an_export_that_nobody_could_import_is_refused(
+    pchain: PChain, rpc: Rpc, settings: Any
+) -> None:
+    settings.NODE = updated(settings.NODE, chains=("P", "C"))
     tx = export(pchain, pchain.network.x_chain_id)
 
     assert refusal(rpc, "platform.issueTx", tx=encode(tx.raw)) == (
-        "couldn't issue tx: this node runs no X-Chain yet, so the coins that "
+        "couldn't issue tx: this node runs no X-Chain (NODE_CHAINS), so the coins that "
         f"{tx.tx_id} exports could not be imported"
     )
     assert rpc("platform.getTxStatus", txID=str(tx.tx_id)) == {"status": "Unknown"}

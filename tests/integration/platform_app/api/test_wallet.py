@@ -14,6 +14,7 @@ from primitives.ids import AVM_ID, EVM_ID, ID, SECP256K1_FX_ID, NodeID
 from primitives.keys import VMRQ_KEY, address_of, format_private_key
 from shared_app.models import SharedOutput
 from tests.builders import platform
+from tests.builders.node_settings import updated
 from tests.builders.shared_outputs import receive
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
@@ -133,14 +134,15 @@ def test_a_subnet_with_a_validator_and_a_blockchain(
 
 
 def test_coins_are_not_stranded_on_their_way_to_the_x_chain(
-    rpc: Rpc, alice: dict[str, str]
+    rpc: Rpc, alice: dict[str, str], settings: Any
 ) -> None:
+    settings.NODE = updated(settings.NODE, chains=("P", "C"))
     before = rpc("platform.getBalance", address=EWOQ_TEXT)
 
     to = format_address("X", "local", platform.ADDRESSES[1])
     words = refusal(rpc, "platform.exportAVAX", **alice, amount=5 * UNIT, to=to)
 
-    assert words.startswith("this node runs no X-Chain yet, so the coins that ")
+    assert words.startswith("this node runs no X-Chain (NODE_CHAINS), so the coins that ")
     assert rpc("platform.getBalance", address=EWOQ_TEXT) == before
 
 

@@ -23,6 +23,7 @@ from platform_app.txs.base import BaseTx, Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from platform_app.txs.subnets import ImportTx
 from tests.builders import platform, shared_outputs
+from tests.builders.node_settings import updated
 from tests.builders.reasons import raises, reason_of
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.made import (
@@ -275,14 +276,15 @@ def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -
     assert accepted.status(platform_chain(), spending_change.tx_id) == COMMITTED
 
 
-def test_what_nobody_could_import_is_not_exported(pchain: PChain) -> None:
+def test_what_nobody_could_import_is_not_exported(pchain: PChain, settings: Any) -> None:
+    settings.NODE = updated(settings.NODE, chains=("P", "C"))
     tx = export(pchain, pchain.network.x_chain_id)
 
     with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue) as refused:
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert str(refused.value) == (
-        f"this node runs no X-Chain yet, so the coins that {tx.tx_id} exports could not be imported"
+        f"this node runs no X-Chain (NODE_CHAINS), so the coins that {tx.tx_id} exports could not be imported"
     )
     assert accepted.status(platform_chain(), tx.tx_id) == UNKNOWN
 

@@ -1,5 +1,7 @@
 """Transactions issued by keystore users are built from their coins, signed with their keys, and accepted."""
 
+from typing import Any
+
 import pytest
 
 from platform_app.apps import platform_chain
@@ -25,6 +27,7 @@ from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
 from primitives.keys import EWOQ_KEY
 from tests.builders import platform, shared_outputs
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
+from tests.builders.node_settings import updated
 from tests.builders.reasons import raises, reason_of
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.services.paying import (
@@ -131,7 +134,10 @@ def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
     ] == ["A chain"]
 
 
-def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) -> None:
+def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(
+    rich: PChain, settings: Any
+) -> None:
+    settings.NODE = updated(settings.NODE, chains=("P", "C"))
     with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue) as refused:
         wallet.export_avax(
             platform_chain(),
@@ -142,7 +148,7 @@ def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) ->
             now=rich.now,
         )
 
-    assert str(refused.value).startswith("this node runs no X-Chain yet")
+    assert str(refused.value).startswith("this node runs no X-Chain (NODE_CHAINS)")
     assert list(mempool.oldest_first(platform_chain().db)) == []
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from jsonrpc.dispatch.registry import MethodRegistry
-from platform_app.api import PlatformRpc, keystore, registry, xchain
+from platform_app.api import PlatformRpc, keystore, registry
 from platform_app.apps import platform_chain
 
 RPC = PlatformRpc(platform_chain())
-REGISTRY, KEYSTORE, AVM = registry(RPC), keystore.registry(RPC), xchain.registry(RPC)
+REGISTRY, KEYSTORE = registry(RPC), keystore.registry(RPC)
 
 SPECIFIED = [
     "getCurrentValidators", "getPendingValidators", "addValidator", "addDelegator", "getBalance",
@@ -35,16 +35,15 @@ def test_there_are_no_others() -> None:
         "keystore.createUser", "keystore.deleteUser", "keystore.listUsers",
         "keystore.exportUser", "keystore.importUser",
     ]  # fmt: skip
-    assert [method.name for method in AVM] == ["avm.getAssetDescription", "avm.getTxFee"]
 
 
-@pytest.mark.parametrize("table", [REGISTRY, KEYSTORE, AVM])
+@pytest.mark.parametrize("table", [REGISTRY, KEYSTORE])
 def test_each_method_says_its_name_in_its_first_line(table: MethodRegistry) -> None:
     for description in table.describe():
         assert description.summary.startswith(f"{description.name}:"), description.name
 
 
-@pytest.mark.parametrize("table", [REGISTRY, KEYSTORE, AVM])
+@pytest.mark.parametrize("table", [REGISTRY, KEYSTORE])
 def test_nothing_is_required_by_the_form_of_a_call(table: MethodRegistry) -> None:
     assert [item.name for item in table.describe() if item.required] == []
 

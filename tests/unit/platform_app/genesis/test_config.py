@@ -134,7 +134,7 @@ def test_a_field_that_is_missing_is_named(name: str) -> None:
         ),
         (
             document(initialStakers=[staker(0, nodeID="NodeID-")]),
-            "initialStakers[0].nodeID: input string is smaller than the checksum size",
+            "initialStakers[0].nodeID: base58 decoding error: zero length string",
         ),
         (
             document(initialStakers=[staker(0, signer="key")]),

@@ -116,10 +116,21 @@ def test_nested_locks_are_refused_at_the_second_one() -> None:
         parse(BEFORE_OUTPUTS + one_output)
 
 
-def test_a_count_of_four_billion_elements_is_not_believed() -> None:
+def test_a_count_of_two_billion_elements_is_not_believed() -> None:
     before_addresses = sign_bytes(unsigned(CreateSubnetTx))[: -4 - 20]
 
     with raises(CodecReason.INPUT_TOO_SHORT, kind=CodecError):
+        parse(before_addresses + b"\x7f\xff\xff\xff" + bytes(1_000))
+
+
+def test_a_count_of_four_billion_elements_is_refused() -> None:
+    before_addresses = sign_bytes(unsigned(CreateSubnetTx))[: -4 - 20]
+
+    with raises(
+        CodecReason.LIST_TOO_LONG,
+        kind=CodecError,
+        match="^max slice length exceeded; array length, 4294967295, exceeds maximum length, 2147483647$",
+    ):
         parse(before_addresses + b"\xff" * 4 + bytes(1_000))
 
 

@@ -1,0 +1,1 @@
+"""Reads rows of the X-Chain for responses, and returns plain values."""

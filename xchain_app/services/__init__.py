@@ -1,0 +1,1 @@
+"""Use cases of the X-Chain, one database transaction each."""

@@ -1,0 +1,1 @@
+"""The state of the X-Chain as rules see it, and changes on top of it."""
