@@ -66,7 +66,7 @@ class ExplorerSettings:
     statistics: str = flag(
         "local",
         "Whether the explorer's figures by day and its accounts by balance are stored as rows, after their "
-        "blocks. They need about 150 bytes for each account. `local`: only on the local network.",
+        "blocks. They need about 300 bytes for each account. `local`: only on the local network.",
         choices=("local", "on", "off"),
     )
 
