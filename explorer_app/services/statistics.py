@@ -41,10 +41,12 @@ def summarise(chain: EvmChain, *, seconds: float) -> int:
     """
     began = time.monotonic()
     head = blocks.catch_up(chain).number
-    rows.begin(chain.db, chain.first_number + 1, head)
+    rows.begin(chain.db, chain.first_number + 1)
     counted = _count_days(chain, head, began + seconds * _SHARE_OF_DAYS)
     first_state = history.first_state(chain.db)
-    while rows.copy_accounts(chain.db, head, first_state, ACCOUNTS_AT_ONCE):
+    while rows.copy_accounts(
+        chain.db, head, first_state, ACCOUNTS_AT_ONCE, can_revert=chain.is_development
+    ):
         if time.monotonic() >= began + seconds:
             break
     return counted

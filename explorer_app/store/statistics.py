@@ -109,17 +109,19 @@ def progress(db: Database) -> SummaryProgress | None:
     )
 
 
-def begin(db: Database, first: int, head: int) -> SummaryProgress:
+def begin(db: Database, first: int) -> SummaryProgress:
     """Start unless that was done before; return the progress.
+
+    All accounts are copied in the order of their addresses, and the changes of later blocks one by one.
 
     Args:
         db: The chain's database.
         first: The first block after the genesis.
-        head: The height of the head: changes after it are copied one by one, all accounts as of it in their order.
     """
     current = progress(db)
     if current is None:
         with db.atomic():
+            head = _head(db)
             nothing = for_database(0, UInt256Field.digits, db.connection.vendor)
             db.execute(_BEGIN, (_ONLY, first, row_id(head + 1), _FIRST_ADDRESS, head, nothing))
             current = progress(db)
@@ -151,7 +153,9 @@ def write_days(db: Database, days: Sequence[CountedDay], before: SummaryProgress
         _write(db, held._replace(next_block=days[-1].last_block + 1))
 
 
-def copy_accounts(db: Database, head: int, first_state: int, maximum: int) -> bool:
+def copy_accounts(
+    db: Database, head: int, first_state: int, maximum: int, *, can_revert: bool
+) -> bool:
     """Copy the balances of some accounts that have changed; return whether there are more.
 
     Args:
@@ -159,6 +163,8 @@ def copy_accounts(db: Database, head: int, first_state: int, maximum: int) -> bo
         head: A height, up to which the changes are copied.
         first_state: The first block whose state is kept: changes up to it may have been pruned.
         maximum: Limit of the accounts.
+        can_revert: Whether blocks can be reverted. Then an account that has lost its balance has a copy too, so that a
+            revert finds it.
     """
     known = progress(db)
     if known is None or not _has_work(db, known, head, first_state):
@@ -173,12 +179,12 @@ def copy_accounts(db: Database, head: int, first_state: int, maximum: int) -> bo
         stale = db.objects(models.RankedAccount).filter(is_stale=True).order_by("address")
         addresses = [bytes(key) for key in stale.values_list("address", flat=True)[:maximum]]
         if addresses:
-            _write(db, _copy(db, held, addresses, head))
+            _write(db, _copy(db, held, addresses))
             return True
         if held.copied_to is not None:
-            _write(db, _copy_next(db, held, held.copied_to, head, maximum))
+            _write(db, _copy_next(db, held, held.copied_to, maximum))
             return True
-        _write(db, after := _copy_changes(db, held, head, maximum))
+        _write(db, after := _copy_changes(db, held, head, maximum, with_empty=can_revert))
         return after.next_change < row_id(head + 1)
 
 
@@ -243,9 +249,7 @@ def _added(one: CountedDay, other: CountedDay) -> CountedDay:
     )  # fmt: skip
 
 
-def _copy_next(
-    db: Database, held: SummaryProgress, after: bytes, head: int, maximum: int
-) -> SummaryProgress:
+def _copy_next(db: Database, held: SummaryProgress, after: bytes, maximum: int) -> SummaryProgress:
     """Copy the next accounts in the order of their addresses, and clear copies of accounts that no longer exist."""
     # The zero address is the start, and an account too.
     there = {"address__gte" if after == _FIRST_ADDRESS else "address__gt": HexBytes(after)}
@@ -258,50 +262,66 @@ def _copy_next(
     ]
     last = found[-1] if len(found) == maximum else _LAST_ADDRESS
     copies = db.objects(models.RankedAccount).filter(**there, address__lte=HexBytes(last))
-    held = _copy(db, held, {*found, *map(bytes, copies.values_list("address", flat=True))}, head)
+    held = _copy(db, held, {*found, *map(bytes, copies.values_list("address", flat=True))})
     return held._replace(copied_to=last if len(found) == maximum else None)
 
 
-def _copy_changes(db: Database, held: SummaryProgress, head: int, maximum: int) -> SummaryProgress:
+def _copy_changes(
+    db: Database, held: SummaryProgress, head: int, maximum: int, *, with_empty: bool
+) -> SummaryProgress:
     """Copy the accounts of the next changes, and those that were changed by hand since the last copied block."""
     end = row_id(head + 1)
     first = held.next_change
     changes = db.objects(AccountChange).filter(id__gte=first, id__lt=end).order_by("id")
     rows = list(changes.values_list("id", "address")[:maximum])
-    if rows:
-        held = _copy(db, held, {bytes(address) for _, address in rows}, height_of(rows[-1][0]))
+    held = _copy(db, held, {bytes(address) for _, address in rows}, with_empty=with_empty)
     held = held._replace(next_change=rows[-1][0] + 1 if len(rows) == maximum else end)
-    edited = _edited(db, first)
-    return _copy(db, held, edited, head + 1) if edited else held
+    return _copy(db, held, _edited(db, first), with_empty=with_empty)
 
 
 def _edited(db: Database, first: int) -> list[bytes]:
-    """Return accounts that were changed by hand since the block of a change, and whose copies differ.
+    """Return accounts that were changed by hand since the block of a change, and whose copies differ or are missing.
 
     Such a change has no row among those of the blocks if its block had changed the account too.
     """
-    edits = db.objects(DevelopmentChange).filter(id__gte=row_id(height_of(first)))
-    rows = edits.order_by("-id").values_list("address", flat=True)[:_MAX_EDITS]
-    keys = list({bytes(address) for address in rows})
+    keys = _edits(db, row_id(height_of(first)))
     balances = _by_address(db.rows_by_keys(_BALANCES, keys))
     copies = _by_address(db.rows_by_keys(_COPIES, keys))
-    return [key for key in keys if balances.get(key, 0) != copies.get(key, 0)]
+    return [key for key in keys if key not in copies or balances.get(key, 0) != copies[key]]
+
+
+def _edits(db: Database, first: int) -> list[bytes]:
+    """Return the accounts of manual changes from a key on."""
+    rows = db.objects(DevelopmentChange).filter(id__gte=first).order_by("-id")
+    return list({bytes(key) for key in rows.values_list("address", flat=True)[:_MAX_EDITS]})
 
 
 def _copy(
-    db: Database, held: SummaryProgress, addresses: Collection[bytes], block: int
+    db: Database, held: SummaryProgress, addresses: Collection[bytes], *, with_empty: bool = False
 ) -> SummaryProgress:
     """Copy the balances of accounts; return the progress with the new totals.
 
-    An account without a balance keeps its copy, so that a revert finds it, but gets none.
+    The balances are those of the head, even if the copied changes are of earlier blocks, so a revert to any earlier
+    height has to copy these accounts again. Those that were changed by hand count as of the next block, because a revert
+    to the head itself can undo that.
+
+    Args:
+        db: The chain's database.
+        held: The progress.
+        addresses: The accounts.
+        with_empty: Whether an account without a balance gets a copy.
     """
     keys = list(addresses)
+    if not keys:
+        return held
     balances = _by_address(db.rows_by_keys(_BALANCES, keys))
     copies = _by_address(db.rows_by_keys(_COPIES, keys))
+    head = _head(db)  # read after the balances: others may have accepted a block meanwhile
+    edited = set(_edits(db, row_id(head + 1)))
     rows = [
-        (Address(key), balances.get(key, 0), block, False)
+        (Address(key), balances.get(key, 0), head + (key in edited), False)
         for key in keys
-        if balances.get(key) or key in copies
+        if with_empty or balances.get(key) or key in copies
     ]
     db.upsert(models.RankedAccount, _COPY, rows)
     before = [copies.get(bytes(row[0]), 0) for row in rows]
@@ -310,6 +330,11 @@ def _copy(
         accounts=held.accounts + _positive(after) - _positive(before),
         supply=held.supply + sum(after) - sum(before),
     )
+
+
+def _head(db: Database) -> int:
+    row = db.row("SELECT max(number) FROM cchain_app_block")
+    return 0 if row is None or row[0] is None else int(row[0])
 
 
 def _by_address(rows: Iterable[tuple[object, object]]) -> dict[bytes, int]:

@@ -191,6 +191,62 @@ def test_a_manual_change_of_an_account_that_the_head_had_changed_is_copied(
     assert_complete(chain)
 
 
+def test_a_revert_finds_accounts_that_were_copied_with_later_balances(
+    chain: Chain, rpc: Rpc
+) -> None:
+    """A copy of an early change has the balance of the head, which a revert to a height between them changes."""
+    summarise(chain)
+    chain.do(to=OTHER, value=1)
+    chain.mine()
+    snapshot, nonce = rpc("evm_snapshot"), chain.nonce
+    chain.do(to=OTHER, value=ETHER)
+    rows.copy_accounts(chain.evm.db, 1, 0, 500, can_revert=True)
+    assert ranked()[OTHER] == 1 + ETHER
+
+    assert rpc("evm_revert", snapshot)
+    chain.nonce = nonce
+    summarise(chain)
+
+    assert ranked()[OTHER] == 1
+    assert_complete(chain)
+
+
+def test_a_revert_finds_an_account_that_was_emptied_before_it_was_copied(
+    chain: Chain, rpc: Rpc
+) -> None:
+    rpc("hardhat_setBalance", f"0x{OTHER.hex()}", hex(ETHER))
+    chain.mine()
+    rows.begin(chain.evm.db, 1)
+    snapshot, nonce = rpc("evm_snapshot"), chain.nonce
+    rpc("hardhat_setBalance", f"0x{OTHER.hex()}", "0x0")
+    chain.mine()
+    summarise(chain)
+    assert OTHER not in ranked()
+
+    assert rpc("evm_revert", snapshot)
+    chain.nonce = nonce
+    summarise(chain)
+
+    assert ranked()[OTHER] == ETHER
+    assert_complete(chain)
+
+
+def test_undone_manual_changes_mark_only_their_accounts(chain: Chain, rpc: Rpc) -> None:
+    chain.do(to=OTHER, value=7)
+    summarise(chain)
+    for _ in range(2):
+        snapshot = rpc("evm_snapshot")
+        rpc("anvil_setBalance", f"0x{OTHER.hex()}", hex(ETHER))
+        summarise(chain)
+        assert ranked()[OTHER] == ETHER
+        assert rpc("evm_revert", snapshot)
+        stale = RankedAccount.objects.filter(is_stale=True)
+        assert [bytes(row.address) for row in stale] == [OTHER]
+        summarise(chain)
+        assert ranked()[OTHER] == 7
+    assert_complete(chain)
+
+
 def test_a_reset_chain_starts_again(chain: Chain, rpc: Rpc) -> None:
     chain.do(to=OTHER, value=7)
     summarise(chain)
@@ -233,7 +289,7 @@ def test_pruned_changes_are_not_counted_and_all_accounts_compared_again(chain: C
 def test_blocks_that_another_writer_has_counted_are_refused(chain: Chain) -> None:
     chain.mine()
     db = chain.evm.db
-    before = rows.begin(db, 1, 0)
+    before = rows.begin(db, 1)
     counted = statistics.count_blocks(
         chain.evm, 1, 1, max_blocks=5, max_transactions=5, has_calls=False
     )
@@ -248,7 +304,7 @@ def test_blocks_read_before_a_revert_are_refused(chain: Chain, rpc: Rpc) -> None
     snapshot = rpc("evm_snapshot")
     chain.mine()
     db = chain.evm.db
-    before = rows.begin(db, 1, 0)
+    before = rows.begin(db, 1)
     counted = statistics.count_blocks(
         chain.evm, 1, 1, max_blocks=5, max_transactions=5, has_calls=False
     )
