@@ -45,7 +45,8 @@ def verified(number: int, name: str, **fields: Any) -> VerifiedContract:
 
 
 def listed(text: str) -> list[str]:
-    return [address.lower() for address in ADDRESS.findall(text)]
+    """Return the addresses on a page, each once: a contract with a name has two links."""
+    return list(dict.fromkeys(address.lower() for address in ADDRESS.findall(text)))
 
 
 def test_accounts_are_listed_by_balance_over_pages(
