@@ -38,7 +38,7 @@ class ActionRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ActionEffect:
-    """What an action has done."""
+    """The effect of an action on a row or on the node."""
 
     sentence: str
     """Describes the action, for the log too."""

@@ -80,7 +80,7 @@ class ReadOnlyModelAdmin(ExportableList, RowActions, ThemedModelAdmin):
     def is_used(self) -> bool:
         """Return whether this node's settings allow rows in this list; the menu and the index leave out other lists.
 
-        The page itself stays, for links from elsewhere; its `empty_note` can say what is off.
+        The page itself stays, for links from elsewhere; its `empty_note` can name the setting.
         """
         return True
 
