@@ -19,6 +19,7 @@ from explorer_app.services.statistics import wait_for_summaries
 from explorer_app.site import Explorer
 from explorer_app.store.statistics import CountedDay
 from explorer_app.views.page import cchain_page, page, read_number, rendered, shown_of
+from primitives.counting import counted
 from primitives.evm import Address
 
 _COIN: Final = 10**18
@@ -124,7 +125,7 @@ def _counted(state: SummaryState) -> str:
 def _how_far(state: SummaryState) -> str:
     """Return what is missing in the list; empty if nothing is."""
     if not state.has_all_accounts:
-        return f"{state.accounts:,} accounts so far: the others are still being listed"
+        return f"{counted(state.accounts, 'account')} so far: the others are still being listed"
     if state.copied < state.head:
         return f"as of block {state.copied:,} of {state.head:,}"
     return ""
