@@ -14,10 +14,8 @@ __all__ = ["directory"]
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "execution_apis"
 
-BLOBS = "the pool takes no transactions with blobs, and this node makes no blocks with them"
 ENGINE = "part of the interface for consensus clients, which this node does not have"
 DIFFERENT = {
-    "eth_sendRawTransaction/send-blob-tx": BLOBS,
     "testing_buildBlockV1/build-block-empty-transactions": ENGINE,
     "testing_buildBlockV1/build-block-from-mempool": ENGINE,
     "testing_buildBlockV1/build-block-invalid-transaction": ENGINE,

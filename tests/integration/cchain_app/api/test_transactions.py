@@ -90,7 +90,7 @@ REFUSED = [
     ("0x", "typed transaction too short"),
     ("0x02", "typed transaction too short"),
     ("0x05c0", "transaction type not supported"),
-    ("0x03" + "00" * 140_000, "transaction type not supported: tx type 3"),
+    ("0x03" + "00" * 140_000, "rlp: input contains more than one value for blobs"),
     (hexed(signed(nonce=0).raw + b"\x00"), "rlp: input contains more than one value"),
     (
         hexed(sign_transaction(unsigned(chain_id=1), KEY)),
