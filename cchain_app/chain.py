@@ -20,14 +20,8 @@ from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
 from cchain_app.config import ChainConfig
+from cchain_app.evm import select as evm_select
 from cchain_app.evm.kzg import Kzg
-from cchain_app.evm.select import (
-    is_native,
-    select_engine,
-    select_kzg,
-    select_recovery,
-    select_trie,
-)
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FILTERS, FilterIndex, MemoryIndex, redis_index
@@ -395,17 +389,17 @@ class EvmChain:
     @cached_property
     def engine(self) -> TracingEngine:
         """The EVM engine that NODE_ENGINE names."""
-        return select_engine(self.settings.engine)
+        return evm_select.select_engine(self.settings.engine)
 
     @cached_property
     def kzg(self) -> Kzg:
         """Verifies and computes the proofs of blobs."""
-        return select_kzg(self.settings.engine)
+        return evm_select.select_kzg(self.settings.engine)
 
     @cached_property
     def recover_senders(self) -> RecoverMany:
         """Recovers the senders of many signatures, in parallel where the engine can."""
-        return select_recovery(self.settings.engine)
+        return evm_select.select_recovery(self.settings.engine)
 
     @property
     def rules(self) -> ChainRules:
@@ -428,24 +422,24 @@ class EvmChain:
     @cached_property
     def encode_logs(self) -> EncodeLogs:
         """Encodes the logs of receipts; chosen once, because each call on `pending` needs it."""
-        return select_encode_logs(native=is_native(self.settings.engine))
+        return select_encode_logs(native=evm_select.is_native(self.settings.engine))
 
     @cached_property
     def trie(self) -> StateTrie:
         """The state trie that belongs to the engine; it caches the nodes of the head."""
-        return select_trie(self.settings.engine)
+        return evm_select.select_trie(self.settings.engine)
 
     @cached_property
     def proof_trie(self) -> StateTrie:
         """A trie for proofs, separate from the one that caches the head's nodes for the next block."""
-        return select_trie(self.settings.engine)
+        return evm_select.select_trie(self.settings.engine)
 
     @cached_property
     def memory(self) -> Memory:
         """The in-memory caches of the chain."""
         cache = self.settings.cache
         return make_memory(
-            native=is_native(self.settings.engine),
+            native=evm_select.is_native(self.settings.engine),
             accounts=cache.accounts,
             slots=cache.slots,
             blocks=max(cache.blocks, FEW),
