@@ -96,6 +96,7 @@ def test_unknown_blobs_are_null(rpc: Rpc, chain: Chain) -> None:
     assert rpc("anvil_getBlobsByTransactionHash", "0x" + "11" * 32) is None
 
 
+@pytest.mark.node_settings(hardfork="prague")
 def test_the_fee_history_has_their_prices(rpc: Rpc, chain: Chain) -> None:
     for _ in range(9):
         assert rpc("eth_sendRawTransaction", hexed(sent_blobs(9, nonce=chain.nonce).raw))
@@ -114,6 +115,7 @@ def test_the_fee_history_has_their_prices(rpc: Rpc, chain: Chain) -> None:
     assert max(int(price, 16) for price in long["baseFeePerBlobGas"]) == 2
 
 
+@pytest.mark.node_settings(hardfork="prague")
 def test_the_node_computes_what_a_request_leaves_out(rpc: Rpc, chain: Chain) -> None:
     filled = rpc(
         "eth_fillTransaction", {"from": FIRST, "to": TO, "blobs": texts(OTHER_BLOB, ZERO_BLOB)}
@@ -135,7 +137,6 @@ def test_the_node_computes_what_a_request_leaves_out(rpc: Rpc, chain: Chain) -> 
     assert rpc("anvil_getBlobByHash", hexed(hashes[0])) == hexed(OTHER_BLOB)
 
 
-@pytest.mark.node_settings(hardfork="osaka")
 def test_since_osaka_it_computes_the_proofs_of_cells(rpc: Rpc, chain: Chain) -> None:
     filled = rpc("eth_fillTransaction", {"from": FIRST, "to": TO, "blobs": texts(ZERO_BLOB)})
     assert separate(bytes.fromhex(filled["raw"][2:]), 10**5).sidecar == zero_sidecar(1, 1)
@@ -193,7 +194,7 @@ ONE = {"blobs": texts(ZERO_BLOB)}
         ({**ONE, "commitments": POINTS}, -32000, "blob commitments provided while proofs were not"),
         ({**ONE, "proofs": POINTS}, -32000, "blob proofs provided while commitments were not"),
         ({"blobs": texts(ZERO_BLOB) * 10}, -32000,
-         "too many blobs in transaction (have=10, max=9)"),
+         "too many blobs in transaction (have=10, max=6)"),
         (WRONG, -32000, "failed to verify blob proof"),
         ({"blobs": texts(NO_BLOB)}, -32000, "failed to compute blob commitment: "),
         ({**ONE, "blobVersionedHashes": ["0x01" + "00" * 31]}, -32000,

@@ -172,6 +172,7 @@ def test_a_block_has_as_many_blobs_as_the_fork_allows(chain: Chain) -> None:
     assert chain.mine().header.excess_blob_gas == 0
 
 
+@pytest.mark.node_settings(hardfork="prague")
 def test_full_blocks_raise_the_price_and_cheap_ones_wait(chain: Chain) -> None:
     for _ in range(9):
         send(chain, 9)
