@@ -56,6 +56,8 @@ _UNKNOWN: Final = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 _CHOICE: Final = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
 """Messages of argparse."""
 _WORD: Final = re.compile(r"[\w-]+")
+_OF_THE_UTILITY: Final = frozenset({"help", "version"})
+"""Names that Django's command line takes besides those of commands."""
 
 
 def main(
@@ -206,7 +208,7 @@ def _options(parser: ArgumentParser) -> Iterator[str]:
 
 def _is_mistyped(name: str) -> bool:
     """Return whether a name is that of no command, Django's included, but similar to one of the product's."""
-    if nearest_command(name) is None:
+    if name in _OF_THE_UTILITY or nearest_command(name) is None:
         return False
     choose_settings()
     import django

@@ -26,6 +26,7 @@ from adminkit.display import (
 from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from chaindb.fields import row_id
+from primitives.counting import counted
 from xchain_app.admin import display
 from xchain_app.apps import avm_runtime
 from xchain_app.models import XAsset, XBlock, XOutput, XTransaction
@@ -108,7 +109,7 @@ class XBlockAdmin(IdentifierAdmin):
     @admin.display(description="Size")
     def size(self, block: Any) -> str:
         """Return the size in bytes."""
-        return f"{block.length:,} bytes"
+        return counted(block.length, "byte")
 
     @admin.display(description="Transactions")
     @cached_on_row

@@ -12,6 +12,7 @@ from adminkit.actions import ActionEffect, ActionRefused, AdminAction
 from adminkit.display import box, full, moment, short_link
 from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
+from primitives.counting import counted
 from primitives.ids import ID
 from xchain_app.admin import display
 from xchain_app.apps import avm_runtime
@@ -94,7 +95,7 @@ class XMempoolTxAdmin(IdentifierAdmin):
     @admin.display(description="Size")
     def bytes(self, tx: XMempoolTx) -> str:
         """Return the size in bytes."""
-        return f"{tx.size:,} bytes"
+        return counted(tx.size, "byte")
 
     @admin.display(description="JSON")
     @cached_on_row

@@ -60,6 +60,10 @@ PAYLOADS = {
     "PullGossipResponse": "1 gossip repeated bytes",
     "SignatureRequest": "1 message bytes · 2 justification bytes",
     "SignatureResponse": "1 signature bytes",
+    "L1ValidatorRegistrationJustification": (
+        "1 convert_subnet_to_l1_tx_data SubnetIDIndex · 2 register_l1_validator_message bytes"
+    ),
+    "SubnetIDIndex": "1 subnet_id bytes · 2 index uint32",
 }
 FORMS = {
     FieldDescriptor.TYPE_BYTES: "bytes", FieldDescriptor.TYPE_STRING: "string",

@@ -18,6 +18,7 @@ from platform_app.selectors.accepted import NoFirstValidator
 from platform_app.services.errors import ClockNotMovable, GenesisMismatch
 from platform_app.txs.errors import TxSyntaxReason
 from primitives.addresses import Bech32Error
+from primitives.bearer import TokenFileError
 from primitives.bls import BlsError
 from primitives.fair_lock import WaitedTooLong
 from primitives.hexadecimal import HexError
@@ -41,7 +42,7 @@ NEVER_AT_A_DOOR = (
     CertificateError, DerError, UnsignableMessage,  # about and for peers
     IdentityError,  # about the node's own files
     SignatureError, BlsError, Overflow, WarpError,  # converted to errors of the rules
-    FormError, InvalidUpgrades,  # of the settings
+    FormError, InvalidUpgrades, TokenFileError,  # of the settings
     HexError, RlpError,  # of the C-Chain
     Bech32Error,  # converted to an error of addresses
     TooManyValues, TooDeep,  # converted to errors of the decoder
