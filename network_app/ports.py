@@ -213,6 +213,10 @@ Signer = Callable[[bytes], bytes]
 """Answers the request for the signature of a message; raises `SignatureRefused`. Blocking."""
 
 
+ATOMIC_GOSSIP = 1
+"""Handler ID of the gossip of atomic transactions (p2p.md 8)."""
+
+
 class TransactionSource(Protocol):
     """A pool of pending transactions that nodes tell each other."""
 

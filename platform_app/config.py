@@ -121,10 +121,11 @@ def _fees(unit: int, *, create: int, transform: int, create_asset: int) -> Stati
 
 def specification_config(network_id: int) -> PlatformConfig:
     """Return the parameters of a network at the specification's scale (gaps.md 2)."""
-    mainnet = network_id == 1
+    mainnet, is_public = network_id == 1, network_id in {1, 5}
     return PlatformConfig(
         network_id=network_id,
         hrp=hrp_of(network_id),
+        upgrades=replace(OWN_NETWORK, granite_epoch_duration=300) if is_public else OWN_NETWORK,
         fees=_fees(UNIT, create=1000 if mainnet else 100, transform=10_000, create_asset=10),
         min_stake_duration=14 * DAY if mainnet else DAY,
     )

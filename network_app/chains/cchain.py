@@ -14,8 +14,7 @@ from cchain_app.services.atomic import AtomicTxRefused
 from cchain_app.services.runtime import EvmRuntime
 from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
-from network_app.ports import PoolLimitReached, TransactionSource
-from network_app.sync.messages import ATOMIC_GOSSIP
+from network_app.ports import ATOMIC_GOSSIP, PoolLimitReached, TransactionSource
 from primitives.codec_errors import CodecError
 from primitives.evm import Hash
 from primitives.hashing import keccak256, sha256

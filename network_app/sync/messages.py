@@ -72,10 +72,9 @@ FIELDS = {
 """The field of `Message` that contains each type."""
 
 TRANSACTION_GOSSIP = 0
-ATOMIC_GOSSIP = 1
 SIGNATURE_REQUEST = 2
 GENESIS = 0x6E6F6465
-"""Handler IDs of application messages; the last is our own (node.proto)."""
+"""Handler IDs of application messages besides `ports.ATOMIC_GOSSIP`; the last is our own (node.proto)."""
 
 UNEXPECTED = -1
 NOT_REGISTERED = -2

@@ -41,7 +41,10 @@ def put_back(found: Rows) -> None:
 
 
 def _models() -> list[type[Model]]:
-    found = apps.get_app_config("platform_app").get_models()
+    found = [
+        *apps.get_app_config("platform_app").get_models(),
+        *apps.get_app_config("shared_app").get_models(),
+    ]
     return [model for model in found if not model._meta.proxy]
 
 

@@ -19,6 +19,7 @@ def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
     assert {path: sorted(methods) for path, methods in document["paths"].items()} == {
         "/": ["post"],
         "/ext/bc/C/rpc": ["post"],
+        "/ext/bc/C/avax": ["post"],
         "/ext/P": ["post"],
         "/ext/bc/P": ["post"],
         "/ext/keystore": ["post"],

@@ -14,6 +14,7 @@ from explorer_app.models import (
     VerificationState,
     VerifiedContract,
 )
+from explorer_app.services.statistics import summarise
 from health_app import services as health
 from health_app.result import CheckResult
 from nodeproject.apps import this_node
@@ -52,6 +53,7 @@ def make_backup(scene: Scene, path: Path) -> None:
     scene.chain.do(to=None, data=contract, gas=500_000, value=0)
     scene.chain.do(to=created, data=bytecode.words(1, 2**256 - 1), gas=100_000, value=0)
     scene.use_tokens()
+    summarise(this_node().evm_chain, seconds=10)
     explain(created)
     FaucetPayment.objects.create(
         recipient=b"C" + SENDER, client=CLIENT, coins=1, paid_at=datetime(2026, 1, 2, tzinfo=UTC)

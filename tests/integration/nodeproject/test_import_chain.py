@@ -133,8 +133,11 @@ def test_a_chain_that_goes_back_meanwhile_is_not_exported(
     said("import_chain", *files)
     read = blocks.raw_blocks
 
-    def one_by_one(chain: EvmChain, first: int, last: int, most: int) -> list[RawBlock]:
-        return read(chain, first, last, 1) if first < 3 else []
+    def one_by_one(
+        chain: EvmChain, first: int, last: int, most: int, *, with_payload: bool
+    ) -> list[RawBlock]:
+        found = read(chain, first, last, 1, with_payload=with_payload)
+        return found if first < 3 else []
 
     monkeypatch.setattr(blocks, "raw_blocks", one_by_one)
     with pytest.raises(

@@ -75,7 +75,7 @@ def test_the_help_of_a_command_has_no_flag_of_django(run: Run) -> None:
         "DIRECTORY]",
         "Show",
         "heads,",
-        "pool",
+        "mempools",
         "and",
         "health",
         "of",

@@ -169,7 +169,7 @@ def test_a_batch_of_pending_counts_is_read_together(
     others = ["0x" + n.to_bytes(20, "big").hex() for n in range(100)]
     pending = _counts(*((other, "pending") for other in (*others, hexed(SENDER), hexed(SENDER))))
     dispatcher.answer(json.dumps(_counts((hexed(SENDER), "latest"))).encode())  # caches the head
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(10):
         answers = json.loads(dispatcher.answer(json.dumps(pending).encode()) or b"")
     assert [answer["result"] for answer in answers] == ["0x0"] * 100 + ["0x3"] * 2
 

@@ -96,7 +96,7 @@ def refused(
         ({"difficulty": 1}, BlockReason.WRONG_DIFFICULTY, "invalid difficulty: have 1, want 0"),
         ({"mix_hash": OTHER}, BlockReason.WRONG_MIX_HASH, "invalid mixHash: have 0x9999"),
         ({"nonce": b"\1" * 8}, BlockReason.WRONG_NONCE, "invalid nonce: have 0x0101010101010101, want "),
-        ({"extra_data": bytes(33)}, BlockReason.EXTRA_DATA_TOO_LONG, "extra-data too long: 33 > 32"),
+        ({"extra_data": bytes(33)}, BlockReason.EXTRA_DATA_TOO_LONG, "extra-data too long: 33 > 31"),
         ({"ommers_hash": OTHER}, BlockReason.WRONG_UNCLES_HASH, "invalid sha3Uncles: have 0x9999"),
         ({"withdrawals_root": OTHER}, BlockReason.WRONG_WITHDRAWALS_ROOT,
          "invalid withdrawalsRoot: have 0x9999"),

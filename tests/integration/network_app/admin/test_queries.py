@@ -36,11 +36,11 @@ LISTS = [
     ("blockdecision", {"q": "9", "show": "C"}, 1),
     ("blockdecision", {"q": str(past.node(2))}, 1),
     ("blockdecision", {"q": str(past.block_id("P", 9))}, 1),
-    # Searches in both chains: one statement per chain, and one for the rows.
+    # Searches in all three chains: one statement per chain, and one for the rows.
     ("peer", {"q": str(past.node(4))}, 2),
-    ("outerblock", {"q": "9"}, 4),
-    ("outerblock", {"q": str(past.block_id("P", 9))}, 3),
-    ("outerblock", {"q": str(past.node(2))}, 3),
+    ("outerblock", {"q": "9"}, 5),
+    ("outerblock", {"q": str(past.block_id("P", 9))}, 4),
+    ("outerblock", {"q": str(past.node(2))}, 4),
     ("outerblock", {"q": str(past.node(2)), "show": "P"}, 1),
 ]
 

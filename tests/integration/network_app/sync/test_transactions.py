@@ -9,9 +9,9 @@ from itertools import pairwise
 import pytest
 
 from network_app.bloom import EMPTY
+from network_app.ports import ATOMIC_GOSSIP
 from network_app.sync import transactions, tx_queue
 from network_app.sync.messages import (
-    ATOMIC_GOSSIP,
     NOT_A_VALIDATOR,
     NOT_REGISTERED,
     THROTTLED,

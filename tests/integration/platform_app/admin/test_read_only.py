@@ -25,6 +25,8 @@ SHOWN: set[type[Model]] = {
     models.Delegator,
     models.Subnet,
     models.Blockchain,
+    models.L1Conversion,
+    models.L1Validator,
     models.UTXO,
     shared_models.SharedOutput,
     models.MempoolTx,

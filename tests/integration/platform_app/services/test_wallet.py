@@ -280,7 +280,7 @@ def test_coins_that_are_being_spent_are_taken_last(pchain: PChain) -> None:
 def test_more_coins_than_a_page_are_read(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     funded(pchain, *range(UNIT, UNIT + 7))
     utxos_of = outputs.utxos_of
-    monkeypatch.setattr(outputs, "PAGE", 3)
+    monkeypatch.setattr(coins, "PAGE", 3)
     monkeypatch.setattr(
         outputs, "utxos_of", lambda *arguments, **rest: utxos_of(*arguments, limit=3, **rest)
     )

@@ -14,7 +14,6 @@ from platform_app.selectors import outputs, stakers
 from platform_app.state.chain import ChainState, Diff
 from platform_app.state.facets import FeeState
 from platform_app.state.stakers import Priority, Staker
-from platform_app.store import utxos as shared_rows
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
 from platform_app.txs.base import TxStatus, inner_output
@@ -23,6 +22,7 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_state import MemoryState
 from tests.builders.process import restart_node
+from tests.builders.shared_outputs import receive
 from tests.searching import cases
 from utxo.components import UTXO
 
@@ -118,7 +118,7 @@ class History:
             diff.utxos.consume(self.random.choice(present))
 
     def export(self, diff: Diff) -> None:
-        diff.utxos.export(platform.C_CHAIN_ID, self.utxo())
+        diff.utxos.export(platform.C_CHAIN_ID, self.utxo(stakeable=False))
 
     def take_import(self, diff: Diff) -> None:
         present = [item for item in self.shared if diff.utxos.shared(*item)]
@@ -195,13 +195,14 @@ class History:
 
     def receive(self) -> None:
         """Let another chain export an output, between two blocks."""
-        utxo = self.utxo()
+        utxo = self.utxo(stakeable=False)
         self.shared.append((platform.X_CHAIN_ID, utxo.utxo_id))
         self.memory.share(platform.X_CHAIN_ID, utxo)
-        shared_rows.receive(platform_chain().db, platform.X_CHAIN_ID, [utxo], height=1)
+        receive(platform_chain().db, platform.X_CHAIN_ID, [utxo], height=1)
 
-    def utxo(self) -> UTXO:
-        locked = self.random.choice((None, 1 + self.any_number() // 2))
+    def utxo(self, *, stakeable: bool = True) -> UTXO:
+        """Return an output; outputs that may be staked while they are locked cannot leave the chain."""
+        locked = self.random.choice((None, 1 + self.any_number() // 2)) if stakeable else None
         return platform.utxo(
             1 + self.any_number() // 2,
             *self.some_addresses(),
