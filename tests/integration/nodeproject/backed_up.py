@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
+from cchain_app.services.calls import index_calls
 from chaindb.database import Database
 from explorer_app.models import (
     FaucetPayment,
@@ -53,7 +54,8 @@ def make_backup(scene: Scene, path: Path) -> None:
     scene.chain.do(to=None, data=contract, gas=500_000, value=0)
     scene.chain.do(to=created, data=bytecode.words(1, 2**256 - 1), gas=100_000, value=0)
     scene.use_tokens()
-    summarise(this_node().evm_chain, seconds=10)
+    index_calls(this_node().evm_chain, seconds=60)
+    summarise(this_node().evm_chain, seconds=60)
     explain(created)
     FaucetPayment.objects.create(
         recipient=b"C" + SENDER, client=CLIENT, coins=1, paid_at=datetime(2026, 1, 2, tzinfo=UTC)
