@@ -30,7 +30,7 @@ def test_a_transaction_is_found_by_its_hash(node: CheckedNode, account: LocalAcc
     assert found["faults"] == []
     assert found["rows"] == 1
     assert sent in found["transaction"]
-    assert "0.123456789 Gwei" in found["transaction"]
+    assert "0.000000000123456789 AVAX" in found["transaction"]
     assert STRANGER in found["transaction"]
     assert "C-Chain" in found["dashboard"]
 

@@ -75,7 +75,7 @@ def test_pages_of_the_network_fit_on_a_desk_and_on_a_phone(
         assert seen["peers"].count("outbound") + seen["peers"].count("inbound") == 2
         assert any(str(node_id) in pages["peers"] for node_id in network.node_ids)
         assert "1970" not in pages["peers"]
-        assert seen["bootstrap"].count("100 %") == 2
+        assert seen["bootstrap"].count("100 %") == 3  # P, X and C
         assert f"at height {BLOCKS}" in seen["bootstrap"]
         assert "bootstrapped" in pages["bootstrap"]
         assert "signed" in pages["outer-blocks"]

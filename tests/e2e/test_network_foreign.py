@@ -106,7 +106,7 @@ def test_a_foreign_c_chain_leaves_the_p_chain_alone(
         assert status == 503
         assert words in readiness["checks"]["bootstrapped"]["error"]
         seen = {item["nodeID"]: item["benched"] for item in node.ask("info.peers")["peers"]}
-        assert seen[str(reference.node_id)] == ["C"]
+        assert seen[str(reference.node_id)] == ["C", "X"]  # it has no X-Chain
         assert reference.asked_about_c > 0
 
 

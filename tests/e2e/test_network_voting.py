@@ -270,7 +270,7 @@ def say_why_nothing_is_decided(node: NetworkNode, missing: set[str]) -> None:
     assert found["faults"] == []
     for screen in ("desk", "phone"):
         page = found["seen"][f"consensus-{screen}"]
-        assert page.count(words) == 2
+        assert page.count(words) == 3  # P, X and C
         assert "preferred" in page
         assert "13 of 20, 20 times" in page
         assert all(page.count(f"{node_id[:12]}") >= 2 for node_id in missing)

@@ -173,8 +173,8 @@ class Outage(NamedTuple):
     """The health checks that must fail."""
 
 
-ON_REDIS = (("eth_newBlockFilter",), ("C", "P"))
-ON_POSTGRESQL = (("eth_getBalance", "0x" + "ab" * 20, "0x1"), ("C", "P", "network"))
+ON_REDIS = (("eth_newBlockFilter",), ("C", "P", "X"))
+ON_POSTGRESQL = (("eth_getBalance", "0x" + "ab" * 20, "0x1"), ("C", "P", "X", "network"))
 
 
 @pytest.mark.parametrize(
