@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 
+from chaindb.chains import X_CHAIN, is_left_out
 from explorer_app.selectors import known_accounts
 from explorer_app.site import Explorer
 from explorer_app.views.page import page, rendered
@@ -25,10 +26,9 @@ _CCHAIN: Final = (
     WalletEndpoint("C-Chain JSON-RPC", "http", "/", "/ext/bc/C/rpc"),
     WalletEndpoint("C-Chain WebSocket", "ws", "/", "/ext/bc/C/ws"),
 )
-_ALWAYS: Final = (
-    WalletEndpoint("P-Chain JSON-RPC", "http", "/ext/bc/P"),
-    WalletEndpoint("Info", "http", "/ext/info"),
-)
+_PLATFORM: Final = WalletEndpoint("P-Chain JSON-RPC", "http", "/ext/bc/P")
+_XCHAIN: Final = WalletEndpoint("X-Chain JSON-RPC", "http", "/ext/bc/X")
+_INFO: Final = WalletEndpoint("Info", "http", "/ext/info")
 
 
 @page
@@ -40,7 +40,12 @@ def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
     context = {
         "section": "connect",
         "host": request.get_host(),
-        "endpoints": [*(_CCHAIN if site.has_cchain else ()), *_ALWAYS],
+        "endpoints": [
+            *(_CCHAIN if site.has_cchain else ()),
+            _PLATFORM,
+            *(() if is_left_out(X_CHAIN) else (_XCHAIN,)),
+            _INFO,
+        ],
         "network_id": site.node.network_id,
         "node_id": site.node_id(),
         "chain_id": chain_id,

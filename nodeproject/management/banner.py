@@ -6,7 +6,7 @@ from cchain_app.accounts.keyring import are_known
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.state import prefetch_accounts, state_at
 from cchain_app.transaction_log.text import coins
-from chaindb.chains import C_CHAIN, absence, is_left_out
+from chaindb.chains import C_CHAIN, X_CHAIN, absence, is_left_out
 from explorer_app.selectors import known_accounts
 from explorer_app.selectors.known_accounts import KnownAccount
 from jsonrpc.dispatch.caller import naming
@@ -140,6 +140,7 @@ def _urls(node: Node, base: str) -> dict[str, str]:
         "RPC": none or f"{base} (also {base}/ext/bc/C/rpc)",
         "WebSocket": none or f"ws{base[4:]} (also ws{base[4:]}/ext/bc/C/ws)",
         "P-Chain": f"{base}/ext/bc/P",
+        "X-Chain": f"none: {absence(X_CHAIN)}" if is_left_out(X_CHAIN) else f"{base}/ext/bc/X",
         "Explorer": f"{base}/",
         "API reference": f"{base}/ext/docs",
         "Admin": f"{base}/admin/ (user {settings.admin_user}, password in {settings.password_path})",
