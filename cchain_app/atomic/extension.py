@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from cchain_app.atomic.effects import debits, withdrawals
 from cchain_app.atomic.errors import AtomicReason
@@ -43,8 +42,6 @@ class AtomicExtension:
 
     parameters: Callable[[], AtomicParameters]
     exported: Exported
-
-    may_have_payload: Final = True
 
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return the payload's hash; no bytes for a block without payload."""

@@ -139,12 +139,8 @@ def parse_header(raw: bytes) -> CandidateHeader:
         return CandidateHeader(decode_header(encoded), keccak256(encoded))
 
 
-def parse_block(raw: bytes, *, may_have_payload: bool = False) -> CandidateBlock:
-    """Read a block.
-
-    Args:
-        raw: The block as RLP.
-        may_have_payload: Whether its body may have a fifth item: a payload.
+def parse_block(raw: bytes) -> CandidateBlock:
+    """Read a block of a chain whose blocks have no payload.
 
     Raises:
         BlockRefused: It has more bytes than a message between nodes can have, is not the canonical RLP of a block, has
@@ -152,6 +148,15 @@ def parse_block(raw: bytes, *, may_have_payload: bool = False) -> CandidateBlock
             and no payload, or only one of a list of withdrawals and its root.
         TransactionRefused: One of its transactions has an unknown type.
     """
+    return _parse(raw, may_have_payload=False)
+
+
+def parse_block_with_payload(raw: bytes) -> CandidateBlock:
+    """Read a block whose body may have a fifth item: a payload. Raises as `parse_block`."""
+    return _parse(raw, may_have_payload=True)
+
+
+def _parse(raw: bytes, *, may_have_payload: bool) -> CandidateBlock:
     _check_size(raw)
     with _reading():
         parts, payload = _parts(raw, may_have_payload=may_have_payload)

@@ -24,13 +24,9 @@ from primitives.hashing import EMPTY_ROOT
 class EthereumFormat:
     """Blocks in Ethereum's layout, without uncles, withdrawals and payload; a `BlockFormat`."""
 
-    may_have_payload = False
     decode_header = staticmethod(header.decode_header)
     parse_header = staticmethod(candidate.parse_header)
-
-    def parse_block(self, raw: bytes) -> CandidateBlock:
-        """Read a block; see `candidate.parse_block`."""
-        return candidate.parse_block(raw, may_have_payload=self.may_have_payload)
+    parse_block = staticmethod(candidate.parse_block)
 
     def genesis_block(self, genesis: Genesis, state_root: Hash) -> AcceptedBlock:
         """Return block 0, with the header fields of the fork in force at that time."""
@@ -66,13 +62,11 @@ class EthereumFormat:
 class PayloadFormat(EthereumFormat):
     """Blocks whose body may have a payload as the last item, and then withdrawals."""
 
-    may_have_payload = True
+    parse_block = staticmethod(candidate.parse_block_with_payload)
 
 
 class NoExtension:
     """Blocks without a payload; a `BlockExtension`. Their extra data is free, up to 32 bytes."""
-
-    may_have_payload: Final = False
 
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return no bytes."""

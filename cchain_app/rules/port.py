@@ -54,10 +54,6 @@ class BlockExtension(Protocol):
     A block may carry a payload as the last item of its body. The extra data of its header commits to the payload.
     """
 
-    @property
-    def may_have_payload(self) -> bool:
-        """Whether any block of the chain may have a payload."""
-
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return the extra data of a block that this node builds; None: the block has no payload."""
 

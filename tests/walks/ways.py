@@ -73,7 +73,9 @@ PEERS_BLOCK = Walk(
         Step("a message is read", "network_app/wire/framing.py", "parse"),
         Step("the block is taken in", "network_app/consensus/runner.py", "Runner.answer"),
         Step("the outer block is read", "network_app/proposervm/block.py", "parse"),
-        Step("the inner block is read", "cchain_app/blocks/candidate.py", "parse_block"),
+        Step(
+            "the inner block is read", "cchain_app/blocks/candidate.py", "parse_block_with_payload"
+        ),
         Step("its place is verified", "cchain_app/blocks/verification.py", "verify_place"),
         Step("it is executed", "cchain_app/evm/native.py", "NativeEngine.execute_block"),
         Step("its outcome is verified", "cchain_app/blocks/verification.py", "verify_outcome"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cchain_app.blocks.accepted import AcceptedBlock, encode_block, make_block
-from cchain_app.blocks.candidate import CandidateBlock, parse_block
+from cchain_app.blocks.candidate import CandidateBlock, parse_block, parse_block_with_payload
 from cchain_app.blocks.effects import BlockEffects, PayloadPlace
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.receipt import encode_logs
@@ -398,7 +398,7 @@ def test_a_payload_is_kept_with_the_block_and_verified_in_its_context() -> None:
     here, there = _processing(), _processing(extension=_WithPayload())
     block, payload = _built(here, transaction(0)), b"payload"
     sent = replace(block, header=replace(block.header, extra_data=keccak256(payload)))
-    given = parse_block(replace(sent, payload=payload).raw, may_have_payload=True)
+    given = parse_block_with_payload(replace(sent, payload=payload).raw)
     there.verify(given, block.transactions, BlockContext(NOW, 9))
     found = there.get(ID(given.hash))
     assert found is not None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.candidate import CandidateBlock, parse_block
+from cchain_app.blocks.candidate import CandidateBlock, parse_block_with_payload
 from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.receipt import encode_logs
 from cchain_app.config import parse_config
@@ -57,7 +57,7 @@ def child(rules: ChainRules = RULES, *, payload: bytes | None = None) -> Accepte
 def candidate(block: AcceptedBlock, **changes: Any) -> CandidateBlock:
     """Return a block as another node reads it, with changed fields of its header."""
     changed = replace(block, header=replace(block.header, **changes))
-    return parse_block(changed.raw, may_have_payload=True)
+    return parse_block_with_payload(changed.raw)
 
 
 def test_the_base_fee_follows_from_the_parent() -> None:
@@ -129,7 +129,7 @@ class PayloadFormat(EthereumFormat):
     """Blocks whose body may have a payload."""
 
     def parse_block(self, raw: bytes) -> CandidateBlock:
-        return parse_block(raw, may_have_payload=True)
+        return parse_block_with_payload(raw)
 
 
 class OtherPayload(InvalidBlock):
