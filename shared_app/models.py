@@ -54,7 +54,7 @@ class SharedOwner(models.Model):
 class EarlyImport(models.Model):
     """An output that a chain has imported before this node has executed the block that exports it.
 
-    The export then removes this row instead of adding a shared output (a "tombstone", atomic.md 2). Such rows come and
+    The export then removes this row instead of adding a shared output (a "tombstone", atomic.md 2). These rows come and
     go while a node bootstraps one chain before the other, or follows other nodes' decisions.
     """
 

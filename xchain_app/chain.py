@@ -32,7 +32,7 @@ class XChainOrigin(NamedTuple):
 
 
 class PrimaryNetwork(Protocol):
-    """What an X-Chain asks the P-Chain of its node."""
+    """The questions of an X-Chain to the P-Chain of its node."""
 
     def x_chain(self) -> XChainOrigin | None:
         """Return the origin of the X-Chain; None before the P-Chain's genesis."""

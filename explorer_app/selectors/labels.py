@@ -58,7 +58,7 @@ def labels(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, Contr
 
     A token has its symbol, else its name. Another contract has the name of its verified sources, and a proxy is named
     after its implementation. A token's name that looks like a link is not used. The rules of the chain name precompiled
-    contracts, system contracts, and the account whose coins nobody can spend.
+    contracts, system contracts, and the account whose coins cannot be spent.
     """
     first = set(islice(addresses, MAX_LABELS))
     known = _of_rules(chain)

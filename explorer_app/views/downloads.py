@@ -1,4 +1,4 @@
-"""Lists of the C-Chain as CSV files: of all transactions and blocks, and of what an address did."""
+"""Lists of the C-Chain as CSV files: of all transactions and blocks, and of the activity of an address."""
 
 from collections.abc import Sequence
 from typing import Any, Final

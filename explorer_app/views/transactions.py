@@ -76,7 +76,7 @@ class CallRow(NamedTuple):
 
 
 class BlobPayment(NamedTuple):
-    """What a transaction paid for its blobs."""
+    """The payment of a transaction for its blobs."""
 
     gas: int
     """Blob gas."""

@@ -179,7 +179,7 @@ def verify_mutable(subnet_id: ID, state: ChainState) -> None:
 
 
 def balance_of(validator: L1Validator, fees: L1Fees) -> int:
-    """Return what is left of a validator's balance."""
+    """Return the rest of a validator's balance."""
     return validator.end_accumulated_fee - fees.accrued if validator.is_active else 0
 
 

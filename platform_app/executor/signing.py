@@ -1,4 +1,4 @@
-"""What a node signs for the P-Chain: statements about L1s that hold in its last accepted state (etna.md 7.4).
+"""Statements that a node signs for the P-Chain: facts about L1s that hold in its last accepted state (etna.md 7.4).
 
 Managers of L1s act on these statements, so a node must not sign one that is false or that can still become false.
 """
@@ -90,7 +90,7 @@ def verify_signable(
 
     Args:
         message: The message to sign.
-        justification: What the peer gives as evidence; its form depends on the message.
+        justification: The evidence of the peer; its form depends on the message.
         state: The last accepted state.
         network_id: This network's ID.
         parse_justification: Parses the justification of a registration; raises `UnsignableMessage`.

@@ -77,7 +77,7 @@ class L1Fees(NamedTuple):
 
     excess: int = 0
     accrued: int = 0
-    """What a validator that has always been active would have paid."""
+    """The amount that a validator would have paid if it had always been active."""
 
 
 class L1Totals(NamedTuple):

@@ -122,7 +122,7 @@ def execute_block(
 
 
 def _may_become_valid(reason: BaseException | None) -> bool:
-    """Return whether a transaction is refused for what other nodes may know earlier, or see by their own clock."""
+    """Return whether a transaction is refused for a reason that other nodes may not have yet, such as their clocks."""
     while reason is not None:
         if isinstance(reason, MissingSharedUtxo):
             return True

@@ -1,4 +1,4 @@
-"""The rules of operations: which UTXO each consumes, what it may create, and who signs (xchain.md 5).
+"""The rules of operations: the UTXO that each consumes, the outputs that it may create, and its signers (xchain.md 5).
 
 The checks of each extension are in the reference's order, in which coins differ from the others.
 """
