@@ -17,7 +17,7 @@ async function tried(page, method, params) {
   const form = page.locator(`[id="${method}"] .try`)
   if (params !== undefined) await form.locator('textarea').fill(params)
   await form.locator('button').click()
-  await form.locator('.got').waitFor()
+  await form.locator('button:enabled').waitFor() // an earlier answer stays until the new one is there
   const shown = await form.locator('.got').innerText()
   await page.click(`#${CSS_escape(method)} > summary`)
   return shown
