@@ -115,6 +115,7 @@ def _measure(
         kind = group.alone(scale) if group.alone else group.kinds.get(server, KINDS[server])
         with running(kind) as started, group.set_up(started, scale) as scene:
             for workload in wanted:
+                started.await_rest()
                 _take(results, server, workload, scene)
     except FAILURES as error:
         for workload in wanted:

@@ -16,6 +16,12 @@ from tests.servers.ports import free_ports
 
 TICKS = os.sysconf("SC_CLK_TCK")
 """Ticks per second of the clock that counts processor time."""
+REST_SECONDS = 0.3
+"""Seconds over which a server's processor time is looked at before a measurement."""
+REST_SHARE = 0.1
+"""Share of a core below which a server counts as idle."""
+REST_PATIENCE = 6.0
+"""Seconds after which a server that is never idle is measured as it is."""
 
 
 class StartFailed(Exception):
@@ -67,6 +73,15 @@ class Server:
     def memory(self) -> int:
         """Return the bytes of memory that the server's processes hold, shared pages once."""
         return sum(_proportional_set(pid) for pid in _processes_of(self.process.pid))
+
+    def await_rest(self) -> None:
+        """Wait until the server is idle, at most REST_PATIENCE seconds: it may load parts beside its first answers."""
+        deadline = time.perf_counter() + REST_PATIENCE
+        while time.perf_counter() < deadline:
+            before = self.processor_seconds()
+            time.sleep(REST_SECONDS)
+            if self.processor_seconds() - before <= REST_SECONDS * REST_SHARE:
+                return
 
     def end(self) -> None:
         """End the server early; its directory stays until the end of `running`."""
