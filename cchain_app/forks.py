@@ -1,6 +1,7 @@
 """Effects of a fork besides its rules: its part in a chain's fork ID, precompiles, system contracts.
 
-EIP-2124 and EIP-6122 (fork ID), EIP-7910 (names). Pure.
+EIP-2124 and EIP-6122 (fork ID), EIP-7910 (names). Pure. Which fork is active at a block is in
+`config.ForkSchedule`.
 """
 
 import zlib

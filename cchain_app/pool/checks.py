@@ -1,7 +1,7 @@
 """Checks of a new transaction that need neither its sender's account nor the other transactions of the pool.
 
 The checks and their order are go-ethereum's (`eth_sendRawTransaction`). The check of the signature is in `txs.codec`;
-`queues` has the checks that follow.
+`queues` has the checks that follow: nonce, funds, and the price of a replacement.
 """
 
 from dataclasses import dataclass, field

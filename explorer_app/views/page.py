@@ -1,4 +1,4 @@
-"""Common parts of all pages: the view decorators, the base template's context, query parameters, and pagination."""
+"""Common parts of all pages: the view decorators with the Content-Security-Policy, the base template's context, query parameters, and pagination."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps

@@ -1,4 +1,4 @@
-"""The theme for the admins of Celery beat, which has its schedule in the database (`nodeproject.settings.beat`)."""
+"""The theme for the admins of Celery beat, which has its schedule in the database (`nodeproject.settings.beat_tables`)."""
 
 from typing import TYPE_CHECKING, Any, Final
 

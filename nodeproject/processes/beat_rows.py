@@ -1,4 +1,4 @@
-"""The scheduler of a beat in a process of its own, whose schedule is in the database (`nodeproject.settings.beat`)."""
+"""The scheduler of a beat in a process of its own, whose schedule is in the database (`nodeproject.settings.beat_tables`)."""
 
 import time
 from typing import Final

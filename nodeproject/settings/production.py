@@ -4,7 +4,7 @@ from typing import Any
 
 from nodeproject.settings.base import *  # noqa: F403  # a profile is the base plus differences
 from nodeproject.settings.base import LOGGING, LOGIN_FAILURES
-from nodeproject.settings.beat import *  # noqa: F403
+from nodeproject.settings.beat_tables import *  # noqa: F403
 from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database, is_postgresql
 from nodeproject.settings.flags import BadSetting

@@ -16,11 +16,12 @@ if NODE.common.profile == "production":
     from nodeproject.settings.production import *  # noqa: F403
     from nodeproject.settings.production import DATABASES
 else:
-    from nodeproject.settings import beat
+    from nodeproject.settings import beat_tables
     from nodeproject.settings.embedded import *  # noqa: F403
     from nodeproject.settings.embedded import DATABASES
 
-    INSTALLED_APPS = beat.INSTALLED_APPS  # the pages of the schedule are tested on both databases
+    # The pages of the schedule are tested on both databases.
+    INSTALLED_APPS = beat_tables.INSTALLED_APPS
 
     # A file, because Django's default of an in-memory database cannot be shared with a second thread.
     DATABASES["default"]["TEST"] = {"NAME": str(NODE.common.directory / "test.sqlite3")}

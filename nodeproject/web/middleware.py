@@ -1,7 +1,8 @@
 """Middleware of Django's pages: the base path, and the EVM chain that the admin shows.
 
 Parts of Django ignore by default the base path below which a proxy serves the pages (`nodeproject.web.paths`). The chain is the
-C-Chain, or the one that the user has chosen with `?chain=NAME`.
+C-Chain, or the one that the user has chosen with `?chain=NAME`. The explorer sets its own headers
+(`explorer_app.views.page`).
 """
 
 from collections.abc import Callable, Iterator

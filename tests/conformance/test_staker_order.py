@@ -32,7 +32,7 @@ def test_of_two_stakers_the_same_one_is_first(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("staker_order", unsorted=...))
-def test_stakers_are_sorted_alike(case: dict[str, Any]) -> None:
+def test_stakers_are_sorted_like_the_reference(case: dict[str, Any]) -> None:
     shuffled = [read(item) for item in case["unsorted"]]
 
     assert sorted(shuffled, key=lambda staker: staker.order) == [

@@ -70,7 +70,7 @@ def test_answers_are_held_against_the_schema_of_their_method(
     assert connection.transcript.count == 2
 
 
-def test_bytes_come_in_any_pieces(connection: Connection) -> None:
+def test_transcript_accepts_bytes_in_any_pieces(connection: Connection) -> None:
     whole = Connection()
     sent, answered = bytearray(), bytearray()
     whole.ear.sent, whole.ear.answered = sent.extend, answered.extend  # type: ignore[method-assign]
@@ -85,7 +85,7 @@ def test_bytes_come_in_any_pieces(connection: Connection) -> None:
         connection.transcript.check()
 
 
-def test_bodies_may_be_packed(connection: Connection) -> None:
+def test_transcript_reads_compressed_bodies(connection: Connection) -> None:
     connection.ask("eth_blockNumber")
     body = gzip.compress(b'{"jsonrpc":"2.0","id":1,"result":"0x01"}')
     connection.ear.answered(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n" + framed(body))
@@ -107,7 +107,7 @@ def test_bodies_may_be_packed(connection: Connection) -> None:
         ("oldHeads", None, HASH),
     ],
 )
-def test_a_subscription_is_reported_what_its_kind_means(
+def test_notifications_are_checked_by_subscription_kind(
     connection: Connection, kind: str, good: Any, bad: Any
 ) -> None:
     connection.upgrade()

@@ -37,7 +37,7 @@ def put_cargo(programs: Path, said: str) -> None:
 
 @pytest.mark.parametrize("hook", HOOKS)
 @pytest.mark.usefixtures("programs")
-def test_without_cargo_each_way_to_build_says_what_is_missing(hook: Callable[[], object]) -> None:
+def test_build_without_cargo_is_refused_with_a_message(hook: Callable[[], object]) -> None:
     with pytest.raises(
         NoToolchain,
         match=r"^There is no cargo here\. Nunatak's EVM engine is written in Rust: building it from source needs "

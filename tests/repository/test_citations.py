@@ -94,5 +94,5 @@ def test_each_text_of_the_protocol_is_cited() -> None:
         "p2p.md 5.1 and 5.99", "`cchain.md` 99", "specification 99", "design 99", f"{UNKNOWN}.md 1",
     ],
 )  # fmt: skip
-def test_a_citation_that_leads_nowhere_is_found(said: str) -> None:
+def test_wrong_citation_is_found(said: str) -> None:
     assert unfound(said)

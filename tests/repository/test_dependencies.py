@@ -66,7 +66,7 @@ def test_each_package_is_locked_to_one_version_with_its_hashes(name: str, python
 
 @pytest.mark.parametrize("python", SUPPORTED)
 @pytest.mark.parametrize("name", LOCKS)
-def test_each_python_gets_what_is_asked_for(name: str, python: str) -> None:
+def test_locked_versions_satisfy_the_requirements_for_each_python(name: str, python: str) -> None:
     chosen = {one.name: one.specifier for one, _ in locked(name, python)}
     asked = wanted(name)
 
@@ -97,7 +97,7 @@ def test_the_tests_run_with_the_versions_of_the_node(python: str) -> None:
 
 
 @pytest.mark.parametrize("python", SUPPORTED)
-def test_what_packages_ask_for_is_locked_in_a_version_that_they_take(python: str) -> None:
+def test_locked_versions_satisfy_the_requirements_of_packages(python: str) -> None:
     # the same as `pip check`, but for every Python: the files are installed without resolving again
     chosen = {one.name: one.specifier for one, _ in locked("dev", python)}
     versions = {name: next(iter(pin)).version for name, pin in chosen.items()}

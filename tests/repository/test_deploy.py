@@ -93,7 +93,7 @@ def test_compose_knows_all_that_it_names() -> None:
         assert service in value.replace("@", "/").replace(":", "/").split("/")
 
 
-def test_a_password_that_is_made_as_composes_first_lines_say_stands_in_its_url() -> None:
+def test_password_made_as_documented_is_in_the_database_url() -> None:
     text = (DEPLOY / "compose.yml").read_text()
     (recipe,) = set(re.findall(r"POSTGRES_PASSWORD=\$\(([^)]+)\)", text))
     assert f"`{recipe}`" in (ROOT / "docs/operations.md").read_text()
@@ -104,7 +104,7 @@ def test_a_password_that_is_made_as_composes_first_lines_say_stands_in_its_url()
     assert database(updated(NodeSettings(), database_url=given))["PASSWORD"] == made
 
 
-def test_compose_gives_no_password_and_no_port_to_strangers() -> None:
+def test_compose_file_has_no_password_and_no_public_port() -> None:
     text = (DEPLOY / "compose.yml").read_text()
     for line in text.splitlines():
         if "PASSWORD:" in line:
@@ -164,7 +164,7 @@ def test_ports_are_those_that_the_node_listens_on() -> None:
                 assert named[port["targetPort"]] == port["port"]
 
 
-def test_the_image_has_every_package_and_what_starts_them_and_nothing_else() -> None:
+def test_image_contains_exactly_the_packages_and_their_start() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = set(project["tool"]["maturin"]["python-packages"])
     sources = {source for source, _ in deployed.copied()}
@@ -181,7 +181,7 @@ def test_the_image_has_every_package_and_what_starts_them_and_nothing_else() -> 
     assert "*" in ignored
 
 
-def test_the_image_is_built_in_one_stage_and_run_in_another_by_nobody() -> None:
+def test_image_has_a_build_stage_and_runs_unprivileged() -> None:
     steps = deployed.dockerfile()
     stages = [rest for word, rest in steps if word == "FROM"]
     assert stages[0].endswith(" AS build")
@@ -320,7 +320,7 @@ def test_no_manifest_has_a_secret_in_it() -> None:
     assert not {"NODE_DATABASE_URL", "NODE_REDIS_URL"} & set(deployed.of_kind("ConfigMap")["data"])
 
 
-def test_grafana_is_given_what_the_dashboard_needs() -> None:
+def test_grafana_has_the_datasource_and_dashboard() -> None:
     (source,) = yaml.safe_load((DEPLOY / "grafana/datasource.yml").read_text())["datasources"]
     assert (source["type"], source["url"]) == ("prometheus", "http://prometheus:9090")
     (provider,) = yaml.safe_load((DEPLOY / "grafana/dashboards.yml").read_text())["providers"]

@@ -49,13 +49,13 @@ def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def test_each_module_says_what_lives_in_it() -> None:
+def test_each_module_has_a_docstring() -> None:
     silent = [named(path) for path in modules() if len(_first_line(path)) <= 10]
 
     assert not silent
 
 
-def test_each_module_is_a_small_room_with_a_name() -> None:
+def test_each_module_is_small_and_has_a_specific_name() -> None:
     found = modules()
     large = [named(path) for path in found if len(path.read_text().splitlines()) > 500]
 
@@ -96,7 +96,7 @@ def test_protocol_code_raises_errors_of_its_own(place: str) -> None:
         assert not raised, named(path)
 
 
-def test_each_setting_stands_in_the_table_as_the_code_has_it() -> None:
+def test_settings_table_matches_the_code() -> None:
     told = (ROOT / "docs/settings.md").read_text()
 
     for name, default, meaning in table(NodeSettings):
@@ -139,7 +139,7 @@ def test_texts_name_no_setting_that_does_not_exist(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", LINKING, ids=named)
-def test_links_between_texts_lead_somewhere(path: Path) -> None:
+def test_links_between_documents_have_targets(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text())
 
     assert not [target for target in targets if not (path.parent / target).exists()]

@@ -31,7 +31,7 @@ def test_every_locked_package_and_crate_is_listed_and_nothing_else() -> None:
     assert len(crates) > 300
 
 
-def test_the_list_says_what_packages_say_of_themselves() -> None:
+def test_listed_licences_match_package_metadata() -> None:
     packages, _ = licences.listed()
     compared = 0
     for name, licence in packages.items():
@@ -46,7 +46,7 @@ def test_the_list_says_what_packages_say_of_themselves() -> None:
     assert compared > 80
 
 
-def test_no_licence_is_missing_or_forbids_what_this_project_does() -> None:
+def test_licences_are_complete_and_compatible() -> None:
     packages, crates = licences.listed()
     assert not set().union(*map(named, packages.values()), *map(named, crates.values())) - ALLOWED
     assert {name for name, licence in packages.items() if "GPL" in licence} == LOADED_ONLY

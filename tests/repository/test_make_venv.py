@@ -41,7 +41,7 @@ def make_venv(programs: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_where_there_is_no_python_one_line_says_which_ones_fit(programs: Path) -> None:
+def test_missing_python_is_reported_with_supported_versions(programs: Path) -> None:
     made = make_venv(programs)
 
     assert made.returncode == 1
@@ -55,7 +55,7 @@ def test_where_there_is_no_python_one_line_says_which_ones_fit(programs: Path) -
 @pytest.mark.parametrize(
     "kind", ["CPython 3.10", "CPython 3.14", "PyPy 3.11", "CPython 3.13 free-threaded"]
 )
-def test_what_does_not_fit_is_named(programs: Path, kind: str) -> None:
+def test_unsuitable_python_is_named(programs: Path, kind: str) -> None:
     add(programs, "python3", kind)
 
     made = make_venv(programs)

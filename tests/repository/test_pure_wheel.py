@@ -62,7 +62,7 @@ def test_the_record_has_each_file_with_its_hash(pure: Path) -> None:
             assert (digest, size) == (f"sha256={found.decode()}", str(len(content)))
 
 
-def test_the_advice_to_install_the_reference_engine_is_what_the_locks_have() -> None:
+def test_advice_for_the_reference_engine_matches_the_locks() -> None:
     (advised,) = [
         word for word in str(EngineReason.REFERENCE_NOT_INSTALLED).split() if "==" in word
     ]

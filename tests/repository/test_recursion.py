@@ -18,7 +18,7 @@ TYPED_DATA = (
 
 
 @pytest.mark.parametrize("use", [KEYS, TYPED_DATA, "import primitives.bls_py_ecc"])
-def test_what_needs_such_a_package_keeps_the_limit(use: str) -> None:
+def test_import_keeps_the_recursion_limit(use: str) -> None:
     code = f"import sys; {use}; print('py_ecc' in sys.modules, sys.getrecursionlimit())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True 1000\n"
@@ -37,7 +37,7 @@ def test_the_limit_is_restored_after_a_failure() -> None:
     assert sys.getrecursionlimit() == limit
 
 
-def test_nobody_takes_the_raised_limit_for_the_one_to_keep() -> None:
+def test_concurrent_import_keeps_the_original_limit() -> None:
     limit, entered, seen = sys.getrecursionlimit(), threading.Event(), []
 
     def enter() -> None:
@@ -66,7 +66,7 @@ def test_it_is_raised_until_the_last_one_leaves() -> None:
         assert sys.getrecursionlimit() == limit
 
 
-def test_nobody_raises_it_while_another_imports() -> None:
+def test_recursion_limit_is_not_raised_during_another_import() -> None:
     limit, entered, seen = sys.getrecursionlimit(), threading.Event(), []
 
     def enter() -> None:

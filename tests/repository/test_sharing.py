@@ -43,7 +43,7 @@ def test_a_file_and_all_networks_of_a_size_are_one_piece(nodeid: str, group: str
     assert group_of(nodeid) == group
 
 
-def test_xdist_does_so(tmp_path: Path) -> None:
+def test_xdist_groups_tests_that_share(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     files = ("test_one", "test_two", "test_network_a", "test_network_b")
     for name in files:

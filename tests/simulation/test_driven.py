@@ -38,7 +38,7 @@ def test_blocks_are_accepted_by_all_in_the_same_order(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_messages_come_while_threads_work(seed: int) -> None:
+def test_messages_arrive_while_threads_work(seed: int) -> None:
     with SlowNetwork(seed, NODES, loss=0.05) as network:
         network.issue(2)
         assert network.reach(2, 3 * SOON)
@@ -58,7 +58,7 @@ def test_messages_that_get_lost_and_overtake_each_other(seed: int) -> None:
 @pytest.mark.parametrize(
     "groups", [[{0, 1, 2}, {3, 4}], [{0, 1}, {2, 3}, {4}]], ids=["3/2", "2/2/1"]
 )
-def test_a_network_that_falls_apart_and_comes_together(groups: list[set[int]], seed: int) -> None:
+def test_partitioned_network_heals(groups: list[set[int]], seed: int) -> None:
     with DrivenNetwork(seed, NODES) as network:
         network.issue()
         network.run(network.bus.random.uniform(0.0, 0.3))
@@ -108,7 +108,7 @@ def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_node_that_was_away_fetches_what_it_missed(seed: int) -> None:
+def test_absent_node_fetches_missed_blocks(seed: int) -> None:
     with DrivenNetwork(seed, NODES) as network:
         away = network.honest[seed % len(NODES)]
         away.stop()
@@ -122,7 +122,7 @@ def test_a_node_that_was_away_fetches_what_it_missed(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_commit_that_fails_lets_a_node_begin_anew(seed: int) -> None:
+def test_node_recovers_from_a_failed_commit(seed: int) -> None:
     with DrivenNetwork(seed, NODES) as network:
         node = network.honest[seed % len(NODES)]
         assert isinstance(node, DrivenNode)

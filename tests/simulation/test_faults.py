@@ -41,7 +41,7 @@ def test_messages_that_get_lost_and_overtake_each_other(seed: int) -> None:
 @pytest.mark.parametrize(
     "groups", [[{0, 1, 2}, {3, 4}], [{0, 1}, {2, 3}, {4}]], ids=["3/2", "2/2/1"]
 )
-def test_a_network_that_falls_apart_and_comes_together(groups: list[set[int]], seed: int) -> None:
+def test_partitioned_network_heals(groups: list[set[int]], seed: int) -> None:
     network = SimulatedNetwork(seed, NODES)
     network.issue()
     network.run(network.bus.random.uniform(0.0, 0.3))  # usually in the middle of a decision

@@ -33,7 +33,7 @@ def test_a_blob_of_zeros_has_the_point_at_infinity(kzg: Kzg) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_what_is_computed_is_verified(kzg: Kzg, version: int) -> None:
+def test_computed_proofs_verify(kzg: Kzg, version: int) -> None:
     sidecar = make_sidecar(kzg, [OTHER_BLOB, ZERO_BLOB], version)
 
     assert kzg.verify(sidecar)
@@ -66,7 +66,7 @@ def test_a_sidecar_with_another_value_is_refused(
 
 
 @pytest.mark.parametrize("blob", [NO_BLOB, ZERO_BLOB[1:], b""])
-def test_other_bytes_are_no_blob(kzg: Kzg, blob: bytes) -> None:
+def test_malformed_blob_is_refused(kzg: Kzg, blob: bytes) -> None:
     with pytest.raises(MalformedBlob):
         kzg.commitment(blob)
     for version in (0, 1):

@@ -287,7 +287,7 @@ def test_engines_agree_on_precompiles(
     ],
 )
 @pytest.mark.parametrize("fork", FORKS)
-def test_engines_agree_on_the_words_of_failures(
+def test_engines_agree_on_failure_messages(
     native: Engine, reference: Engine, fork: str, code: bytes, gas: int
 ) -> None:
     state = scenarios.world(code)

@@ -193,7 +193,7 @@ def test_engines_agree_on_code_where_a_precompile_was(native: Engine, reference:
     assert run_estimate(native, env, message, state) == estimated
 
 
-def test_a_move_is_forgotten_after_the_call(native: Engine, reference: Engine) -> None:
+def test_moved_precompile_is_restored_after_the_call(native: Engine, reference: Engine) -> None:
     state, message = world(), call_message(precompile("identity"), b"hi")
     env = block_env(precompile_moves=((precompile("identity"), NOBODY),))
     for engine in (native, reference):

@@ -295,7 +295,7 @@ def test_engines_agree_on_traces_of_delegations(
             assert_same_call(trace_call(native, block_env(fork), message, state), expected)
 
 
-def test_only_what_is_asked_for_is_recorded_and_nothing_before_it(
+def test_only_the_requested_transaction_is_recorded(
     native: TracingEngine, reference: TracingEngine
 ) -> None:
     sent = [transaction(nonce=nonce, to=CONTRACTS["counter"], gas=90_000) for nonce in range(3)]
@@ -309,9 +309,7 @@ def test_only_what_is_asked_for_is_recorded_and_nothing_before_it(
         assert len(last.frames) == 1
 
 
-def test_engines_agree_on_what_is_checked_of_a_call_that_is_to_be_valid(
-    native: TracingEngine, reference: TracingEngine
-) -> None:
+def test_engines_agree_on_call_validation(native: TracingEngine, reference: TracingEngine) -> None:
     state, refusals = scenarios.world(), set()
     for price, nonce in (
         (0, None),
@@ -408,7 +406,9 @@ def test_a_free_call_reads_the_base_fee_and_pays_nothing(
             engine.trace_call(block_env(), due, state, Recording(), free=True, validate=True)
 
 
-def test_what_takes_too_long_is_aborted(native: TracingEngine, reference: TracingEngine) -> None:
+def test_trace_above_the_time_limit_is_aborted(
+    native: TracingEngine, reference: TracingEngine
+) -> None:
     message = call_message(CONTRACTS["loop"], gas=10_000_000)
     sent = [transaction(to=CONTRACTS["loop"], gas=10_000_000)]
     for engine in (native, reference):

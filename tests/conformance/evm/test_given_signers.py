@@ -62,13 +62,13 @@ def answer(engine: Engine, env: BlockEnv, data: bytes, state: MemoryState) -> by
     return engine.call(env, call_message(ECRECOVER, data), state).output
 
 
-def test_a_signature_that_is_none_has_a_signer(engine: Engine, state: MemoryState) -> None:
+def test_invalid_signature_has_the_given_signer(engine: Engine, state: MemoryState) -> None:
     assert answer(engine, given(), question(NONSENSE), state) == b""
     found = answer(engine, given((NONSENSE, STRANGER)), question(NONSENSE), state)
     assert found == bytecode.words(STRANGER)
 
 
-def test_whatever_was_signed(engine: Engine, state: MemoryState) -> None:
+def test_given_signer_applies_to_any_digest(engine: Engine, state: MemoryState) -> None:
     env = given((NONSENSE, STRANGER))
     for digest in (bytes(32), b"\xff" * 32):
         assert answer(engine, env, question(NONSENSE, digest), state) == bytecode.words(STRANGER)
@@ -81,7 +81,7 @@ def test_a_real_signature_gets_another_signer(engine: Engine, state: MemoryState
     assert found == bytecode.words(STRANGER)
 
 
-def test_others_are_recovered_as_ever(engine: Engine, state: MemoryState) -> None:
+def test_other_signatures_are_recovered_normally(engine: Engine, state: MemoryState) -> None:
     env = given((NONSENSE, STRANGER))
     signature = real_signature()
     assert answer(engine, env, question(signature), state) == bytecode.words(SENDERS[0])
@@ -97,7 +97,7 @@ def test_each_signature_has_its_own_signer(engine: Engine, state: MemoryState) -
     assert answer(engine, env, question(second), state) == bytecode.words(OTHER)
 
 
-def test_what_is_missing_of_a_question_counts_as_zeros(engine: Engine, state: MemoryState) -> None:
+def test_short_ecrecover_input_is_padded_with_zeros(engine: Engine, state: MemoryState) -> None:
     signature = b"\x01" * 32 + bytes(32) + b"\x1b"
     short = question(signature)[:96]
     assert answer(engine, given((signature, STRANGER)), short, state) == bytecode.words(STRANGER)
@@ -121,7 +121,7 @@ def test_a_moved_precompile_takes_them_along(engine: Engine, state: MemoryState)
     assert answer(engine, env, question(NONSENSE), state) == b""
 
 
-def test_they_are_forgotten_after_the_call(engine: Engine, state: MemoryState) -> None:
+def test_given_signers_end_with_the_call(engine: Engine, state: MemoryState) -> None:
     answer(engine, given((NONSENSE, STRANGER)), question(NONSENSE), state)
     assert answer(engine, given(), question(NONSENSE), state) == b""
 

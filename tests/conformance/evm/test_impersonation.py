@@ -58,7 +58,7 @@ def test_a_contract_sends(engine: Engine, state: MemoryState) -> None:
     assert block.changes.accounts[RECIPIENT].after.balance == 5  # type: ignore[union-attr]
 
 
-def test_others_with_code_send_nothing_in_the_same_block(
+def test_other_contract_accounts_cannot_send_in_the_same_block(
     engine: Engine, state: MemoryState
 ) -> None:
     state.put(SENDERS[0], balance=COIN, code=bytecode.COUNTER)
@@ -75,7 +75,7 @@ def test_others_with_code_send_nothing_in_the_same_block(
     assert skipped.reason.startswith("sender not an eoa: address 0xf39F")
 
 
-def test_the_name_of_another_is_no_excuse_for_code(engine: Engine, state: MemoryState) -> None:
+def test_forged_sender_with_code_is_refused(engine: Engine, state: MemoryState) -> None:
     named = sent(STRANGER, nonce=1)
     forged = Transaction(
         **{
@@ -87,7 +87,9 @@ def test_the_name_of_another_is_no_excuse_for_code(engine: Engine, state: Memory
         engine.execute_block(block_env(), [forged], state, skip_invalid=False)
 
 
-def test_what_else_is_wrong_is_refused_as_ever(engine: Engine, state: MemoryState) -> None:
+def test_other_faults_of_impersonated_transactions_are_refused(
+    engine: Engine, state: MemoryState
+) -> None:
     wrong = [
         sent(CONTRACT, nonce=0),
         sent(CONTRACT, nonce=1, value=2 * COIN),

@@ -160,7 +160,7 @@ def test_an_update_reports_only_nodes_that_differ() -> None:
     assert world.apply(same) == TrieUpdate(world.root, {})
 
 
-def test_an_account_that_is_gone_takes_its_storage_along() -> None:
+def test_deleted_account_loses_its_storage() -> None:
     world = filled()
     gone = StateChanges(accounts={ADDRESSES[1]: AccountChange(account(1, 1), None)})
     update = world.apply(gone)
@@ -168,7 +168,7 @@ def test_an_account_that_is_gone_takes_its_storage_along() -> None:
     assert not any(key.startswith(b"s") for key in world.nodes.stored)
 
 
-def test_storage_that_is_cleared_holds_only_what_was_written_afterwards() -> None:
+def test_cleared_storage_has_only_later_writes() -> None:
     world = filled()
     slots = {(ADDRESSES[1], SLOTS[3]): SlotChange(word(7), word(7))}
     world.apply(StateChanges(storage=slots, cleared=frozenset({ADDRESSES[1]})))
@@ -241,7 +241,7 @@ def test_a_block_can_be_built_on_one_that_is_not_stored_yet() -> None:
     assert world.nodes.stored == nodes
 
 
-def test_the_cache_stays_within_its_bytes() -> None:
+def test_trie_cache_respects_its_byte_limit() -> None:
     world = filled(cache_bytes=3_000)
     assert questions(world, pay(world, 7, 1)) > 0
 
@@ -287,7 +287,7 @@ def test_a_proof_shows_the_account_and_its_slots() -> None:
 
 @given(st.binary(min_size=20, max_size=20))
 @settings(max_examples=cases(50), deadline=None)
-def test_a_proof_shows_that_there_is_no_account(address: bytes) -> None:
+def test_proof_shows_absence_of_an_account(address: bytes) -> None:
     world = PROVEN
     proof = world.trie.prove(world.root, Address(address), SLOTS[:1], world.nodes)
     if Address(address) not in world.accounts:
@@ -351,7 +351,7 @@ class BrokenNodes(MemoryNodes):
         raise ConnectionError("no database")
 
 
-def test_what_the_reader_raises_comes_out_as_it_is() -> None:
+def test_node_reader_exception_propagates_unchanged() -> None:
     world = filled()
     with pytest.raises(ConnectionError, match=r"^no database$"):
         world.trie.update(world.root, pay(world, 7, 1), BrokenNodes())

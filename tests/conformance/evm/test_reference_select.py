@@ -74,7 +74,7 @@ def test_the_reference_that_was_not_installed_is_an_error(
 
 @pytest.mark.usefixtures("without_native")
 @pytest.mark.parametrize("choose", CHOOSERS)
-def test_where_there_is_no_engine_at_all_auto_is_an_error(
+def test_auto_without_any_engine_is_an_error(
     choose: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(select, "has_reference", lambda: False)

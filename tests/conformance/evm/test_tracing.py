@@ -83,7 +83,7 @@ def shortened(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_traces_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> None:
+def test_traces_match_go_ethereum(engine: TracingEngine, name: str) -> None:
     case = tracing_cases()[name]
     traces = Traces(engine, case)
     assert case.answers.keys() == OPTIONS.keys()
@@ -95,7 +95,7 @@ def test_traces_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> No
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_traces_of_calls_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> None:
+def test_call_traces_match_go_ethereum(engine: TracingEngine, name: str) -> None:
     case = CALLS[name]
     assert case.answers.keys() == CALL_OPTIONS.keys()
     for option, expected in case.answers.items():
@@ -106,7 +106,7 @@ def test_traces_of_calls_are_those_of_go_ethereum(engine: TracingEngine, name: s
 
 
 @pytest.mark.parametrize("error", PRECOMPILE_ERRORS, ids=str)
-def test_precompiles_fail_with_the_words_of_go_ethereum(error: PrecompileError) -> None:
+def test_precompile_failures_match_go_ethereum(error: PrecompileError) -> None:
     """The reference engine does not know why a precompile failed."""
     native, env = cast(TracingEngine, select_engine("native")), block_env()
     precompile = Address(error.precompile.to_bytes(20, "big"))
@@ -121,7 +121,7 @@ def test_precompiles_fail_with_the_words_of_go_ethereum(error: PrecompileError) 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_trace_comes_to_what_the_receipt_says(engine: TracingEngine, name: str) -> None:
+def test_trace_matches_the_receipt(engine: TracingEngine, name: str) -> None:
     case = tracing_cases()[name]
     trace = Traces(engine, case).of(Recording())
     assert trace.succeeded == (case.receipt["status"] == "0x1")
@@ -141,7 +141,7 @@ def test_recording_ends_where_it_would_take_too_many_bytes(engine: TracingEngine
             traces.of(recording)
 
 
-def test_an_answer_is_not_longer_than_it_may_be(engine: TracingEngine) -> None:
+def test_trace_above_the_size_limit_is_refused(engine: TracingEngine) -> None:
     case = tracing_cases()["nested_calls"]
     for name, options in OPTIONS.items():
         config = parse_trace_config(options)

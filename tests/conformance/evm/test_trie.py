@@ -189,7 +189,7 @@ def test_an_update_reports_only_nodes_that_differ() -> None:
     assert update == TrieUpdate(world.root, {})
 
 
-def test_an_account_that_is_gone_takes_its_storage_along() -> None:
+def test_deleted_account_loses_its_storage() -> None:
     world = filled()
     update = world.apply(StateChanges(accounts={ADDRESSES[1]: AccountChange(account(1, 1), None)}))
     assert sum(1 for data in update.nodes.values() if data is None) > 40
@@ -315,7 +315,7 @@ def test_the_empty_state_proves_absence_with_nothing() -> None:
     assert proof.account_proof == []
 
 
-def test_an_overlay_sees_the_update_and_what_is_below() -> None:
+def test_overlay_reads_the_update_and_the_nodes_below() -> None:
     world = filled()
     change = StateChanges(
         accounts={ADDRESSES[5]: AccountChange(account(1, 5), account(2, 9))},

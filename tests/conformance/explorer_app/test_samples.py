@@ -84,7 +84,7 @@ def test_a_contract_matches_by_its_creation_and_its_runtime_code(name: str) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_where_nobody_knows_how_it_was_created_the_runtime_code_decides(name: str) -> None:
+def test_runtime_code_decides_without_creation_code(name: str) -> None:
     found = sample(name)
     chain = on_chain(found)._replace(creation=None)
 
@@ -131,7 +131,7 @@ def test_a_library_has_its_own_address_in_its_code() -> None:
     assert verified.comparison.runtime is Match.EXACT
 
 
-def test_immutables_are_what_the_constructor_has_put_in() -> None:
+def test_immutables_are_read_from_runtime_code() -> None:
     found = sample("vault")
 
     verified = check(submitted(found, found.fields["standardJson"]), on_chain(found))
@@ -163,7 +163,7 @@ def test_arguments_that_are_claimed_are_the_chains(given: bytes) -> None:
         check(submitted(found, found.fields["standardJson"], arguments=given), on_chain(found))
 
 
-def test_what_stands_behind_the_creation_code_are_arguments_of_this_constructor() -> None:
+def test_data_after_creation_code_must_be_constructor_arguments() -> None:
     found = sample("counter")
     chain = on_chain(found)
     assert chain.creation is not None
@@ -195,7 +195,7 @@ def test_other_code_of_the_same_length_does_not_match() -> None:
     assert refusal.value.code == "extra_file_input_bug"  # the metadata are identical
 
 
-def test_a_single_file_is_compiled_for_older_rules_where_nobody_says_for_which() -> None:
+def test_single_file_without_evm_version_tries_older_ones() -> None:
     found = sample("counter")
     (source,) = found.fields["standardJson"]["sources"].values()
     form = {
@@ -264,7 +264,7 @@ def test_data_that_look_like_metadata_are_compared() -> None:
         check(of_own(own(contract % ("1220" + "22" * 32)), "Data"), chain)
 
 
-def test_ends_of_lines_may_be_others_than_those_that_were_compiled() -> None:
+def test_sources_match_with_other_line_endings() -> None:
     text = "contract Lines {\n function f() external {}\n}\n"
     chain = deployed(own(text.replace("\n", "\r\n")), "Lines")
 
@@ -294,7 +294,7 @@ def test_code_without_metadata_matches_sources_whose_code_has_them() -> None:
     assert verified.comparison.runtime is Match.PARTIAL
 
 
-def test_what_has_no_code_is_no_contract() -> None:
+def test_interface_without_code_is_refused() -> None:
     with raises(VerificationReason.NOTHING_COMPILED, kind=VerificationFailed):
         check(of_own(own("interface Nothing {}"), "Nothing"), OnChain(b"\1", None))
 

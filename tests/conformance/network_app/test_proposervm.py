@@ -77,7 +77,7 @@ def test_an_epoch_of_zeros_is_refused() -> None:
         parse(bytes.fromhex(case.values[0]["bytes"]))
 
 
-def test_gibberish_is_no_outer_block() -> None:
+def test_random_bytes_are_refused_as_outer_block() -> None:
     (case,) = cases("proposervm_blocks", expectedError="codec.ErrUnknownVersion")
     with raises(
         OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock, match=r"^unknown codec version$"

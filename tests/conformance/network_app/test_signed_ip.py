@@ -38,7 +38,7 @@ def bls_secret_of(case: dict[str, Any]) -> bytes:
 
 
 @every_claim
-def test_what_is_signed(case: dict[str, Any]) -> None:
+def test_signed_preimage_matches_the_vector(case: dict[str, Any]) -> None:
     made = claims.preimage(ip_address(case["ip"]), case["port"], case["timestamp"])
 
     assert made.hex() == case["preimage"]

@@ -34,7 +34,7 @@ def test_a_configuration_becomes_the_references_bytes(case: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("case", cases("genesis", config=...))
-def test_genesis_bytes_say_what_the_network_begins_with(case: dict[str, Any]) -> None:
+def test_genesis_bytes_have_the_configured_content(case: dict[str, Any]) -> None:
     genesis = parse_genesis(bytes.fromhex(case["genesisBytes"]))
 
     assert str(genesis.genesis_id) == case["genesisID"]
@@ -58,7 +58,7 @@ def test_validators_and_chains_are_transactions(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("genesis", config=...))
-def test_the_staking_asset_comes_from_the_x_chain(case: dict[str, Any]) -> None:
+def test_staking_asset_is_that_of_the_x_chain_genesis(case: dict[str, Any]) -> None:
     genesis = genesis_of(case)
 
     assert (
@@ -108,7 +108,7 @@ def test_a_later_start_changes_the_genesis_but_neither_asset_nor_chains(
 
 
 @pytest.mark.parametrize("case", cases("genesis"))
-def test_the_genesis_block_stands_on_the_hash_of_the_bytes(case: dict[str, Any]) -> None:
+def test_parent_of_the_genesis_block_is_the_hash_of_the_bytes(case: dict[str, Any]) -> None:
     block = genesis_block_of(ID.parse(case["genesisID"]))
 
     assert block.parent_id.hex() == case["genesisHash"]

@@ -131,7 +131,7 @@ def test_unsigned_transactions_are_well_formed(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("tx_parse_errors"))
-def test_bytes_that_are_no_transaction_are_refused(case: dict[str, Any]) -> None:
+def test_malformed_transaction_is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(CodecError) as refused:
         parse(bytes.fromhex(case["bytes"]))
 

@@ -66,7 +66,7 @@ def test_the_named_validators_have_signed_together(
 
 
 @pytest.mark.parametrize("case", cases("warp_signatures", error="signature is invalid"))
-def test_a_signature_of_others_than_the_named_is_refused(case: dict[str, Any]) -> None:
+def test_signature_of_other_validators_is_refused(case: dict[str, Any]) -> None:
     message, signature, named = signed_message(case)
 
     total = bls.aggregate_public_keys([bytes.fromhex(item["publicKey"]) for item in named])
@@ -76,7 +76,7 @@ def test_a_signature_of_others_than_the_named_is_refused(case: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("case", cases("warp_signatures", error="no public keys"))
-def test_nobody_signs_nothing(case: dict[str, Any]) -> None:
+def test_aggregation_of_no_keys_is_refused(case: dict[str, Any]) -> None:
     _, _, named = signed_message(case)
     with raises(bls.BlsReason.NOTHING_TO_AGGREGATE, kind=bls.BlsError, match=f"^{case['error']}$"):
         bls.aggregate_public_keys(named)

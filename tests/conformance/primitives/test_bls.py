@@ -28,7 +28,7 @@ suites = pytest.mark.parametrize("suite", Suite)
 
 
 @suites
-def test_both_libraries_sign_alike_and_accept_it(suite: Suite) -> None:
+def test_both_libraries_sign_equally_and_verify(suite: Suite) -> None:
     key = bls_native.public_key(SECRET)
     signature = bls_native.sign(SECRET, MESSAGE, suite.value)
 
@@ -55,7 +55,7 @@ def test_a_signature_is_one_message_s_by_one_key_in_one_suite(
 @libraries
 @suites
 @pytest.mark.parametrize("message", [MESSAGE, IDENTITY_KEY], ids=["message", "key"])
-def test_the_identity_is_no_key_and_signs_nothing(
+def test_identity_point_is_neither_key_nor_signature(
     library: Library, suite: Suite, message: bytes
 ) -> None:
     assert not library.verify(IDENTITY_KEY, message, IDENTITY_SIGNATURE, suite.value)
@@ -75,7 +75,7 @@ def test_the_identity_is_no_key_and_signs_nothing(
     ],
     ids=lambda key: key.hex()[:4] + key.hex()[-2:],
 )
-def test_points_that_are_none_are_no_keys(library: Library, key: bytes) -> None:
+def test_invalid_point_is_not_a_key(library: Library, key: bytes) -> None:
     signature = bls.sign(SECRET, MESSAGE)
     assert not library.verify(key, MESSAGE, signature, Suite.MESSAGE.value)
 
@@ -91,7 +91,7 @@ def test_points_that_are_none_are_no_keys(library: Library, key: bytes) -> None:
     ],
     ids=["zeros", "uncompressed", "other half", "last bit"],
 )
-def test_changed_signatures_are_none(library: Library, change: object) -> None:
+def test_changed_signature_does_not_verify(library: Library, change: object) -> None:
     assert callable(change)
     signature = change(bls.sign(SECRET, MESSAGE))
     assert not library.verify(bls.public_key(SECRET), MESSAGE, signature, Suite.MESSAGE.value)
@@ -113,7 +113,7 @@ def test_both_libraries_refuse_any_bytes(key: bytes, signature: bytes) -> None:
     st.integers(0, 48 * 8 - 1),
     st.integers(0, 96 * 8 - 1),
 )
-def test_both_libraries_answer_alike_to_a_signature_and_to_what_differs_in_one_bit(
+def test_both_libraries_agree_on_signatures_changed_by_one_bit(
     secret: bytes, message: bytes, suite: Suite, key_bit: int, signature_bit: int
 ) -> None:
     key = bls_native.public_key(secret)
@@ -174,7 +174,7 @@ def test_keys_and_signatures_may_cancel_out(
 @pytest.mark.parametrize(
     "key", [b"", bytes(48), IDENTITY_KEY, OUTSIDE_SUBGROUP, b"\xff" * 48, IDENTITY_KEY + b"\0"]
 )
-def test_what_is_no_key_is_not_added(
+def test_invalid_key_is_not_aggregated(
     library: Library, key: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bls, "_library", library)
@@ -188,7 +188,7 @@ def test_what_is_no_key_is_not_added(
 @pytest.mark.parametrize(
     "signature", [b"", bytes(96), b"\x80" + bytes(94) + b"\x02", b"\xff" * 96, bytes(97)]
 )
-def test_what_is_no_signature_is_not_added(
+def test_invalid_signature_is_not_aggregated(
     library: Library, signature: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bls, "_library", library)
@@ -198,14 +198,14 @@ def test_what_is_no_signature_is_not_added(
         bls.aggregate_signatures([IDENTITY_SIGNATURE, signature])
 
 
-def test_there_is_no_sum_of_nothing() -> None:
+def test_aggregation_of_no_signatures_is_refused() -> None:
     with raises(bls.BlsReason.NOTHING_TO_AGGREGATE, kind=bls.BlsError, match=r"^no public keys$"):
         bls.aggregate_public_keys([])
     with raises(bls.BlsReason.NOTHING_TO_AGGREGATE, kind=bls.BlsError, match=r"^no signatures$"):
         bls.aggregate_signatures([])
 
 
-def test_the_native_library_refuses_bytes_that_are_no_secret_and_keeps_them_to_itself() -> None:
+def test_native_library_refuses_invalid_secret_without_repeating_it() -> None:
     secret = b"\xff" * 32
     with pytest.raises(ValueError, match=r"^invalid BLS secret key$"):
         bls_native.sign(secret, MESSAGE, Suite.MESSAGE.value)
@@ -246,18 +246,20 @@ def test_a_signature_has_an_encoding_that_is_known_without_its_key(library: Libr
     ],
     ids=["zeros", "off the curve", "above the field", "other identity", "outside the subgroup"],
 )
-def test_points_that_are_none_are_no_signatures(library: Library, signature: bytes) -> None:
+def test_invalid_point_is_not_a_signature(library: Library, signature: bytes) -> None:
     assert not library.is_signature(signature)
 
 
 @pytest.mark.parametrize("size", [0, 48, 95, 97])
-def test_other_lengths_are_no_signatures(size: int) -> None:
+def test_signature_of_wrong_length_is_refused(size: int) -> None:
     assert not bls.is_signature(IDENTITY_SIGNATURE.ljust(97, b"\0")[:size])
     assert bls.is_signature(IDENTITY_SIGNATURE)
 
 
 @pytest.mark.parametrize(("key_size", "signature_size"), [(47, 96), (49, 96), (48, 95), (48, 97)])
-def test_other_lengths_are_no_keys_and_signatures(key_size: int, signature_size: int) -> None:
+def test_key_or_signature_of_wrong_length_does_not_verify(
+    key_size: int, signature_size: int
+) -> None:
     assert not bls.verify(bytes(key_size), MESSAGE, bytes(signature_size))
 
 
@@ -273,7 +275,7 @@ def test_a_proof_of_possession_is_one_key_s() -> None:
     [b"", bytes(32), bls.ORDER.to_bytes(32, "big"), b"\xff" * 32, b"\x01" * 31, b"\x01" * 33],
     ids=["none", "zero", "order", "large", "short", "long"],
 )
-def test_what_is_no_secret_key_signs_nothing(secret: bytes) -> None:
+def test_invalid_secret_key_is_refused(secret: bytes) -> None:
     message = r"^invalid BLS secret key$"
     with pytest.raises(bls.InvalidSecretKey, match=message):
         bls.public_key(secret)

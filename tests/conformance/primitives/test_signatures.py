@@ -51,7 +51,7 @@ def test_the_library_in_use_makes_and_checks_the_same_proofs(case: dict[str, Any
 
 
 @pytest.mark.parametrize("case", cases("node_id_from_cert", error=None))
-def test_a_certificate_is_accepted_and_stands_for_its_node_id(case: dict[str, Any]) -> None:
+def test_certificate_is_accepted_and_gives_its_node_id(case: dict[str, Any]) -> None:
     der = ssl.PEM_cert_to_DER_cert(case["certificatePEM"])
     identity.check_certificate(der)
     assert sha256(der).hex() == case["derSha256"]

@@ -56,7 +56,7 @@ def test_bytes_are_written_and_read(case: dict[str, Any], encoding: str) -> None
 
 
 @pytest.mark.parametrize("case", cases("hex_encoding", error=...))
-def test_what_is_no_hex_is_refused(case: dict[str, Any]) -> None:
+def test_malformed_hex_is_refused(case: dict[str, Any]) -> None:
     with raises(HEX_ERRORS[case["error"]], kind=checksummed.EncodingError):
         checksummed.decode(case["string"], TextEncoding(case["encoding"]))
 

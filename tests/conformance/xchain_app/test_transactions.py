@@ -52,7 +52,7 @@ def judged(case: dict[str, Any]) -> tuple[str, str | None]:
 @pytest.mark.parametrize(
     "case", cases("transactions", "syntactic", "semantic", "bootstrapping", "parse")
 )
-def test_the_first_rule_that_is_broken_has_its_words(case: dict[str, Any]) -> None:
+def test_first_broken_rule_has_its_message(case: dict[str, Any]) -> None:
     step, error = judged(case)
 
     assert step == case["step"]

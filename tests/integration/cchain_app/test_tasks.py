@@ -55,7 +55,7 @@ def test_a_transaction_asks_for_a_block_once(chain: Chain, sent: Sent) -> None:
 
 @by_celery
 @pytest.mark.node_settings(mining="auto")
-def test_what_arrives_after_the_worker_began_asks_again(chain: Chain, sent: Sent) -> None:
+def test_transaction_after_the_worker_ended_sends_a_task(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
     assert tasks.produce_blocks() == {"blocks": 1}
 
@@ -66,7 +66,7 @@ def test_what_arrives_after_the_worker_began_asks_again(chain: Chain, sent: Sent
 
 @by_celery
 @pytest.mark.node_settings(mining="auto")
-def test_what_arrives_while_the_worker_looks_is_taken_without_another_task(
+def test_transaction_during_the_work_needs_no_task(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = [signed(nonce=1), signed(nonce=2)]
@@ -87,7 +87,7 @@ def test_what_arrives_while_the_worker_looks_is_taken_without_another_task(
 
 @by_celery
 @pytest.mark.node_settings(mining="auto")
-def test_what_the_worker_has_not_looked_at_in_the_end_asks_again(chain: Chain, sent: Sent) -> None:
+def test_transaction_missed_by_the_worker_sends_a_task(chain: Chain, sent: Sent) -> None:
     with evm_chain().producer.attending():
         chain.send(signed(nonce=0))
         assert sent.names == []
@@ -139,7 +139,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
 
 @by_celery
 @pytest.mark.node_settings(mining="auto")
-def test_a_worker_under_steady_load_lets_others_have_their_turn(
+def test_worker_under_steady_load_yields(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tasks, "TURN", -1.0)
@@ -153,7 +153,7 @@ def test_a_worker_under_steady_load_lets_others_have_their_turn(
 
 
 @pytest.mark.node_settings(mining="interval")
-def test_by_interval_each_tick_is_a_block_and_an_arrival_is_none(chain: Chain, sent: Sent) -> None:
+def test_interval_mining_builds_on_ticks_only(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
     assert sent.names == []
     assert blocks.head(evm_chain()).number == 0
@@ -182,7 +182,7 @@ def test_mixed_both_an_arrival_and_each_tick_make_a_block(chain: Chain, sent: Se
 
 
 @pytest.mark.node_settings(mining="interval")
-def test_by_interval_too_only_who_makes_the_blocks_makes_them(
+def test_interval_mining_is_limited_to_the_producer(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as elsewhere:
@@ -192,7 +192,7 @@ def test_by_interval_too_only_who_makes_the_blocks_makes_them(
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_by_hand_neither_an_arrival_nor_a_tick_makes_a_block(chain: Chain, sent: Sent) -> None:
+def test_manual_mining_ignores_arrivals_and_ticks(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
 
     assert tasks.tick() == {"blocks": 0}

@@ -130,7 +130,7 @@ def two() -> Iterator[tuple[Node, Node]]:
         assert_recomputes(runtime.chain)
 
 
-def test_each_begins_with_its_own_genesis(two: tuple[Node, Node]) -> None:
+def test_each_chain_has_its_own_genesis(two: tuple[Node, Node]) -> None:
     assert two[0].genesis.hash != two[1].genesis.hash
     for node, chain_id, balance in zip(two, CHAIN_IDS, BALANCES, strict=True):
         assert node.ask("eth_chainId") == hex(chain_id)
@@ -157,7 +157,7 @@ def test_a_chain_that_no_p_chain_knows_has_no_blockchain_id() -> None:
     assert not chain.is_named(str(ID(bytes(32))))
 
 
-def test_none_takes_the_other_ones_database_for_its_own(two: tuple[Node, Node]) -> None:
+def test_database_of_another_chain_is_refused(two: tuple[Node, Node]) -> None:
     stranger = EvmChain(
         settings.NODE.common,
         settings.NODE.cchain,
@@ -189,7 +189,7 @@ def test_a_transaction_waits_and_is_mined_on_the_chain_it_was_sent_to(
     assert [models.Transaction.objects.using(alias).count() for alias in ALIASES] == [1, 0]
 
 
-def test_a_transaction_of_one_is_none_of_the_other(two: tuple[Node, Node]) -> None:
+def test_transaction_of_another_chain_is_refused(two: tuple[Node, Node]) -> None:
     made = two[0].make()
     with pytest.raises(JsonRpcError, match="chain id") as refusal:
         two[1].ask("eth_sendRawTransaction", hexed(made.raw))
@@ -315,7 +315,7 @@ async def tell(node: Node, block: AcceptedBlock) -> None:
     await head_listener.head_accepted(node.rpc, block.number)
 
 
-def test_subscribers_hear_of_their_chain_alone(two: tuple[Node, Node]) -> None:
+def test_subscribers_receive_their_chain_only(two: tuple[Node, Node]) -> None:
     sockets = [Socket(node) for node in two]
     for node, socket in zip(two, sockets, strict=True):
         node.do(to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0)
@@ -338,7 +338,7 @@ def test_subscribers_hear_of_their_chain_alone(two: tuple[Node, Node]) -> None:
     assert logs == [["0x00"] * 2, ["0x01"] * 2 + ["0x02"] * 2]
 
 
-def test_followers_hear_of_the_chain_that_they_asked_for(two: tuple[Node, Node]) -> None:
+def test_event_loops_receive_the_requested_chain_only(two: tuple[Node, Node]) -> None:
     loop = asyncio.new_event_loop()
     heard: list[list[Message]] = [[], []]
     unbinds = [
@@ -423,7 +423,7 @@ def test_the_admin_shows_the_chain_of_its_process(
         use(before)
 
 
-def test_what_one_forgets_the_other_remembers(
+def test_caches_of_the_chains_are_independent(
     two: tuple[Node, Node], django_assert_num_queries: Any
 ) -> None:
     for node in two:

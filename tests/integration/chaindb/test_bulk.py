@@ -38,7 +38,7 @@ def all_nodes() -> list[tuple[bytes, bytes]]:
 
 @pytest.mark.parametrize("is_together", [False, True])
 @pytest.mark.parametrize("times", [1, 40])
-def test_values_of_all_kinds_come_back(
+def test_values_of_all_types_round_trip(
     database: Database, times: int, *, is_together: bool
 ) -> None:
     kinds = [
@@ -90,14 +90,14 @@ def test_many_rows_of_sqlite_are_one_statement(
     assert len(all_nodes()) == count
 
 
-def test_of_rows_with_one_key_the_last_one_counts(database: Database) -> None:
+def test_last_of_several_rows_with_one_key_is_stored(database: Database) -> None:
     database.upsert(TrieNode, ("key", "rlp"), [(b"k", b"1"), (b"l", b"2"), (b"k", b"3")])
     assert all_nodes() == [(b"k", b"3"), (b"l", b"2")]
     database.update(TrieNode, ("key",), ("rlp",), [(b"4", b"k"), (b"5", b"k"), (b"6", b"m")])
     assert all_nodes() == [(b"k", b"5"), (b"l", b"2")]
 
 
-def test_rows_are_deleted_by_several_columns_that_belong_together(database: Database) -> None:
+def test_rows_are_deleted_by_composite_key(database: Database) -> None:
     columns = ("hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas",
                "value", "size", "received_at", "authorities", "raw", "blobs", "max_fee_per_blob_gas")  # fmt: skip
     senders = [b"\x01" * 20, b"\x02" * 20]
@@ -117,7 +117,7 @@ def test_rows_are_deleted_by_several_columns_that_belong_together(database: Data
 
 
 @in_postgresql
-def test_what_is_written_together_is_one_message(database: Database) -> None:
+def test_batched_writes_are_one_message(database: Database) -> None:
     with CaptureQueriesContext(connection) as captured, database.atomic_together():
         begun = len(captured)
         database.insert(TrieNode, ("key", "rlp"), nodes(3))
@@ -131,7 +131,7 @@ def test_what_is_written_together_is_one_message(database: Database) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 60])
-def test_queries_of_the_orm_come_behind_what_waits(database: Database, count: int) -> None:
+def test_orm_queries_run_after_batched_writes(database: Database, count: int) -> None:
     with database.atomic_together():
         database.insert(TrieNode, ("key", "rlp"), nodes(count))
         assert TrieNode.objects.count() == count
@@ -145,7 +145,7 @@ def test_queries_of_the_orm_come_behind_what_waits(database: Database, count: in
 
 
 @in_postgresql
-def test_a_lock_that_waits_is_held_before_anything_is_read(database: Database) -> None:
+def test_requested_lock_is_taken_before_the_first_read(database: Database) -> None:
     with database.atomic_together():
         database.acquire(Lock.CCHAIN)
         assert database.row("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == (1,)
@@ -164,7 +164,7 @@ def test_an_error_in_a_message_undoes_all(database: Database) -> None:
     assert all_nodes() == nodes(1)
 
 
-def test_what_fails_before_the_end_sends_nothing(database: Database) -> None:
+def test_failed_transaction_sends_no_batched_writes(database: Database) -> None:
     def fail() -> None:
         with database.atomic_together():
             database.insert(TrieNode, ("key", "rlp"), nodes(2))
@@ -179,7 +179,7 @@ def test_what_fails_before_the_end_sends_nothing(database: Database) -> None:
 
 @pytest.mark.parametrize("is_together", [False, True])
 @in_postgresql
-def test_what_is_too_long_is_refused_and_not_cut(database: Database, *, is_together: bool) -> None:
+def test_overlong_value_is_refused(database: Database, *, is_together: bool) -> None:
     row = (b"\x01" * 20, "n" * 1_000, b"")
 
     def write() -> None:
@@ -190,7 +190,7 @@ def test_what_is_too_long_is_refused_and_not_cut(database: Database, *, is_toget
         write()
 
 
-def test_answers_come_in_the_order_of_the_questions(database: Database) -> None:
+def test_results_are_in_the_order_of_the_queries(database: Database) -> None:
     database.insert(TrieNode, ("key", "rlp"), nodes(2))
     by_key = "SELECT rlp FROM cchain_app_trienode WHERE key = %s"
     asked = [(_COUNT, ()), (by_key, (b"none",)), (by_key, (nodes(1)[0][0],))]
@@ -199,7 +199,7 @@ def test_answers_come_in_the_order_of_the_questions(database: Database) -> None:
     assert database.answers([]) == []
 
 
-def test_what_is_read_ahead_is_given_once_and_to_nobody_else(database: Database) -> None:
+def test_prefetched_result_serves_one_query_of_its_thread(database: Database) -> None:
     with database.read_ahead([(_COUNT, ())]):
         _insert_in_another_way(nodes(1))
         seen: list[object] = []
@@ -212,7 +212,7 @@ def test_what_is_read_ahead_is_given_once_and_to_nobody_else(database: Database)
     assert second == [(1,)]
 
 
-def test_nothing_is_given_of_before_a_write_or_the_end(database: Database) -> None:
+def test_prefetched_results_are_discarded_after_a_write_or_the_end(database: Database) -> None:
     with database.read_ahead([(_COUNT, ())]):
         database.insert(TrieNode, ("key", "rlp"), nodes(1))
         assert database.row(_COUNT) == (1,)
@@ -227,7 +227,7 @@ def test_nothing_is_given_of_before_a_write_or_the_end(database: Database) -> No
 
 
 @in_postgresql
-def test_reading_ahead_within_what_was_read_ahead_asks_for_the_rest(database: Database) -> None:
+def test_nested_prefetch_queries_only_missing_results(database: Database) -> None:
     other = ("SELECT 1", ())
     with database.read_ahead([(_COUNT, ())]), CaptureQueriesContext(connection) as captured:
         with database.read_ahead([(_COUNT, ()), other]):

@@ -90,7 +90,7 @@ class Reader:
         connections[ALIAS].close()
 
 
-def test_a_long_log_is_copied_and_begun_anew_by_who_writes_next(scene: Scene) -> None:
+def test_long_wal_is_checkpointed_and_restarted_by_the_next_writer(scene: Scene) -> None:
     checkpointer, before = Checkpointer(scene.db), scene.salts()
     scene.fill(HALF)
     assert checkpointer.checkpoint_if_long() is False
@@ -106,9 +106,7 @@ def test_a_long_log_is_copied_and_begun_anew_by_who_writes_next(scene: Scene) ->
     assert scene.rows() == 2 * PAGES + 1
 
 
-def test_a_log_from_which_somebody_reads_is_copied_again_when_he_has_ended(
-    scene: Scene, reader: Reader
-) -> None:
+def test_wal_with_a_reader_is_checkpointed_after_the_reader(scene: Scene, reader: Reader) -> None:
     checkpointer, before = Checkpointer(scene.db), scene.salts()
     scene.fill(PAGES)
     assert checkpointer.checkpoint_if_long() is True
@@ -122,13 +120,13 @@ def test_a_log_from_which_somebody_reads_is_copied_again_when_he_has_ended(
     assert scene.salts() != before
 
 
-def test_a_database_that_nobody_has_written_to_has_no_long_log(scene: Scene) -> None:
+def test_unwritten_database_needs_no_checkpoint(scene: Scene) -> None:
     connections[ALIAS].close()  # closing the last connection removes the log
     assert not scene.log.exists()
     assert Checkpointer(scene.db).checkpoint_if_long() is False
 
 
-def test_the_thread_looks_after_commits_and_goes_on_after_an_error(
+def test_checkpoint_thread_runs_after_commits_and_survives_errors(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[str] = []
@@ -162,7 +160,7 @@ def test_the_thread_looks_after_commits_and_goes_on_after_an_error(
     assert "the write-ahead log is not copied: disk I/O error" in caplog.text
 
 
-def test_only_what_was_committed_is_told_and_once(scene: Scene) -> None:
+def test_checkpointer_is_notified_once_per_commit(scene: Scene) -> None:
     told: list[int] = []
     scene.db.after_writing = lambda: told.append(scene.rows())
     with scene.db.atomic(), scene.db.atomic():

@@ -17,13 +17,13 @@ def wall(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: WALL)
 
 
-def test_until_it_is_moved_it_is_wall_time() -> None:
+def test_unmoved_clock_is_wall_time() -> None:
     assert clock.now() == 1_700_000_000
     assert clock.offset() == 0
     assert not Clock.objects.exists()
 
 
-def test_moved_forward_it_is_ahead_and_stays_so() -> None:
+def test_clock_moved_forward_stays_ahead() -> None:
     assert clock.move(30) == 30
     assert clock.move(70) == 100
 
@@ -32,13 +32,13 @@ def test_moved_forward_it_is_ahead_and_stays_so() -> None:
     assert Clock.objects.count() == 1
 
 
-def test_moved_by_nothing_it_is_where_it_was() -> None:
+def test_clock_moved_by_zero_is_unchanged() -> None:
     clock.move(5)
 
     assert clock.move(0) == 5
 
 
-def test_it_is_not_moved_back() -> None:
+def test_clock_does_not_move_back() -> None:
     clock.move(100)
 
     with pytest.raises(ClockMovesForward, match=r"^the clock can only be moved forward$"):
@@ -47,7 +47,7 @@ def test_it_is_not_moved_back() -> None:
     assert clock.offset() == 100
 
 
-def test_a_move_that_is_rolled_back_did_not_happen() -> None:
+def test_rolled_back_move_leaves_the_clock() -> None:
     clock.move(10)
     with transaction.atomic():
         clock.move(90)
@@ -57,7 +57,7 @@ def test_a_move_that_is_rolled_back_did_not_happen() -> None:
     assert clock.offset() == 10
 
 
-def test_it_reaches_a_moment_and_does_not_go_back_to_one() -> None:
+def test_clock_moves_to_a_later_time_only() -> None:
     assert clock.reach(1_700_000_050) == 50
     assert clock.reach(1_700_000_050) == clock.reach(1_700_000_020) == clock.reach(5) == 0
     assert clock.now() == 1_700_000_050
@@ -71,7 +71,7 @@ def test_the_database_itself_keeps_one_clock() -> None:
         Clock.objects.create(id=2, offset=1)
 
 
-def test_it_shows_a_moment_and_goes_back_as_far_as_it_may() -> None:
+def test_clock_time_can_be_set_down_to_its_minimum() -> None:
     assert clock.show(1_700_000_500, minimum=0) == 500
     assert clock.show(1_699_999_900, minimum=1_699_999_950) == -50
     assert clock.now() == 1_699_999_950
@@ -79,7 +79,7 @@ def test_it_shows_a_moment_and_goes_back_as_far_as_it_may() -> None:
     assert clock.restore(-7, minimum=1_700_000_003) == 3
 
 
-def test_it_says_how_far_ahead_it_is() -> None:
+def test_clock_reports_its_offset() -> None:
     clock.move(90)
 
     assert str(Clock.objects.get()) == "90 s ahead of wall time"
@@ -105,7 +105,7 @@ def test_another_thread_sees_the_move_at_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_reaches_for_the_same_moment_at_once_moves_it_once() -> None:
+def test_concurrent_moves_to_one_time_move_once() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     def reach(moment: int) -> int:

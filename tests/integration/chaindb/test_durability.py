@@ -33,14 +33,14 @@ def log() -> list[str]:
     return [os.path.realpath(f"{connection.settings_dict['NAME']}-wal")]
 
 
-def test_what_was_committed_reaches_the_disk(flushed: list[str], log: list[str]) -> None:
+def test_committed_data_is_flushed_to_disk(flushed: list[str], log: list[str]) -> None:
     with transaction.atomic():
         clock.move(7)
     Database().flush()
     assert flushed == log
 
 
-def test_where_nothing_was_ever_written_there_is_nothing_to_flush(
+def test_flush_without_writes_does_nothing(
     flushed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connection.settings_dict, "NAME", "/nowhere/node.sqlite3")

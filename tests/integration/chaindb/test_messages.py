@@ -85,7 +85,7 @@ def asked_elsewhere() -> int:
         other.close()
 
 
-def test_a_transaction_that_asks_nothing_is_one_message(
+def test_transaction_without_queries_is_one_message(
     database: Database, messages: Callable[[], int]
 ) -> None:
     seen: list[tuple[int, int]] = []
@@ -96,7 +96,7 @@ def test_a_transaction_that_asks_nothing_is_one_message(
     assert seen == [(1, 1)]
 
 
-def test_the_first_message_begins_and_the_last_one_commits(
+def test_first_message_begins_and_last_message_commits(
     database: Database, messages: Callable[[], int]
 ) -> None:
     messages()
@@ -134,9 +134,7 @@ def test_queries_of_the_orm_are_in_the_transaction_whichever_is_first(database: 
 
 
 @pytest.mark.parametrize("sql", ["SELECT 1/0", "no statement"])
-def test_after_a_first_message_that_fails_transactions_begin_as_ever(
-    database: Database, sql: str
-) -> None:
+def test_transaction_after_a_failed_first_message_works(database: Database, sql: str) -> None:
     insert = partial(database.insert, TrieNode, COLUMNS, [(b"k", b"v")])
     with pytest.raises(DatabaseError, match=r"zero|syntax"):
         undo(database, insert, lambda: database.row(sql))
@@ -151,7 +149,7 @@ def raise_behind(step: Callable[[], object]) -> None:
     raise Undone
 
 
-def test_who_goes_on_after_a_message_that_failed_commits_nothing(database: Database) -> None:
+def test_continuing_after_a_failed_message_commits_nothing(database: Database) -> None:
     def go_on() -> None:
         with database.atomic_together():
             database.insert(TrieNode, COLUMNS, [(b"k", b"v")])
@@ -166,7 +164,7 @@ def test_who_goes_on_after_a_message_that_failed_commits_nothing(database: Datab
 
 
 @pytest.mark.parametrize("sql", [COUNT, "no statement"])
-def test_a_savepoint_keeps_what_is_before_and_after_it(database: Database, sql: str) -> None:
+def test_failed_savepoint_keeps_writes_before_and_after_it(database: Database, sql: str) -> None:
     def fail() -> None:
         with transaction.atomic():
             database.insert(TrieNode, COLUMNS, [(b"b", b"v"), (b"a", b"twice")])
@@ -185,7 +183,7 @@ def test_a_savepoint_keeps_what_is_before_and_after_it(database: Database, sql: 
     ]  # fmt: skip
 
 
-def test_what_waited_behind_a_savepoint_that_is_gone_back_to_is_not_sent(
+def test_writes_of_a_rolled_back_savepoint_are_not_sent(
     database: Database,
 ) -> None:
     def fail() -> None:
@@ -200,7 +198,7 @@ def test_what_waited_behind_a_savepoint_that_is_gone_back_to_is_not_sent(
     assert asked_elsewhere() == 1
 
 
-def test_a_transaction_whose_first_message_asks_is_committed_or_undone_as_any(
+def test_transaction_that_starts_with_a_query_commits_or_rolls_back(
     database: Database,
 ) -> None:
     insert = partial(database.insert, TrieNode, COLUMNS, [(b"k", b"v")])
@@ -216,7 +214,7 @@ def test_a_transaction_whose_first_message_asks_is_committed_or_undone_as_any(
     assert asked_elsewhere() == 1
 
 
-def test_where_the_server_ends_the_connection_at_the_commit_nobody_is_told(
+def test_connection_lost_at_commit_runs_no_on_commit_hook(
     database: Database,
 ) -> None:
     told: list[None] = []
@@ -237,7 +235,7 @@ def test_where_the_server_ends_the_connection_at_the_commit_nobody_is_told(
 
 
 @pytest.mark.usefixtures("referring")
-def test_what_is_found_at_the_commit_undoes_all(database: Database) -> None:
+def test_deferred_constraint_violation_rolls_back(database: Database) -> None:
     committed: list[None] = []
 
     def write() -> None:
@@ -252,7 +250,7 @@ def test_what_is_found_at_the_commit_undoes_all(database: Database) -> None:
     assert committed == []
 
 
-def test_what_an_inner_block_has_undone_is_not_sent(
+def test_transaction_marked_for_rollback_sends_nothing(
     database: Database, messages: Callable[[], int]
 ) -> None:
     def fail() -> None:
@@ -296,14 +294,14 @@ def ended(pool: Any) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("ended")
-def test_a_connection_that_has_not_answered_lately_is_looked_at_and_replaced(
+def test_idle_closed_connection_is_checked_and_replaced(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "TRUSTED_SECONDS", 0.0)
     assert database.row(COUNT) == (0,)
 
 
-def test_a_connection_that_has_just_answered_is_not_asked_for_that(
+def test_recently_used_connection_is_not_checked(
     database: Database, messages: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for trusted, needed in ((3600.0, 1), (0.0, 2)):
@@ -316,7 +314,7 @@ def test_a_connection_that_has_just_answered_is_not_asked_for_that(
 
 
 @pytest.mark.usefixtures("ended")
-def test_one_that_ended_just_after_its_answer_fails_once(
+def test_connection_closed_after_recent_use_fails_once(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "TRUSTED_SECONDS", 3600.0)
@@ -327,7 +325,7 @@ def test_one_that_ended_just_after_its_answer_fails_once(
 
 
 @pytest.mark.parametrize("error", [psycopg.InterfaceError, KeyboardInterrupt])
-def test_whatever_ends_the_look_the_pool_has_its_connection_back(
+def test_connection_returns_to_the_pool_after_a_failed_check(
     database: Database, pool: Any, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     asked: list[None] = []

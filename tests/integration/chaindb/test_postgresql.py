@@ -27,7 +27,7 @@ def fresh() -> Iterator[None]:
     connections.close_all()
 
 
-def test_a_statement_may_take_long_while_the_server_lives() -> None:
+def test_slow_statement_is_awaited_while_the_server_responds() -> None:
     began = time.monotonic()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(%s)", [3 * SILENCE])
@@ -54,7 +54,7 @@ def slow_logins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("fresh", "slow_logins")
-def test_a_slow_login_is_no_outage_while_others_are_answered() -> None:
+def test_slow_login_is_no_outage_while_other_queries_succeed() -> None:
     ending = threading.Event()
 
     def ask() -> str:
@@ -75,7 +75,7 @@ def test_a_slow_login_is_no_outage_while_others_are_answered() -> None:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_connection_that_is_ended_is_no_outage() -> None:
+def test_terminated_connection_is_no_outage() -> None:
     with pytest.raises(OperationalError) as ended, connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
@@ -84,7 +84,7 @@ def test_a_connection_that_is_ended_is_no_outage() -> None:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_server_that_is_known_to_be_away_is_not_waited_for(
+def test_query_during_a_known_outage_fails_immediately(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     connection.close()
@@ -97,7 +97,7 @@ def test_a_server_that_is_known_to_be_away_is_not_waited_for(
     assert servers.away(refused.value) == words
 
 
-def test_nothing_names_the_password() -> None:
+def test_password_is_in_no_message() -> None:
     server = session.server()
 
     assert server.address == f"127.0.0.1:{connection.settings_dict['PORT']}"
@@ -119,7 +119,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("narrow")
-def test_a_server_without_room_for_one_more_connection_is_not_away() -> None:
+def test_connection_limit_of_the_server_is_no_outage() -> None:
     parameters = connection.get_connection_params()
     with psycopg.connect(**parameters):
         with pytest.raises(psycopg.OperationalError, match="too many connections") as full:
@@ -130,7 +130,7 @@ def test_a_server_without_room_for_one_more_connection_is_not_away() -> None:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_database_that_does_not_exist_is_named_as_that() -> None:
+def test_missing_database_is_reported_by_name() -> None:
     parameters = connection.get_connection_params() | {"dbname": "nobodys"}
     with pytest.raises(psycopg.OperationalError) as missing:
         psycopg.connect(**parameters)
@@ -166,7 +166,7 @@ def test_a_database_that_does_not_exist_is_named_as_that() -> None:
         ("", "no connection"),
     ],
 )
-def test_what_is_not_recognised_is_quoted(message: str, cause: str) -> None:
+def test_unknown_connection_error_is_quoted(message: str, cause: str) -> None:
     assert session._explain(psycopg.OperationalError(message)) == cause
 
 
@@ -195,6 +195,6 @@ def test_sessions_have_limits_without_startup_options() -> None:
 
 
 @pytest.mark.usefixtures("chosen")
-def test_what_the_operator_has_chosen_stays() -> None:
+def test_chosen_connection_options_are_kept() -> None:
     assert parameter("lock_timeout") == "1234"
     assert parameter("statement_timeout") == session.SESSION["statement_timeout"]

@@ -25,7 +25,7 @@ RECEIPT = {
 
 @sqlite
 @pytest.mark.django_db
-def test_no_key_of_63_bits_has_an_index_of_its_own() -> None:
+def test_integer_keys_have_no_separate_index() -> None:
     by_number = [table for table in tables.EVERYTHING.tables() if _is_kept_by_number(table.model)]
     assert len(by_number) > 12
     assert [table.name for table in by_number if _has_index_of_key(table.name)] == []
@@ -33,7 +33,7 @@ def test_no_key_of_63_bits_has_an_index_of_its_own() -> None:
 
 @sqlite
 @pytest.mark.django_db(transaction=True)
-def test_a_table_of_an_older_version_is_made_anew_with_its_rows_indexes_and_views() -> None:
+def test_old_table_is_rebuilt_with_rows_indexes_and_views() -> None:
     for number in (3, 1, 2**62, 2):
         Block.objects.create(number=number, hash=number.to_bytes(32, "big"), **BLOCK)
         Receipt.objects.create(transaction_id=row_id(number % 2**40), **RECEIPT)
@@ -52,7 +52,7 @@ def test_a_table_of_an_older_version_is_made_anew_with_its_rows_indexes_and_view
 
 @sqlite
 @pytest.mark.django_db(transaction=True)
-def test_tables_that_are_kept_so_are_left() -> None:
+def test_current_tables_are_not_rebuilt() -> None:
     version = _ask("PRAGMA schema_version")
     with connection.schema_editor() as editor:
         rebuild_with_rowid(None, editor)

@@ -26,14 +26,14 @@ def database(db: None) -> Database:
     return Database()
 
 
-def test_every_table_of_the_node_can_be_carried() -> None:
+def test_every_table_of_the_node_can_be_copied() -> None:
     found = tables.EVERYTHING.tables()
     assert len({table.name for table in found}) == len(found) > 60
     assert all(table.columns for table in found)
 
 
 @pytest.mark.parametrize("part", [1, 2, 1_000])
-def test_the_largest_and_smallest_values_come_back(
+def test_extreme_values_round_trip(
     database: Database, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rows, "PART", part)
@@ -50,7 +50,7 @@ def test_the_largest_and_smallest_values_come_back(
     assert table.count(database) == 0
 
 
-def test_times_documents_and_truths_come_back(database: Database) -> None:
+def test_times_json_and_booleans_round_trip(database: Database) -> None:
     table = Table(HealthChange)
     HealthChange.objects.create(
         name="C", healthy=False, error="stück \\N \t\n", message={"a": [1, None, "ä"]}, at=AT
@@ -65,14 +65,14 @@ def test_times_documents_and_truths_come_back(database: Database) -> None:
     assert list(table.read(database)) == [row]
 
 
-def test_a_row_without_values_has_none(database: Database) -> None:
+def test_null_values_round_trip(database: Database) -> None:
     table = Table(HealthChange)
     table.write(database, [(7, "C", True, "", None, AT)])
     assert HealthChange.objects.get().message is None
     assert list(table.read(database)) == [(7, "C", True, "", None, AT)]
 
 
-def test_keys_of_several_columns_are_in_their_order(database: Database) -> None:
+def test_composite_key_columns_keep_their_order(database: Database) -> None:
     table = Table(UTXOOwner)
     made = [(bytes([byte]) * 20, bytes([other]) * 32) for byte in (2, 1) for other in (9, 3)]
     for address, utxo in made:
@@ -82,7 +82,7 @@ def test_keys_of_several_columns_are_in_their_order(database: Database) -> None:
     assert list(table.read(database)) == sorted(made)
 
 
-def test_a_row_that_breaks_a_rule_is_refused(database: Database) -> None:
+def test_row_that_violates_a_constraint_is_refused(database: Database) -> None:
     table = Table(HealthChange)
     row = (7, "C", True, "", None, AT)
     with pytest.raises(IntegrityError):
@@ -94,6 +94,6 @@ def test_floats_of_settings_are_carried() -> None:
     assert "position" in Table(Staker).columns
 
 
-def test_a_kind_of_column_that_nobody_knows_is_refused() -> None:
+def test_unknown_column_type_is_refused() -> None:
     with pytest.raises(UnknownColumn, match="cannot be copied to another database"):
         rows._kind(models.DurationField())

@@ -69,14 +69,14 @@ def wait_until_back(server: WatchedServer) -> None:
     pytest.fail("the outage does not end")
 
 
-def test_a_failure_of_a_server_that_answers_is_not_its_fault(somewhere: Somewhere) -> None:
+def test_failure_is_no_outage_if_the_server_responds(somewhere: Somewhere) -> None:
     server = somewhere.server()
 
     assert server.suspect(Refused()) == ""
     assert (server.away, server.failed()) == ("", "")
 
 
-def test_who_answered_lately_is_trusted_in_silence_and_asked_after_a_failure(
+def test_recently_checked_server_is_checked_again_only_after_a_failure(
     somewhere: Somewhere,
 ) -> None:
     server = somewhere.server()
@@ -108,7 +108,7 @@ def test_an_outage_has_a_line_at_each_end_and_the_count_between(
     assert WORDS not in servers.outages()
 
 
-def test_many_who_fail_together_find_it_out_once(
+def test_concurrent_failures_check_the_server_once(
     somewhere: Somewhere, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(servers, "POLL_SECONDS", 3600.0)
@@ -128,7 +128,7 @@ def test_many_who_fail_together_find_it_out_once(
     assert caplog.messages == [WORDS]
 
 
-def test_one_that_hangs_is_away_too(somewhere: Somewhere, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_server_is_an_outage(somewhere: Somewhere, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "PATIENCE", 0.05)
     server = somewhere.server()
     somewhere.hangs.clear()
@@ -154,7 +154,7 @@ def heard_by_somebody(server: WatchedServer) -> Iterator[None]:
     hearing.join(SECONDS)
 
 
-def test_one_that_is_heard_while_its_answer_is_awaited_is_slow_and_not_away(
+def test_server_with_other_responses_is_slow_but_available(
     somewhere: Somewhere, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = somewhere.server()
@@ -170,7 +170,7 @@ def test_one_that_is_heard_while_its_answer_is_awaited_is_slow_and_not_away(
     wait_until_back(server)
 
 
-def test_an_answer_that_nobody_waited_for_is_none_to_the_next_who_asks(
+def test_late_check_result_is_not_used_for_the_next_check(
     somewhere: Somewhere,
 ) -> None:
     server = somewhere.server()
@@ -186,7 +186,7 @@ def test_an_answer_that_nobody_waited_for_is_none_to_the_next_who_asks(
     assert somewhere.asked >= 2
 
 
-def test_who_was_heard_is_trusted_in_silence_and_asked_after_an_error(somewhere: Somewhere) -> None:
+def test_responding_server_is_checked_only_after_an_error(somewhere: Somewhere) -> None:
     server = somewhere.server()
     somewhere.there = False
     server.heard()
@@ -196,7 +196,7 @@ def test_who_was_heard_is_trusted_in_silence_and_asked_after_an_error(somewhere:
     assert server.suspect(Refused()) == WORDS
 
 
-def test_a_call_that_needs_a_lost_server_fails_in_less_than_what_is_promised() -> None:
+def test_call_during_an_outage_fails_within_the_limit() -> None:
     pool = database(updated(NodeSettings(), database_url="postgres://node@db/node"))["OPTIONS"][
         "pool"
     ]
@@ -217,7 +217,7 @@ def test_the_cause_of_an_exception_is_found() -> None:
     assert servers.away(None) == ""
 
 
-def test_records_of_an_outage_are_dropped_and_others_are_not() -> None:
+def test_only_log_records_of_an_outage_are_dropped() -> None:
     outage, other = ServerAway(WORDS), Refused("something else")
 
     def passes(*args: object, error: BaseException | None = None) -> bool:

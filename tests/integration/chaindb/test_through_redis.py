@@ -70,7 +70,7 @@ def production(redis: RedisServer, settings: Any) -> str:
     return redis.url
 
 
-async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) -> None:
+async def test_process_receives_events_of_itself_and_others(production: str) -> None:
     inbox: asyncio.Queue[Message] = asyncio.Queue()
     with pytest.MonkeyPatch.context() as patch:
         joined = groups_joined(patch)
@@ -94,7 +94,9 @@ async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) 
     assert await asyncio.to_thread(of_p.outstanding) == []
 
 
-async def test_nodes_with_databases_of_their_own_do_not_hear_each_other(redis: RedisServer) -> None:
+async def test_nodes_in_separate_redis_databases_receive_no_events_of_each_other(
+    redis: RedisServer,
+) -> None:
     base = redis.url.rpartition("/")[0]
     first, second = PubSubLayer(f"{base}/1"), PubSubLayer(f"{base}/2")
     channel = await first.new_channel()
@@ -113,7 +115,7 @@ async def test_nodes_with_databases_of_their_own_do_not_hear_each_other(redis: R
     await first.group_discard("p", channel)
 
 
-async def test_who_receives_is_told_that_redis_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_receiver_is_notified_of_a_lost_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     server = RedisServer()
     layer = PubSubLayer(server.url)
     channel, silent = await layer.new_channel(), await layer.new_channel()
@@ -151,7 +153,7 @@ def _start(url: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", SENDER, url], stdin=subprocess.PIPE)
 
 
-def test_what_a_killed_process_was_at_is_forgotten_in_time(
+def test_blocks_in_progress_of_a_killed_process_expire(
     production: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_forget", lambda key: None)  # as if the process was killed

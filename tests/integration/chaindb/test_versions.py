@@ -21,9 +21,7 @@ def test_each_version_is_recorded_once_with_its_first_run() -> None:
 @pytest.mark.parametrize(
     ("earlier", "later"), [("0.2.0", "0.3.0"), ("0.9.0", "0.10.0"), ("0.9.9", "1.0.0")]
 )
-def test_a_later_version_may_store_what_an_earlier_one_cannot_read(
-    earlier: str, later: str
-) -> None:
+def test_later_version_is_recognised(earlier: str, later: str) -> None:
     assert versions.is_later(later, earlier)
     assert not versions.is_later(earlier, later)
 

@@ -22,7 +22,7 @@ def platform_alone(settings: Any) -> None:
 
 
 @pytest.mark.usefixtures("pchain")
-def test_it_is_ready_once_the_p_chain_is() -> None:
+def test_node_is_ready_once_the_p_chain_is() -> None:
     network_rows.report()
     network_rows.sync("P")
     assert checks.measure_bootstrapped().error == ""
@@ -31,7 +31,7 @@ def test_it_is_ready_once_the_p_chain_is() -> None:
 
 
 @pytest.mark.usefixtures("pchain")
-def test_its_check_says_that_it_is_not_there() -> None:
+def test_check_of_the_absent_chain_reports_it() -> None:
     found = checks.measure_c_chain()
     assert found.error == ""
     assert found.message == {
@@ -41,7 +41,7 @@ def test_its_check_says_that_it_is_not_there() -> None:
 
 
 @pytest.mark.usefixtures("pchain")
-def test_a_validator_is_warned_that_its_votes_are_missing(settings: Any) -> None:
+def test_validator_without_the_chain_is_warned_about_missing_votes(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, consensus="snowman")
     found = checks.measure_c_chain()
     assert found.error == ""
@@ -50,13 +50,13 @@ def test_a_validator_is_warned_that_its_votes_are_missing(settings: Any) -> None
 
 
 @pytest.mark.usefixtures("reference_pchain")
-def test_a_node_that_does_not_validate_is_not(settings: Any) -> None:
+def test_non_validator_is_not_warned(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, consensus="snowman", chains=("P",))
     assert checks.measure_c_chain() == rules.absent(absence(C_CHAIN))
 
 
 @pytest.mark.usefixtures("pchain")
-def test_nothing_is_measured_of_it() -> None:
+def test_absent_chain_has_no_metrics() -> None:
     network_rows.sync("P")
     assert list(chains.of_evm(evm_chain())) == []
     samples = [
@@ -71,7 +71,7 @@ def test_nothing_is_measured_of_it() -> None:
 
 
 @pytest.mark.usefixtures("pchain")
-def test_it_makes_no_blocks_of_it(settings: Any) -> None:
+def test_absent_chain_builds_no_blocks(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, bootstrap=())
     node_network().connect_consensus()
     assert not evm_runtime().consensus.may_produce(1, 0)

@@ -46,7 +46,7 @@ def network_message(found: Finding) -> Any:
     ("chain", "measure"),
     [(C_CHAIN, checks.measure_c_chain), (P_CHAIN, checks.measure_p_chain)],
 )
-def test_a_block_that_is_being_made_is_outstanding(chain: str, measure: Any) -> None:
+def test_block_in_progress_is_outstanding(chain: str, measure: Any) -> None:
     other = P_CHAIN if chain == C_CHAIN else C_CHAIN
 
     with building(chain).count(7), building(other).count(9):
@@ -59,9 +59,7 @@ def test_a_block_that_is_being_made_is_outstanding(chain: str, measure: Any) -> 
     ("of", "measure"),
     [(C_CHAIN, checks.measure_c_chain), (P_CHAIN, checks.measure_p_chain)],
 )
-def test_what_a_killed_process_was_making_is_not_outstanding_once_the_chain_has_it(
-    of: str, measure: Any
-) -> None:
+def test_block_of_a_killed_process_is_not_outstanding_once_accepted(of: str, measure: Any) -> None:
     with building(of).count(0):  # an entry that was not removed
         assert consensus(measure())["outstandingBlocks"] == 0
     with building(of).count(1):
@@ -73,7 +71,7 @@ def test_what_a_killed_process_was_making_is_not_outstanding_once_the_chain_has_
 @pytest.mark.parametrize(
     ("alias", "measure"), [("C", checks.measure_c_chain), ("P", checks.measure_p_chain)]
 )
-def test_so_are_blocks_of_peers_that_are_undecided(alias: str, measure: Any) -> None:
+def test_undecided_blocks_of_peers_are_outstanding(alias: str, measure: Any) -> None:
     network_rows.report()
     network_rows.sync(alias, outstanding=3, oldest_outstanding_at=network_rows.ago(45))
 
@@ -87,7 +85,7 @@ def test_so_are_blocks_of_peers_that_are_undecided(alias: str, measure: Any) -> 
 
 
 @pytest.mark.usefixtures("pchain")
-def test_what_a_process_that_is_gone_had_undecided_is_not_outstanding() -> None:
+def test_undecided_blocks_of_an_ended_process_are_not_outstanding() -> None:
     network_rows.report(heartbeat_at=network_rows.ago(60))
     network_rows.sync("C", outstanding=300)
 
@@ -136,7 +134,7 @@ def test_bootstrapping_is_read_from_both_chains() -> None:
 
 @together
 @network_rows.still()
-def test_what_was_reported_before_this_process_began_is_not_believed(
+def test_network_report_older_than_this_process_is_ignored(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pchain.do(made.validator(pchain, "alice", end=2 * DAY, weight=1_000_000_000_000))
@@ -168,7 +166,7 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
 @together
 @network_rows.still()
 @pytest.mark.usefixtures("pchain")
-def test_a_clock_that_is_set_back_does_not_silence_the_network() -> None:
+def test_clock_set_back_does_not_discard_network_reports() -> None:
     looking = replace(checks.checks(), began=network_rows.ago(10).timestamp())
     network_rows.report(connected=1, heartbeat_at=network_rows.ago(5))
     assert looking.measure_network().error == ""
@@ -182,7 +180,7 @@ def test_a_clock_that_is_set_back_does_not_silence_the_network() -> None:
 @together
 @network_rows.still()
 @pytest.mark.usefixtures("pchain")
-def test_the_network_is_what_its_process_reports() -> None:
+def test_network_check_uses_the_report_of_its_process() -> None:
     network_rows.report(
         connected=4,
         send_fail_rate=0.25,
@@ -201,7 +199,7 @@ def test_the_network_is_what_its_process_reports() -> None:
 
 @together
 @pytest.mark.usefixtures("pchain")
-def test_a_node_that_is_cut_off_says_so() -> None:
+def test_disconnected_node_reports_it() -> None:
     network_rows.report(connected=0, last_sent_at=None, last_received_at=None)
 
     assert checks.measure_network().error == (
@@ -210,7 +208,7 @@ def test_a_node_that_is_cut_off_says_so() -> None:
     )
 
 
-def test_a_node_alone_is_healthy_until_another_validator_was_connected(pchain: PChain) -> None:
+def test_node_is_healthy_without_peers_until_a_validator_was_connected(pchain: PChain) -> None:
     network_rows.report(connected=0, last_sent_at=None, last_received_at=None)
     assert checks.measure_network().error == ""
     network_rows.peer(made.node("visitor"), connected_since=None)
@@ -224,7 +222,7 @@ def test_a_node_alone_is_healthy_until_another_validator_was_connected(pchain: P
 @network_rows.still()
 @pytest.mark.usefixtures("pchain")
 @pytest.mark.parametrize("has_reported", [False, True])
-def test_a_network_process_that_is_silent(
+def test_silent_network_process_fails_the_check(
     monkeypatch: pytest.MonkeyPatch, settings: Any, *, has_reported: bool
 ) -> None:
     if has_reported:
@@ -249,7 +247,7 @@ def measure_router(router: Callable[[], tuple[int, float]]) -> Finding:
     return found.measure()
 
 
-def test_the_router_counts_what_is_not_answered() -> None:
+def test_router_check_counts_unanswered_requests() -> None:
     found = measure_router(lambda: (2, 400.0))
 
     assert found.message == {"longestRunningRequest": "6m40s", "outstandingRequests": 2}

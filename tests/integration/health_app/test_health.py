@@ -96,7 +96,7 @@ def test_an_unhealthy_node_answers_503_to_get_and_200_to_post(reporter: Reporter
 
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING)
-def test_it_turns_green_again(reporter: Reporter, get: Get) -> None:
+def test_report_is_healthy_again_after_recovery(reporter: Reporter, get: Get) -> None:
     reporter.run_once()
     assert get("/ext/health")[0] == 503
 
@@ -126,7 +126,7 @@ def test_tags_choose_checks(get: Get, path: str, query: str, names: set[str]) ->
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [{}], {"tags": None}, {"tags": []}])
-def test_over_json_rpc_tags_may_be_left_out(reporter: Reporter, params: object) -> None:
+def test_tags_are_optional_over_json_rpc(reporter: Reporter, params: object) -> None:
     found = json.loads(post(call("health.health", params)).content)["result"]
     assert len(found["checks"]) == 6
 
@@ -145,7 +145,7 @@ def test_the_probes_over_json_rpc(reporter: Reporter) -> None:
     assert ready["healthy"] is False
 
 
-def test_the_words_of_the_reference(reporter: Reporter) -> None:
+def test_error_messages_equal_avalanchegos(reporter: Reporter) -> None:
     unknown = json.loads(post(call("health.nope")).content)["error"]
     unread = json.loads(post(call("health.health", {"tags": "all"})).content)["error"]
 
@@ -160,7 +160,7 @@ def test_the_words_of_the_reference(reporter: Reporter) -> None:
         ("POST", b"nothing"), ("POST", call("health.health", {"tags": ["application"]})),
     ],
 )  # fmt: skip
-async def test_both_doors_answer_the_same_bytes(
+async def test_both_endpoints_return_the_same_bytes(
     reporter: Reporter, method: str, body: bytes
 ) -> None:
     fast = await through_the_doors("/ext/health", method, body)
@@ -181,14 +181,16 @@ async def test_both_doors_answer_the_same_bytes(
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-async def test_so_they_do_on_other_paths(reporter: Reporter, path: str, method: str) -> None:
+async def test_both_endpoints_return_the_same_bytes_on_other_paths(
+    reporter: Reporter, path: str, method: str
+) -> None:
     fast = await through_the_doors(path, method)
     slow = Client(headers={"host": "localhost"}).generic(method, path, b"")
 
     assert (fast.status, fast.body) == (slow.status_code, slow.content)
 
 
-async def test_unknown_paths_are_told_as_in_the_reference(reporter: Reporter) -> None:
+async def test_unknown_paths_are_answered_like_avalanchego(reporter: Reporter) -> None:
     answer = await through_the_doors("/ext/health/nothing")
     assert (answer.status, answer.body) == (404, b"404 page not found\n")
 

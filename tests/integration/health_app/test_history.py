@@ -35,7 +35,7 @@ def rows() -> list[tuple[str, bool, str]]:
 
 
 @pytest.mark.django_db
-def test_a_change_is_written_with_all_that_is_known() -> None:
+def test_change_is_stored_with_all_its_fields() -> None:
     assert services.record(Database(), "network", failing("alone"))
 
     row = HealthChange.objects.get()
@@ -46,7 +46,7 @@ def test_a_change_is_written_with_all_that_is_known() -> None:
 
 
 @pytest.mark.django_db
-def test_what_is_known_is_not_written_again() -> None:
+def test_unchanged_result_is_not_stored_again() -> None:
     told = ["silent for 3s", "silent for 8s", "", "", "silent for 1m2s", "alone", "alone"]
     outcomes = [
         services.record(Database(), "network", failing(error) if error else PASSING)
@@ -58,7 +58,7 @@ def test_what_is_known_is_not_written_again() -> None:
 
 
 @pytest.mark.django_db
-def test_each_check_has_a_history_of_its_own() -> None:
+def test_checks_have_separate_histories() -> None:
     for name in ("C", "P", "C"):
         services.record(Database(), name, PASSING)
 
@@ -66,7 +66,7 @@ def test_each_check_has_a_history_of_its_own() -> None:
 
 
 @pytest.mark.django_db
-def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_changes_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_CHANGES", 3)
     for number in range(4):
         services.record(Database(), "C", failing(f"fault {'x' * number}"))
@@ -76,7 +76,7 @@ def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING)
-def test_the_checks_write_their_own_history(reporter: Reporter) -> None:
+def test_checks_store_their_changes(reporter: Reporter) -> None:
     network_rows.report(last_sent_at=None, last_received_at=None)
     reporter.run_once()
     reporter.run_once()
@@ -119,7 +119,7 @@ def test_several_processes_write_a_change_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_its_table_can_be_taken_away_and_made_again() -> None:
+def test_table_can_be_dropped_and_created_again() -> None:
     call_command("migrate", "health_app", "zero", verbosity=0)
     assert "health_app_healthchange" not in tables()
 
@@ -133,7 +133,7 @@ def tables() -> Any:
 
 
 @pytest.mark.django_db
-def test_what_was_seen_before_the_last_change_is_no_news() -> None:
+def test_measurement_older_than_the_last_change_is_ignored() -> None:
     """Each process reports the end of a database outage; the second report arrives late."""
     first, passed = (
         failing("PostgreSQL does not answer"),
@@ -177,7 +177,7 @@ def test_old_changes_are_forgotten_by_setting_but_how_each_check_is(
 
 
 @pytest.mark.django_db
-def test_whoever_writes_takes_turns_with_others_of_its_process(turns: list[Database]) -> None:
+def test_writers_of_a_process_take_turns(turns: list[Database]) -> None:
     db = Database()
 
     services.record(db, "C", PASSING)

@@ -26,7 +26,7 @@ def follower(settings: Any) -> None:
     ("alias", "measure", "other"),
     [("C", checks.measure_c_chain, "P"), ("P", checks.measure_p_chain, "C")],
 )
-def test_an_obstacle_turns_its_chain_red_and_leaves_the_other(
+def test_obstacle_fails_only_the_check_of_its_chain(
     alias: str, measure: Callable[[], Finding], other: str
 ) -> None:
     network_rows.report()
@@ -41,7 +41,7 @@ def test_an_obstacle_turns_its_chain_red_and_leaves_the_other(
 
 
 @pytest.mark.usefixtures("pchain")
-def test_readiness_says_what_is_in_the_way() -> None:
+def test_readiness_reports_the_obstacle() -> None:
     network_rows.report()
     network_rows.sync("P")
     network_rows.sync("C", obstacle=WORDS.format("C"))
@@ -49,7 +49,7 @@ def test_readiness_says_what_is_in_the_way() -> None:
 
 
 @pytest.mark.usefixtures("pchain")
-def test_a_validator_is_not_bootstrapped_before_a_block_that_it_refuses(settings: Any) -> None:
+def test_validator_that_refuses_a_block_is_not_bootstrapped(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, bootstrap=(), consensus="snowman")
     network_rows.report()
     network_rows.sync("P")

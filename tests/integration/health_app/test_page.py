@@ -36,7 +36,7 @@ def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
 
 
 @pytest.mark.parametrize("path", ["/ext/info", "/ext/health"])
-def test_the_page_shows_calls_that_work(reporter: Reporter, path: str) -> None:
+def test_page_shows_working_calls(reporter: Reporter, path: str) -> None:
     client = Client(headers={"host": "localhost"})
     document = json.loads(client.get("/ext/openapi.json").content)
     content = document["paths"][path]["post"]["requestBody"]["content"]
@@ -46,7 +46,7 @@ def test_the_page_shows_calls_that_work(reporter: Reporter, path: str) -> None:
     assert "result" in json.loads(answer.content)
 
 
-async def test_metrics_are_a_page_like_others(
+async def test_metrics_are_equal_at_both_endpoints(
     reporter: Reporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = b"svc_network_peers 3.0\n"

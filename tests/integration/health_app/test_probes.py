@@ -28,7 +28,7 @@ def broken_database(reporter: Reporter) -> Iterator[pytest.MonkeyPatch]:
         yield patched
 
 
-def test_a_node_that_answers_is_alive(get: Get) -> None:
+def test_responding_node_is_alive(get: Get) -> None:
     assert get("/ext/health/liveness") == (200, {"checks": {}, "healthy": True})
 
 
@@ -53,7 +53,7 @@ def test_a_node_is_ready_when_all_chains_are_bootstrapped(reporter: Reporter, ge
 
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING)
-def test_a_node_that_was_ready_stays_so(reporter: Reporter, get: Get) -> None:
+def test_node_that_was_ready_remains_ready(reporter: Reporter, get: Get) -> None:
     network_rows.report(connected=1)
     network_rows.sync("P")
     network_rows.sync("C")
@@ -65,7 +65,7 @@ def test_a_node_that_was_ready_stays_so(reporter: Reporter, get: Get) -> None:
     assert get("/ext/health")[0] == 503
 
 
-async def test_probes_answer_while_the_database_is_away(
+async def test_probes_respond_during_a_database_outage(
     reporter: Reporter, broken_database: pytest.MonkeyPatch
 ) -> None:
     live = await through_the_doors("/ext/health/liveness")
@@ -76,7 +76,7 @@ async def test_probes_answer_while_the_database_is_away(
     assert ready.status == full.status == 503
 
 
-def test_a_database_that_is_away_is_told_by_the_checks(
+def test_checks_report_a_database_outage(
     reporter: Reporter, broken_database: pytest.MonkeyPatch
 ) -> None:
     told: dict[str, CheckResult] = {}
@@ -91,7 +91,7 @@ def test_a_database_that_is_away_is_told_by_the_checks(
     assert "10.1.2.3" not in json.dumps(found)
 
 
-def test_checks_pass_again_when_it_is_back(
+def test_checks_pass_after_a_database_outage(
     reporter: Reporter, broken_database: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, bool]] = []

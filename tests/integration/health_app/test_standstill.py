@@ -55,7 +55,7 @@ def outstanding(found: Finding) -> tuple[int, str]:
     return consensus["outstandingBlocks"], consensus["longestRunningBlock"]
 
 
-def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
+def test_long_pending_transaction_is_outstanding(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pchain.now += 60
@@ -77,7 +77,7 @@ def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
     assert outstanding(checks.measure_p_chain()) == (0, "0s")
 
 
-def test_so_is_the_change_of_a_staker_that_is_due(pchain: PChain) -> None:
+def test_due_staker_change_is_outstanding(pchain: PChain) -> None:
     pchain.do(made.validator(pchain, "alice", end=2 * DAY))
     end = stakers.current_validators(platform_chain()).by_node[made.node("alice")].end
     pchain.now = end - 1
@@ -88,7 +88,7 @@ def test_so_is_the_change_of_a_staker_that_is_due(pchain: PChain) -> None:
     assert checks.measure_p_chain().error == ""
 
 
-def test_what_was_due_before_anybody_looked_is_given_time(
+def test_work_due_before_the_first_check_gets_the_full_time(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pchain.issue(pchain.make())
@@ -100,7 +100,7 @@ def test_what_was_due_before_anybody_looked_is_given_time(
 
 
 @pytest.mark.node_settings(mining="auto")
-def test_a_transaction_that_can_run_and_does_not(
+def test_executable_transaction_without_block_is_outstanding(
     chain: CChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = chain.do()[1].header.timestamp
@@ -123,7 +123,7 @@ def test_a_transaction_that_can_run_and_does_not(
 
 
 @pytest.mark.node_settings(mining="auto")
-def test_a_transaction_waits_since_the_last_block_that_did_without_it(
+def test_waiting_time_starts_at_the_last_block_without_the_transaction(
     chain: CChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = chain.genesis.header.timestamp + 10
@@ -145,9 +145,7 @@ def test_a_transaction_waits_since_the_last_block_that_did_without_it(
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_blocks_that_are_made_on_command_are_never_due(
-    chain: CChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_manual_mining_has_no_due_blocks(chain: CChain, monkeypatch: pytest.MonkeyPatch) -> None:
     now = chain.do()[1].header.timestamp
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
@@ -158,7 +156,7 @@ def test_blocks_that_are_made_on_command_are_never_due(
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING)
 @pytest.mark.usefixtures("pchain")
-def test_what_was_reported_before_this_process_began_is_not_believed(
+def test_report_older_than_this_process_is_ignored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     network_rows.report(heartbeat_at=network_rows.ago(4))
@@ -184,7 +182,7 @@ def follower(monkeypatch: pytest.MonkeyPatch) -> NodeID:
 
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING)
-def test_a_follower_names_the_producer_that_stands_still(
+def test_follower_names_the_stalled_producer(
     pchain: PChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = payments(pchain, 3)
@@ -204,7 +202,7 @@ def test_a_follower_names_the_producer_that_stands_still(
 
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING, mining="auto")
-def test_so_it_does_on_the_c_chain_for_what_can_run(
+def test_follower_names_the_stalled_producer_of_the_c_chain(
     chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = chain.do()[1].header.timestamp
@@ -222,7 +220,7 @@ def test_so_it_does_on_the_c_chain_for_what_can_run(
 
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING, mining="auto")
-def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
+def test_bootstrapping_node_reports_no_stalled_producer(
     chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del follower
@@ -238,7 +236,7 @@ def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
 
 
 @pytest.mark.node_settings(bootstrap=FOLLOWING, mining="manual")
-def test_where_blocks_are_made_by_hand_nobody_stands_still(
+def test_manual_mining_reports_no_stalled_producer(
     chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del follower

@@ -36,7 +36,7 @@ def share(found: Finding) -> Any:
     return found.message["vm"]["percentConnected"]  # type: ignore[index, call-overload]
 
 
-def test_the_connected_stake_is_what_polls_hear() -> None:
+def test_connected_stake_is_that_of_poll_responses() -> None:
     found = hear(2799)
     assert share(found) == 0.7201
     assert found.error == ""
@@ -50,7 +50,7 @@ def test_how_much_is_enough_follows_from_the_quorum() -> None:
     )
 
 
-def test_without_a_quorum_the_reason_is_given_in_words_on_both_chains() -> None:
+def test_missing_quorum_is_reported_for_both_chains() -> None:
     assert hear(4000).error == (
         "consensus is not healthy reason: hears 60 % of the stake, needs 65 %, "
         "connected to 60.00% of the stake < 72.00%"
@@ -62,18 +62,18 @@ def test_without_a_quorum_the_reason_is_given_in_words_on_both_chains() -> None:
     )
 
 
-def test_who_does_not_vote_now_is_judged_by_its_connections() -> None:
+def test_node_without_votes_is_checked_by_its_connections() -> None:
     assert share(hear(4000, is_running=False)) == 1.0
 
 
-def test_what_a_silent_process_said_last_does_not_count() -> None:
+def test_report_of_a_silent_process_is_ignored() -> None:
     hear(4000)
     network_rows.report(heartbeat_at=network_rows.ago(60))
     assert "hears" not in checks.measure_p_chain().error
 
 
 @network_rows.still()
-def test_what_was_said_before_this_process_began_does_not_count(
+def test_report_older_than_this_process_is_ignored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hear(4000)

@@ -23,7 +23,7 @@ def execute(statements: dict[str, str]) -> None:
         cursor.execute(statements[connection.vendor])
 
 
-def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes: Writes) -> None:
+def test_read_only_database_is_reported_for_both_chains(reporter: Reporter, writes: Writes) -> None:
     network_rows.report()
     history = HistoryWriter(
         partial(services.record, Database()), partial(services.touch, Database()), writes=writes
@@ -51,7 +51,7 @@ def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes:
 
 
 @pytest.mark.django_db
-def test_what_is_written_to_see_that_is_one_row() -> None:
+def test_write_check_leaves_one_row() -> None:
     for _ in range(3):
         services.touch(Database())
 

@@ -49,7 +49,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("content", CALLS)
-async def test_both_doors_answer_the_same_bytes(pchain: PChain, content: bytes) -> None:
+async def test_both_endpoints_return_the_same_bytes(pchain: PChain, content: bytes) -> None:
     raw = await through_the_raw_door(content)
     plain = through_django(content)
 
@@ -58,7 +58,7 @@ async def test_both_doors_answer_the_same_bytes(pchain: PChain, content: bytes) 
 
 
 @pytest.mark.usefixtures("pchain")
-async def test_the_words_of_the_reference() -> None:
+async def test_error_messages_equal_avalanchegos() -> None:
     unknown = await through_the_raw_door(body("info.nope"))
     assert json.loads(unknown.body)["error"] == {
         "code": -32000,
@@ -70,6 +70,6 @@ async def test_the_words_of_the_reference() -> None:
 
 
 @pytest.mark.usefixtures("pchain")
-def test_the_database_is_asked_behind_django_too() -> None:
+def test_requests_through_django_read_the_database() -> None:
     answer = json.loads(through_django(body("info.isBootstrapped", chain="C")).content)
     assert answer == {"jsonrpc": "2.0", "result": {"isBootstrapped": True}, "id": 7}

@@ -22,13 +22,13 @@ def test_the_chains_of_the_primary_network(pchain: PChain, rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize("alias", ["Q", "P-Chain", "c"])
-def test_an_alias_that_nobody_has(rpc: Rpc, alias: str) -> None:
+def test_unknown_alias_is_refused(rpc: Rpc, alias: str) -> None:
     assert refusal(rpc, "info.getBlockchainID", alias=alias) == (
         f"there is no ID with alias {alias}"
     )
 
 
-def test_an_sdk_that_asks_so_for_its_nodes_address_hears_the_error(bare: AskBare) -> None:
+def test_sdk_request_without_alias_gets_the_error(bare: AskBare) -> None:
     answer = bare("info.getBlockchainID")
 
     assert list(answer) == ["jsonrpc", "error", "id"]

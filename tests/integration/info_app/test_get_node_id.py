@@ -12,7 +12,7 @@ from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
 pytestmark = pytest.mark.sqlite_only
 
 
-def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> None:
+def test_node_id_and_proof_match_the_identity_files(pchain: PChain, rpc: Rpc) -> None:
     found = rpc("info.getNodeID")
 
     assert set(found) == {"nodeID", "nodePOP"}
@@ -27,7 +27,7 @@ def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> No
 
 
 @pytest.mark.parametrize("setting", ["staking_cert_file", "signer_key_file"])
-def test_a_node_without_its_files_says_so(pchain: PChain, settings: Any, setting: str) -> None:
+def test_missing_identity_files_are_reported(pchain: PChain, settings: Any, setting: str) -> None:
     settings.NODE = updated(settings.NODE, **{setting: "/nowhere/key"})
     rpc = asking(this_node().endpoints.info.dispatcher)
 

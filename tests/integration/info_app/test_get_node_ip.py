@@ -11,7 +11,7 @@ from tests.integration.platform_app.conftest import Rpc
 pytestmark = pytest.mark.sqlite_only
 
 
-def test_the_address_that_peers_are_told(rpc: Rpc) -> None:
+def test_ip_is_the_address_announced_to_peers(rpc: Rpc) -> None:
     network_rows.report(ip="203.0.113.7:9651")
 
     assert rpc("info.getNodeIP") == {"ip": "203.0.113.7:9651"}
@@ -25,7 +25,7 @@ def test_the_address_that_peers_are_told(rpc: Rpc) -> None:
         ({"public_ip": "2001:db8::1"}, "[2001:db8::1]:9651"),
     ],
 )
-def test_before_the_network_has_begun_the_settings_say_it(
+def test_ip_before_network_start_comes_from_the_settings(
     rpc: Rpc, settings: Any, given: dict[str, Any], shown: str
 ) -> None:
     settings.NODE = updated(settings.NODE, **{"staking_port": 9651, **given})

@@ -14,7 +14,7 @@ from tests.integration.platform_app.conftest import Rpc
 pytestmark = pytest.mark.sqlite_only
 
 
-def test_versions_of_all_that_runs(rpc: Rpc) -> None:
+def test_versions_of_node_and_vms_are_returned(rpc: Rpc) -> None:
     found = rpc("info.getNodeVersion")
 
     assert set(found) == {
@@ -27,7 +27,7 @@ def test_versions_of_all_that_runs(rpc: Rpc) -> None:
     assert all(isinstance(value, str) for value in found["vmVersions"].values())
 
 
-def test_the_tables_are_as_new_as_their_last_migrations(rpc: Rpc) -> None:
+def test_database_version_is_that_of_the_last_migrations(rpc: Rpc) -> None:
     leaves = dict(MigrationLoader(connection).graph.leaf_nodes())
     newest = [int(leaves[app][:4]) for app in ("platform_app", "cchain_app", "network_app")]
 
@@ -37,14 +37,14 @@ def test_the_tables_are_as_new_as_their_last_migrations(rpc: Rpc) -> None:
     assert re.fullmatch(r"v\d+\.\d+\.\d+", shown)
 
 
-def test_the_commit_is_the_one_that_was_loaded(rpc: Rpc, monkeypatch) -> None:
+def test_commit_is_that_of_the_loaded_code(rpc: Rpc, monkeypatch) -> None:
     assert re.fullmatch(r"[0-9a-f]{40}|", rpc("info.getNodeVersion")["gitCommit"])
 
     monkeypatch.setattr(api, "COMMIT", "ab" * 20)
     assert rpc("info.getNodeVersion")["gitCommit"] == "ab" * 20
 
 
-def test_older_tables_say_so(rpc: Rpc) -> None:
+def test_unmigrated_database_has_an_older_version(rpc: Rpc) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'network_app'")
         cursor.execute("DELETE FROM django_migrations WHERE app = 'platform_app' AND name > '0002'")

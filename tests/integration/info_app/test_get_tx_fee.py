@@ -43,7 +43,7 @@ def test_the_virtual_machines(rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize(("network_id", "seconds"), [(12345, 30), (5, 300)])
-def test_epochs_last_as_long_as_blocks_say(
+def test_epoch_duration_equals_that_of_blocks(
     rpc: Rpc, settings: Any, network_id: int, seconds: int
 ) -> None:
     settings.NODE = updated(settings.NODE, network_id=network_id)

@@ -16,11 +16,11 @@ ALIASES = ["P", "platform", "X", "avm", "C", "evm"]
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_a_node_that_follows_nobody_is_bootstrapped(rpc: Rpc, alias: str) -> None:
+def test_node_without_bootstrappers_is_bootstrapped(rpc: Rpc, alias: str) -> None:
     assert rpc("info.isBootstrapped", chain=alias) == {"isBootstrapped": True}
 
 
-def test_a_chain_goes_by_its_id_too(pchain: PChain, rpc: Rpc, settings: Any) -> None:
+def test_chain_can_be_named_by_its_id(pchain: PChain, rpc: Rpc, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, bootstrap=("127.0.0.1:9651",))
     network_rows.report()
     network_rows.sync("P")
@@ -38,7 +38,7 @@ def test_a_chain_goes_by_its_id_too(pchain: PChain, rpc: Rpc, settings: Any) -> 
 
 
 @pytest.mark.node_settings(bootstrap=("127.0.0.1:9651",))
-def test_a_follower_is_not_before_it_has_begun(rpc: Rpc) -> None:
+def test_follower_before_bootstrapping_is_not_bootstrapped(rpc: Rpc) -> None:
     assert rpc("info.isBootstrapped", chain="P") == {"isBootstrapped": False}
 
     network_rows.report()
@@ -47,17 +47,17 @@ def test_a_follower_is_not_before_it_has_begun(rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize("params", [{}, {"chain": ""}, {"chain": None}])
-def test_a_chain_must_be_named(rpc: Rpc, params: dict[str, Any]) -> None:
+def test_missing_chain_is_refused(rpc: Rpc, params: dict[str, Any]) -> None:
     assert refusal(rpc, "info.isBootstrapped", **params) == "argument 'chain' not given"
 
 
-def test_params_may_be_missing_altogether(bare: AskBare) -> None:
+def test_missing_params_count_as_missing_chain(bare: AskBare) -> None:
     error = bare("info.isBootstrapped")["error"]
     assert error == {"code": -32000, "message": "argument 'chain' not given", "data": None}
 
 
 @pytest.mark.parametrize("name", ["Q", "p", "2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe"])
-def test_a_chain_that_nobody_knows(rpc: Rpc, name: str) -> None:
+def test_unknown_chain_is_refused(rpc: Rpc, name: str) -> None:
     message = refusal(rpc, "info.isBootstrapped", chain=name)
     assert message == f"there is no chain with alias/ID '{name}'"
 
@@ -68,7 +68,7 @@ def test_a_long_name_is_not_repeated(rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize("chain", [7, True, ["P"], {"alias": "P"}])
-def test_what_is_no_text_cannot_be_read(rpc: Rpc, chain: object) -> None:
+def test_chain_that_is_no_string_is_refused(rpc: Rpc, chain: object) -> None:
     assert refusal(rpc, "info.isBootstrapped", chain=chain).startswith(
         "couldn't unmarshal an argument."
     )

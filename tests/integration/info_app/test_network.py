@@ -17,7 +17,7 @@ def test_the_local_network(rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize(("number", "name"), [(1, "mainnet"), (5, "testnet"), (77, "network-77")])
-def test_other_networks(rpc: Rpc, settings: Any, number: int, name: str) -> None:
+def test_names_of_public_networks(rpc: Rpc, settings: Any, number: int, name: str) -> None:
     settings.NODE = updated(settings.NODE, network_id=number)
 
     assert rpc("info.getNetworkID") == {"networkID": str(number)}
@@ -25,7 +25,7 @@ def test_other_networks(rpc: Rpc, settings: Any, number: int, name: str) -> None
 
 
 @pytest.mark.parametrize("method", ["getNetworkID", "getNetworkName", "getNodeID", "getTxFee"])
-def test_sdks_ask_without_params(bare: AskBare, method: str) -> None:
+def test_params_can_be_omitted(bare: AskBare, method: str) -> None:
     answer = bare(f"info.{method}")
 
     assert list(answer) == ["jsonrpc", "result", "id"]

@@ -62,25 +62,25 @@ def test_a_peers_record(peers: None, rpc: Rpc) -> None:
     }
 
 
-def test_a_peer_that_says_nothing_has_empty_lists(peers: None, rpc: Rpc) -> None:
+def test_peer_without_reports_has_empty_lists(peers: None, rpc: Rpc) -> None:
     bob = rpc("info.peers")["peers"][1]
 
     assert bob["trackedSubnets"] == [PRIMARY_NETWORK]
     assert (bob["benched"], bob["supportedACPs"], bob["objectedACPs"]) == ([], [], [])
 
 
-def test_who_names_the_primary_network_has_it_once(peers: None, rpc: Rpc) -> None:
+def test_primary_network_is_listed_once(peers: None, rpc: Rpc) -> None:
     network_rows.peer(BOB, tracked_subnets=[SUBNET, PRIMARY_NETWORK])
 
     tracked = {peer["nodeID"]: peer["trackedSubnets"] for peer in rpc("info.peers")["peers"]}
     assert tracked[str(BOB)] == [PRIMARY_NETWORK, SUBNET]
 
 
-def test_nobody_is_connected(rpc: Rpc) -> None:
+def test_list_without_connections_is_empty(rpc: Rpc) -> None:
     assert rpc("info.peers") == {"numPeers": "0", "peers": []}
 
 
-def test_only_those_that_are_asked_for_and_connected(peers: None, rpc: Rpc) -> None:
+def test_requested_node_ids_filter_connected_peers(peers: None, rpc: Rpc) -> None:
     assert shown(rpc, nodeIDs=[str(BOB)]) == [str(BOB)]
     assert shown(rpc, nodeIDs=[str(STRANGER), str(GONE)]) == []
     assert shown(rpc, nodeIDs=[str(ALICE), str(STRANGER), str(BOB)]) == [str(ALICE), str(BOB)]
@@ -91,22 +91,22 @@ def test_without_a_filter_all_are_shown(peers: None, rpc: Rpc, params: dict[str,
     assert shown(rpc, **params) == [str(ALICE), str(BOB)]
 
 
-def test_params_may_be_missing_altogether(peers: None, bare: AskBare) -> None:
+def test_missing_params_list_all_peers(peers: None, bare: AskBare) -> None:
     assert bare("info.peers")["result"]["numPeers"] == "2"
 
 
-def test_a_node_id_that_is_none_cannot_be_read(rpc: Rpc) -> None:
+def test_malformed_node_id_is_refused(rpc: Rpc) -> None:
     assert refusal(rpc, "info.peers", nodeIDs=["NodeID-x"]).startswith(
         "couldn't unmarshal an argument."
     )
 
 
-def test_too_many_node_ids_are_told(rpc: Rpc) -> None:
+def test_too_many_node_ids_are_refused(rpc: Rpc) -> None:
     message = refusal(rpc, "info.peers", nodeIDs=[str(ALICE)] * 1025)
     assert message == "number of node IDs given, 1025, exceeds maximum, 1024"
 
 
-def test_when_the_networks_process_is_gone_nobody_is_connected(peers: None, rpc: Rpc) -> None:
+def test_list_without_network_process_is_empty(peers: None, rpc: Rpc) -> None:
     network_rows.report(heartbeat_at=network_rows.ago(60))
 
     assert rpc("info.peers") == {"numPeers": "0", "peers": []}

@@ -31,14 +31,14 @@ def others(pchain: PChain) -> dict[str, int]:
     }
 
 
-def test_the_only_validator_is_sure_of_itself(rpc: Rpc) -> None:
+def test_sole_validator_has_full_uptime(rpc: Rpc) -> None:
     assert rpc("info.uptime") == {
         "rewardingStakePercentage": "100.0000",
         "weightedAveragePercentage": "100.0000",
     }
 
 
-def test_peers_are_weighted_by_their_stake(
+def test_reported_uptimes_are_weighted_by_stake(
     pchain: PChain, rpc: Rpc, others: dict[str, int]
 ) -> None:
     network_rows.report(connected=2)
@@ -57,7 +57,7 @@ def test_peers_are_weighted_by_their_stake(
     }
 
 
-def test_a_node_that_does_not_validate_has_no_uptime(
+def test_non_validator_has_no_uptime(
     rpc: Rpc, bare: AskBare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as elsewhere:
@@ -67,11 +67,11 @@ def test_a_node_that_does_not_validate_has_no_uptime(
         assert bare("info.uptime")["error"]["code"] == -32000
 
 
-def test_without_opinions_there_are_no_proposals(rpc: Rpc) -> None:
+def test_acps_without_peer_preferences_are_empty(rpc: Rpc) -> None:
     assert rpc("info.acps") == {"acps": {}}
 
 
-def test_proposals_that_peers_have_opinions_on(
+def test_acps_sum_up_the_preferences_of_peers(
     pchain: PChain, rpc: Rpc, others: dict[str, Any]
 ) -> None:
     network_rows.report(connected=2)

@@ -15,7 +15,7 @@ OWN, A = NodeID(bytes(20)), NodeID(bytes([1]) * 20)
 ONE, TWO, THREE = (NodeAddress("127.0.0.1", port) for port in (1, 2, 3))
 
 
-def test_who_is_named_twice_counts_once_and_this_node_not_at_all(
+def test_duplicate_and_own_bootstrappers_are_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     named = _Bootstrappers([ONE, TWO, THREE], OWN)
@@ -33,7 +33,7 @@ def test_who_is_named_twice_counts_once_and_this_node_not_at_all(
     ("others", "rest"),
     [(("198.51.100.4:1",), ""), ((), " No other node is named, so it has no bootstrap nodes.")],
 )
-def test_a_node_that_is_told_to_follow_itself_says_so(
+def test_own_address_as_bootstrapper_is_logged(
     monkeypatch: pytest.MonkeyPatch, settings: Any, others: tuple[str, ...], rest: str
 ) -> None:
     given = updated(NodeSettings(), bootstrap=("127.0.0.1:9651", *others))

@@ -33,7 +33,7 @@ def said(command: str) -> str:
 
 
 @pytest.mark.django_db
-def test_a_node_that_follows_nobody_is_there_at_once(node_settings: Any) -> None:
+def test_progress_of_a_node_without_bootstrappers_is_complete(node_settings: Any) -> None:
     assert said("bootstrap_progress") == "All chains are bootstrapped.\n"
 
 
@@ -73,7 +73,7 @@ def test_bars_show_how_far_chains_are_until_they_are_there(
 
 @FOLLOWS
 @pytest.mark.django_db
-def test_while_nobody_tells_it_is_said_why(
+def test_progress_without_reports_is_explained(
     node_settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def no_tables() -> Any:
@@ -139,7 +139,7 @@ def test_settings_that_cannot_be_used_are_named(
 
 
 @pytest.mark.django_db
-def test_without_a_chain_it_says_how_to_begin(
+def test_runnetwork_without_chain_names_init_node(
     node_settings: Any, settings: Any, tmp_path: Any
 ) -> None:
     settings.NODE = updated(settings.NODE, profile="production", data_dir=str(tmp_path))
@@ -180,7 +180,7 @@ class Network:
         self.stopped = True
 
 
-def test_it_lives_until_it_is_interrupted(
+def test_runnetwork_runs_until_interrupted(
     production: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

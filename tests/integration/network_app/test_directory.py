@@ -24,7 +24,7 @@ def directory(world: World) -> ValidatorDirectory:
     return ValidatorDirectory(platform_chain())
 
 
-def test_nobody_is_known_before_the_first_look(directory: ValidatorDirectory) -> None:
+def test_directory_is_empty_before_the_first_read(directory: ValidatorDirectory) -> None:
     assert directory.validators() == {}
     assert directory.uptime_of(OTHER) == 0
 
@@ -40,7 +40,7 @@ def test_validators_weigh_with_their_delegators(
     assert set(found) == {OTHER, world.p.node_id}
 
 
-def test_who_comes_later_is_seen_at_the_next_look(
+def test_directory_shows_new_validators_after_a_read(
     world: World, directory: ValidatorDirectory
 ) -> None:
     directory.read()
@@ -52,7 +52,7 @@ def test_who_comes_later_is_seen_at_the_next_look(
     assert node("third") in directory.validators()
 
 
-def test_peers_are_told_how_long_they_were_seen(
+def test_directory_reports_uptime_in_percent(
     world: World, directory: ValidatorDirectory, monkeypatch: Any
 ) -> None:
     directory.read()

@@ -32,9 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_a_genesis_that_comes_with_the_node_is_not_asked_for(
-    settings: Any, asked: list[str], tmp_path: Any
-) -> None:
+def test_built_in_genesis_is_not_fetched(settings: Any, asked: list[str], tmp_path: Any) -> None:
     settings.NODE = updated(
         settings.NODE, parameters="avalanchego", data_dir=str(tmp_path), **FOLLOWING
     )
@@ -53,7 +51,7 @@ def test_any_other_is(
 
 
 @pytest.mark.usefixtures("db")
-def test_the_reason_why_nobody_answers_is_given(
+def test_dial_failures_are_in_the_fetch_error(
     settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_port()

@@ -32,7 +32,7 @@ def validated(world: World) -> World:
     return world
 
 
-def test_who_is_connected_is_online(validated: World) -> None:
+def test_connected_validator_is_online(validated: World) -> None:
     connect()
 
     assert tasks.track_uptime() == {"connected": 1}
@@ -40,14 +40,14 @@ def test_who_is_connected_is_online(validated: World) -> None:
     assert set(rows.connected(platform_chain().db)) == {OTHER, validated.p.node_id}
 
 
-def test_a_node_that_nobody_ever_came_to_tracks_nothing(validated: World) -> None:
+def test_node_without_peers_does_not_track_uptime(validated: World) -> None:
     assert tasks.track_uptime() == {"connected": 0}
     network_rows.report()
     assert tasks.track_uptime() == {"connected": 0}
     assert not uptime.tracking(platform_chain())
 
 
-def test_who_goes_is_offline(validated: World) -> None:
+def test_disconnected_validator_is_offline(validated: World) -> None:
     connect()
     tasks.track_uptime()
     network_rows.peer(OTHER, connected_since=None)
@@ -57,7 +57,7 @@ def test_who_goes_is_offline(validated: World) -> None:
     assert set(rows.connected(platform_chain().db)) == {validated.p.node_id}
 
 
-def test_while_nobody_looks_nobody_is_offline(validated: World) -> None:
+def test_silent_network_process_marks_no_validator_offline(validated: World) -> None:
     connect()
     tasks.track_uptime()
     connect(silent=1_000)
@@ -70,7 +70,7 @@ def test_while_nobody_looks_nobody_is_offline(validated: World) -> None:
 
 @network_rows.still()
 @pytest.mark.django_db
-def test_rates_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_bootstrap_rate_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     way: dict[str, Any] = {
         "phase": SyncPhase.BOOTSTRAPPING, "start_height": 0, "height": 400, "target_height": 1000,
     }  # fmt: skip
@@ -87,7 +87,7 @@ def test_rates_are_told(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.django_db
-def test_a_chain_that_stands_still_has_no_time_left(caplog: pytest.LogCaptureFixture) -> None:
+def test_stalled_chain_is_logged_without_time_left(caplog: pytest.LogCaptureFixture) -> None:
     network_rows.sync(
         "C", phase=SyncPhase.BOOTSTRAPPING, start_height=12_300, height=12_612,
         target_height=12_681, measured_height=12_612, measured_at=network_rows.ago(10),
@@ -103,7 +103,9 @@ def test_a_chain_that_stands_still_has_no_time_left(caplog: pytest.LogCaptureFix
 
 @network_rows.still()
 @pytest.mark.django_db
-def test_before_the_first_measurement_no_rate_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_progress_without_measurement_is_logged_without_rate(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     network_rows.sync(
         "C", phase=SyncPhase.BOOTSTRAPPING, height=832, target_height=3_003,
         measured_height=832, measured_at=network_rows.ago(0),

@@ -24,7 +24,7 @@ def told_directory(world: World, settings: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("told_directory", "another")
-def test_a_follower_believes_whom_they_named_who_told_the_genesis(
+def test_follower_uses_the_producer_named_with_the_genesis(
     world: World, configure: Configure
 ) -> None:
     told(str(OTHER))
@@ -51,7 +51,7 @@ def test_the_operator_knows_better(world: World, configure: Configure) -> None:
 
 
 @pytest.mark.usefixtures("told_directory", "another")
-def test_where_nobody_was_named_it_is_the_genesis_first_validator(
+def test_default_producer_is_the_first_genesis_validator(
     world: World, configure: Configure
 ) -> None:
     configure(bootstrap=BOOTSTRAP)

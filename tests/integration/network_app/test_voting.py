@@ -85,7 +85,7 @@ def test_each_validator_may_propose_in_its_slots(voting: World) -> None:
     assert not any(may(2, now) for now in moments)
 
 
-def test_nobody_in_particular_makes_the_blocks(voting: World) -> None:
+def test_voting_network_has_no_single_producer(voting: World) -> None:
     producer = node_network().producer
     assert producer.node_id is None
     assert not producer.is_own
@@ -99,7 +99,7 @@ def test_the_first_block_is_whoevers(world: World, configure: Configure) -> None
     assert evm_runtime().consensus.may_produce(1, clock.now())
 
 
-def test_makers_of_blocks_tell_and_make_none(
+def test_production_tasks_notify_the_voter_and_build_nothing(
     voting: World, configure: Configure, told: list[tuple[str, Any]]
 ) -> None:
     configure(mining="auto")
@@ -113,7 +113,7 @@ def test_makers_of_blocks_tell_and_make_none(
     assert heads == (platform_chain().tip().height, evm_runtime().vm.last_accepted())
 
 
-def test_by_interval_the_clock_tells(
+def test_interval_mining_notifies_the_voter(
     voting: World, configure: Configure, told: list[tuple[str, Any]]
 ) -> None:
     configure(mining="interval", block_interval=2.0)
@@ -125,7 +125,7 @@ def test_by_interval_the_clock_tells(
 @pytest.mark.parametrize(
     ("mining", "delay", "allow_empty"), [("auto", 0, False), ("interval", 3, True)]
 )
-def test_what_is_voted_with_has_the_chains_own_delays(
+def test_voted_chains_have_their_own_block_delays(
     voting: World, configure: Configure, mining: str, delay: int, *, allow_empty: bool
 ) -> None:
     configure(mining=mining, block_interval=3.0)
@@ -136,7 +136,7 @@ def test_what_is_voted_with_has_the_chains_own_delays(
     assert (c.alias, c.minimum_delay, c.allow_empty) == ("C", delay, allow_empty)
 
 
-def test_who_makes_all_blocks_asks_nobody(world: World, configure: Configure) -> None:
+def test_sole_producer_has_no_voting_part(world: World, configure: Configure) -> None:
     assert node_network().take_part() is None
 
 
@@ -155,7 +155,7 @@ def test_among_the_references_nodes_as_many_votes_are_asked_for_as_by_them(
     assert node_network().parameters().alpha_confidence == alpha
 
 
-def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
+def test_voting_network_clock_cannot_be_moved(voting: World) -> None:
     before = clock.offset()
     assert not clock_follows_blocks()
     with raises(TimeTravelReason.DECIDED_BY_VOTES, kind=ClockNotMovable, match="NODE_CONSENSUS"):
@@ -163,7 +163,7 @@ def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
     assert clock.offset() == before
 
 
-def test_no_block_is_made_by_hand(voting: World) -> None:
+def test_produce_block_command_is_refused_when_voting(voting: World) -> None:
     with pytest.raises(CommandError, match=r"^The validators vote on blocks"):
         call_command("produce_block", "--empty")
 

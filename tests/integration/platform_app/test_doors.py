@@ -62,7 +62,7 @@ def call(method: str, params: object = None) -> bytes:
 # The raw endpoint answers in threads, which do not see uncommitted rows of a test; so these calls are
 # answered from memory, or by Django in the test's own thread.
 @pytest.mark.parametrize("path", CALLS)
-def test_each_path_leads_to_its_interface(pchain: PChain, path: str) -> None:
+def test_each_path_has_its_interface(pchain: PChain, path: str) -> None:
     method, result = CALLS[path]
 
     response = Client(headers={"host": "localhost"}).post(
@@ -77,7 +77,7 @@ def test_each_path_leads_to_its_interface(pchain: PChain, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", CALLS)
-async def test_both_doors_have_the_words_of_the_reference(knock: Knock, path: str) -> None:
+async def test_both_endpoints_have_avalanchegos_messages(knock: Knock, path: str) -> None:
     service = CALLS[path][0].partition(".")[0]
     unknown = await knock(path, call(f"{service}.nope"))
     assert json.loads(unknown.body)["error"] == {
@@ -95,7 +95,7 @@ async def test_both_doors_have_the_words_of_the_reference(knock: Knock, path: st
 
 
 @pytest.mark.parametrize("path", PLATFORM)
-async def test_what_is_in_memory_is_answered_by_both(knock: Knock, path: str) -> None:
+async def test_both_endpoints_answer_from_memory(knock: Knock, path: str) -> None:
     answer = await knock(path, call("platform.getMinStake"))
     assert json.loads(answer.body)["result"]["minDelegatorStake"] == "25000000"
 
@@ -107,7 +107,7 @@ async def test_the_c_chain_has_the_header_too(knock: Knock, path: str) -> None:
     assert b"invalid request" in answer.body
 
 
-def test_without_a_certificate_there_is_no_header(pchain: PChain, settings: Any) -> None:
+def test_node_without_certificate_sends_no_node_id(pchain: PChain, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, staking_cert_file="/nowhere/staker.crt")
 
     response = Client(headers={"host": "localhost"}).post(

@@ -131,7 +131,7 @@ def test_after_its_end_this_node_validates_again_on_the_same_terms(pchain: PChai
     assert again.tx_id != first.tx_id
 
 
-def test_the_stake_stays_vmrqs_and_the_rewards_are_ewoqs(pchain: PChain) -> None:
+def test_renewed_stake_belongs_to_vmrq_and_rewards_to_ewoq(pchain: PChain) -> None:
     end_stay(pchain)
 
     tx = renewed(pchain)
@@ -154,7 +154,7 @@ def test_a_renewal_is_nowhere_but_in_its_block(pchain: PChain) -> None:
     assert block.txs == (tx,)
 
 
-def test_a_network_that_slept_goes_on_when_it_wakes(pchain: PChain) -> None:
+def test_renewal_continues_after_a_long_pause(pchain: PChain) -> None:
     pchain.wait(5 * YEAR)
 
     again = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
@@ -202,7 +202,7 @@ def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
     assert list(mempool.oldest_first(platform_chain().db)) == [tx]
 
 
-def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> None:
+def test_pending_validator_transaction_prevents_renewal(pchain: PChain) -> None:
     end_stay(pchain)
     tx = scheduled(pchain, pchain.node_id)
     pchain.issue(tx)
@@ -214,7 +214,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
     assert stakers.current_validators(platform_chain()).by_node[pchain.node_id].tx_id == tx.tx_id
 
 
-def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PChain) -> None:
+def test_renewal_after_a_period_without_bls_key_uses_the_earlier_key(pchain: PChain) -> None:
     first = end_stay(pchain)
     pchain.issue(scheduled(pchain, pchain.node_id))
     platform_runtime().consensus.produce(now=pchain.now)
@@ -230,7 +230,9 @@ def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PC
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_another_nodes_waiting_transaction_is_not_this_ones(pchain: PChain, *, named: bool) -> None:
+def test_pending_transaction_of_another_node_does_not_prevent_renewal(
+    pchain: PChain, *, named: bool
+) -> None:
     """Not even a transaction that contains this node's ID in another field."""
     end_stay(pchain)
     rewarded = ShortID(bytes(pchain.node_id)) if named else EWOQ
@@ -273,7 +275,7 @@ def test_it_stakes_no_more_than_the_network_allows(
     assert tx.unsigned.validator.weight == 5_000 * UNIT  # type: ignore[attr-defined]
 
 
-def test_with_too_little_left_the_network_goes_without_and_says_so_once(
+def test_renewal_without_funds_is_logged_once(
     pchain: PChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     end_stay(pchain)
@@ -294,7 +296,7 @@ def test_with_too_little_left_the_network_goes_without_and_says_so_once(
     )
 
 
-def test_coins_that_somebody_is_spending_are_left_to_them(pchain: PChain) -> None:
+def test_renewal_avoids_coins_being_spent(pchain: PChain) -> None:
     end_stay(pchain)
     wallet = wallet_of(pchain, VMRQ_KEY)
     tx = build_transfer(wallet, amount=UNIT, to=EWOQ)
@@ -308,7 +310,7 @@ def test_coins_that_somebody_is_spending_are_left_to_them(pchain: PChain) -> Non
     assert own_stake.is_validator(platform_chain(), pchain.node_id)
 
 
-def test_what_the_rules_would_refuse_does_not_get_into_the_mempool(
+def test_invalid_renewal_is_not_pooled(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     end_stay(pchain)
@@ -380,7 +382,7 @@ def test_coins_of_a_thousand_owners_stop_nothing(
     assert reason in said
 
 
-def test_coins_that_vmrq_cannot_open_alone_do_not_crowd_out_its_own(
+def test_coins_of_several_owners_do_not_hide_own_coins(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end_stay(pchain)
@@ -416,7 +418,7 @@ def test_on_one_block_it_tries_once_in_a_while(
     assert renewed(pchain) is not None
 
 
-def test_an_attempt_whose_block_came_to_nothing_is_made_again_at_once(
+def test_renewal_is_repeated_after_an_abandoned_block(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(renewal, "monotonic", lambda: 0.0)
@@ -432,7 +434,7 @@ def test_an_attempt_whose_block_came_to_nothing_is_made_again_at_once(
     assert renewed(pchain) is not None
 
 
-def test_a_reason_is_told_again_when_it_comes_back_later(
+def test_recurring_renewal_failure_is_logged_again(
     pchain: PChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     end_stay(pchain)
@@ -448,7 +450,7 @@ def test_a_reason_is_told_again_when_it_comes_back_later(
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])
-def test_who_has_no_certificate_builds_blocks_all_the_same(
+def test_node_without_certificate_builds_blocks(
     pchain: PChain,
     settings: Any,
     tmp_path: Path,

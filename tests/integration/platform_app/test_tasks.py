@@ -60,7 +60,7 @@ def test_a_transaction_asks_for_a_block_once(
 
 
 @by_celery
-def test_what_arrives_after_the_worker_began_asks_again(
+def test_transaction_after_the_worker_ended_sends_a_task(
     pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
 ) -> None:
     first, second = payments(pchain, 2)
@@ -81,7 +81,7 @@ def test_the_tick_makes_the_block_whose_request_was_lost(pchain: PChain) -> None
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
-def test_the_tick_makes_what_the_clock_brings(pchain: PChain) -> None:
+def test_tick_builds_blocks_of_due_changes(pchain: PChain) -> None:
     tx = pchain.do(scheduled_validator(pchain, "node", start=600, end=2 * DAY))
     pchain.now += 601
 
@@ -101,7 +101,7 @@ def test_all_that_is_due_is_made_at_one_tick(
 
 
 @by_celery
-def test_a_worker_under_steady_load_lets_others_have_their_turn(
+def test_worker_under_steady_load_yields(
     pchain: PChain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     txs = payments(pchain, 3)

@@ -24,7 +24,7 @@ def test_bars_of_nothing_are_flat() -> None:
     assert re.findall(r'height="([\d.]+)"', dashboard.bars([0, 0], "x")) == ["0.0", "0.0"]
 
 
-def test_more_blocks_than_are_counted_are_told_in_words() -> None:
+def test_block_count_above_the_limit_is_described_in_text() -> None:
     shown = dashboard.rate("Gas", [])
     assert "more than 2,000 blocks in the last minute" in shown
     assert "<svg" not in shown

@@ -29,12 +29,12 @@ def test_a_formula_becomes_text(text: str) -> None:
     ("value", "text"),
     [(None, ""), (0, "0"), (-5, "-5"), (2**64, str(2**64)), ("NodeID-x", "NodeID-x"), ("", "")],
 )
-def test_numbers_and_harmless_texts_stay_as_they_are(value: object, text: str) -> None:
+def test_harmless_cells_are_unchanged(value: object, text: str) -> None:
     assert safe_cell(value) == text
 
 
 @given(st.text())
-def test_no_cell_begins_as_a_formula_does(text: str) -> None:
+def test_exported_cell_never_starts_like_a_formula(text: str) -> None:
     assert not safe_cell(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
 
 

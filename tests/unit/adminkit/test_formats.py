@@ -42,7 +42,7 @@ def test_a_list_cuts_after_six_decimals(number: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("number", "text"), [("0.0000001", "<0.000001"), ("0.000001", "0.000001"), ("0", "0")]
 )
-def test_what_is_cut_off_does_not_become_nothing(number: str, text: str) -> None:
+def test_small_amount_is_not_rounded_to_zero(number: str, text: str) -> None:
     assert cut_decimals(number) == text
 
 
@@ -93,7 +93,7 @@ def test_a_share_of_nothing_is_nothing() -> None:
     assert (percent(1, 3), percent(3, 3), percent(0, 0)) == (33, 100, 0)
 
 
-def test_a_short_text_stays_and_a_long_one_loses_its_middle() -> None:
+def test_long_text_is_shortened_in_the_middle() -> None:
     assert shorten("0x12345678901234") == "0x12345678901234"
     assert shorten("0x" + "ab" * 20) == "0xababab…abab"
     assert shorten("NodeID-" + "7X" * 16, keep=13) == "NodeID-7X7X7X…7X7X"

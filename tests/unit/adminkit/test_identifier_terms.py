@@ -32,7 +32,7 @@ def test_an_address_is_read_with_any_chain_and_prefix(value: bytes, chain: str, 
 
 
 @given(_TWENTY)
-def test_twenty_bytes_in_hex_may_be_an_address_or_a_node(value: bytes) -> None:
+def test_twenty_bytes_in_hex_are_address_and_node_id(value: bytes) -> None:
     text = "0x" + value.hex()
     assert read_term(text) == IdentifierTerm(text, node_id=NodeID(value), address=ShortID(value))
 

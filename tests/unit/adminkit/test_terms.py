@@ -53,7 +53,7 @@ def test_a_number_is_read_in_decimal_and_in_hex(number: int) -> None:
         "1" * 63,
     ],
 )
-def test_anything_else_is_no_term(text: str) -> None:
+def test_unrecognized_text_is_no_term(text: str) -> None:
     assert parse_term(text) == SearchTerm()
 
 

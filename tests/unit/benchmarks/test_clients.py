@@ -40,7 +40,7 @@ with recursion_limit_restored():
 GIVEN = Coin(bytes([1]) * 32, 2, bytes([3]) * 32, 10 * COIN)
 
 
-def test_what_clients_know_of_the_network_is_so() -> None:
+def test_clients_have_the_network_parameters_of_the_node() -> None:
     config = specification_config(LOCAL)
     assert (config.fees.tx, UNIT, config.hrp) == (FEE, COIN, HRP)
     assert RICH.text == "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
@@ -65,7 +65,7 @@ def test_a_transfer_is_read_as_it_was_meant() -> None:
     assert recover_address(digest, credential.signatures[0]) == sender.short_id
 
 
-def test_outputs_come_back_as_coins() -> None:
+def test_outputs_are_read_as_coins() -> None:
     sender, taker = owner("a"), owner("b")
     txs = split(GIVEN, sender, [(taker.short_id, 1_000)] * 700)
     assert [len(coins_of(tx, taker)) for tx in txs] == [600, 100]
@@ -78,7 +78,7 @@ def test_outputs_come_back_as_coins() -> None:
             assert read_coin(CODEC.marshal(utxo)) == coin
 
 
-def test_a_locked_output_is_no_coin() -> None:
+def test_locked_output_is_not_a_coin() -> None:
     owners = OutputOwners(99, 1, (ShortID(bytes(20)),))
     utxo = UTXO(ID(bytes(32)), 0, ID(bytes(32)), TransferOutput(1, owners))
     assert read_coin(CODEC.marshal(utxo)) is None

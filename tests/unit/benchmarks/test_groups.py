@@ -16,7 +16,7 @@ def test_a_row_has_one_group() -> None:
     assert len(names) == len(set(names)) == len(WORKLOADS)
 
 
-def test_traces_are_measured_and_not_what_is_kept_of_them(tmp_path: Path) -> None:
+def test_traces_are_measured_without_cache(tmp_path: Path) -> None:
     assert len(TRACES) == 6
     for group in GROUPS:
         if not any(workload.name in TRACES for workload in group.workloads):
@@ -27,7 +27,7 @@ def test_traces_are_measured_and_not_what_is_kept_of_them(tmp_path: Path) -> Non
     assert "NODE_TRACE_CACHE" not in NODE.environment(1, tmp_path)
 
 
-def test_who_is_left_out_is_a_server_of_the_table() -> None:
+def test_left_out_servers_are_in_the_table() -> None:
     for group in GROUPS:
         assert set(group.left_out) < set(KINDS)
         assert NODE.name not in group.left_out

@@ -42,7 +42,7 @@ def test_production_passes_with_nine_tenths_of_the_embedded_profile() -> None:
     assert rows[WORKLOADS[READ].title][COLUMN] == "≥ 0.9 × Nunatak ✓"
 
 
-def test_what_was_not_measured_has_no_verdict() -> None:
+def test_unmeasured_row_has_no_verdict() -> None:
     rows = table(["node", "production"], production={READ: 900.0})
     assert rows[WORKLOADS[READ].title][COLUMN] == "≥ 0.9 × Nunatak"
 

@@ -56,7 +56,7 @@ def sent(**found: int) -> SentTransactions:
         ([7, 8, 9, 10], 0, 1),
     ],
 )
-def test_a_subscriber_hears_each_number_once_and_in_order(
+def test_lost_and_repeated_notifications_are_counted(
     heard: list[int], lost: int, doubled: int
 ) -> None:
     told = SubscriberCounts(7)
@@ -84,7 +84,7 @@ def head(number: int) -> bytes:
     return frame(1, b'{"params":{"result":{"number":"%#x"}}}' % number)
 
 
-def test_frames_are_cut_out_of_what_comes_and_pings_answered(
+def test_listener_splits_frames_and_answers_pings(
     pair: tuple[socket.socket, socket.socket],
 ) -> None:
     theirs, ours = pair
@@ -146,7 +146,7 @@ def test_each_bar_is_missed_alone(changes: dict[str, Any], title: str) -> None:
     assert [figure.title for figure in figures(missed) if not figure.passed] == [title]
 
 
-def test_what_most_do_not_exceed() -> None:
+def test_percentile_of_ordered_values() -> None:
     ordered = [float(number) for number in range(1, 101)]
     assert (percentile(ordered, 0.5), percentile(ordered, 0.99)) == (50.0, 99.0)
     assert percentile([3.0], 0.99) == 3.0

@@ -81,7 +81,7 @@ def test_snapshots_are_timed_around_a_transaction() -> None:
 
 
 @pytest.mark.parametrize("fault", ["keeps_blocks", "keeps_nonces", "knows_no_snapshot"])
-def test_a_chain_that_does_not_go_back_has_no_figure(fault: str) -> None:
+def test_chain_that_fails_to_revert_has_no_figure(fault: str) -> None:
     chain = Chain(**{fault: True})
     with pytest.raises(WrongAnswer, match="nonce" if fault == "keeps_nonces" else "in place of"):
         time_snapshots(chain, 5)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ def told(*, count: int = NOTIFIED, of: str = HASH) -> list[dict[str, str]]:
     return [{"logIndex": hex(index), "transactionHash": of} for index in range(count)]
 
 
-def test_messages_are_cut_out_of_what_comes_at_once() -> None:
+def test_messages_are_split_from_one_read() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         wanted = [b"a", b"b" * 300, b"", b"d"]
@@ -37,7 +37,7 @@ def test_messages_are_cut_out_of_what_comes_at_once() -> None:
         assert receive_many(WS, ours, 2, 0.05) == [b"e"]
 
 
-def test_a_connection_that_ends_before_all_came_is_reported() -> None:
+def test_connection_closed_too_early_is_reported() -> None:
     ours, theirs = socket.socketpair()
     with ours:
         theirs.sendall(frame(b"a"))

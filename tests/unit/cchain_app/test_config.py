@@ -40,7 +40,7 @@ def genesis(**changes: Any) -> str:
     return json.dumps({**document, **changes})
 
 
-def test_every_fork_begins_at_its_block_or_time() -> None:
+def test_fork_activates_at_its_block_or_time() -> None:
     blocks = dict(zip(BLOCK_KEYS, (10, 20, 30, 30, 40, 50, 50, 60, 70, 80), strict=True))
     times = {"shanghaiTime": 1000, "cancunTime": 2000, "pragueTime": 3000, "osakaTime": 4000,
              "bpo1Time": 5000, "bpo2Time": 6000}  # fmt: skip
@@ -61,7 +61,7 @@ def test_a_terminal_difficulty_of_zero_is_merged_from_the_start() -> None:
     assert parse_config(config()).fork_at(0, 0) == "paris"
 
 
-def test_without_a_terminal_difficulty_london_stays() -> None:
+def test_without_terminal_difficulty_london_remains_active() -> None:
     assert parse_config(config(terminalTotalDifficulty=None)).fork_at(5, 0) == "london"
 
 
@@ -71,13 +71,13 @@ def test_a_block_without_difficulty_is_merged_where_the_terminal_one_was_reached
     assert chain.fork_at(6, 0, difficulty=0) == "paris"
 
 
-def test_numbers_may_be_hexadecimal_or_decimal_text() -> None:
+def test_numbers_can_be_hexadecimal_or_decimal_text() -> None:
     chain = parse_config(config(chainId="0xa868", shanghaiTime="12", cancunTime="0x10"))
     assert chain.chain_id == 43_112
     assert [chain.fork_at(0, time) for time in (11, 12, 16)] == ["paris", "shanghai", "cancun"]
 
 
-def test_rules_may_change_as_long_as_a_fork_is_to_come() -> None:
+def test_rules_can_change_while_a_fork_is_scheduled() -> None:
     chain = parse_config(config(shanghaiTime=12, cancunTime=16))
     assert [chain.may_change_after(0, time) for time in (11, 15, 16)] == [True, True, False]
     assert not parse_config(config()).may_change_after(0, 0)
@@ -90,7 +90,7 @@ def test_keys_of_other_chains_are_ignored() -> None:
     assert chain.fork_at(0, 0) == "paris"
 
 
-def test_petersburg_may_begin_after_constantinople() -> None:
+def test_petersburg_can_activate_after_constantinople() -> None:
     blocks = dict(zip(BLOCK_KEYS, (0, 0, 0, 0, 0, 4, 9, 9, 9, 9), strict=True))
     chain = parse_config(config(**blocks))
     assert [chain.fork_at(number, 0) for number in (3, 4, 8)] == [
@@ -332,7 +332,7 @@ def test_allocations_become_the_first_state() -> None:
     ]
 
 
-def test_a_local_network_begins_when_it_starts() -> None:
+def test_local_genesis_has_the_start_time() -> None:
     local = load_genesis(built_in_text("local"))
     assert (local.timestamp, local.with_timestamp(1_700_000_000).timestamp) == (0, 1_700_000_000)
 
@@ -403,6 +403,6 @@ def test_public_networks_have_their_chain_ids(name: str, chain_id: int) -> None:
     assert (public.timestamp, public.gas_limit) == (0x672485C2, 12_000_000)
 
 
-def test_there_is_no_other_built_in_file() -> None:
+def test_unknown_built_in_genesis_is_refused() -> None:
     with pytest.raises(GenesisFileError, match=r"^no built-in genesis named devnet$"):
         load_genesis(built_in_text("devnet"))

@@ -78,7 +78,7 @@ def test_the_first_london_block_has_the_initial_base_fee():
         (5_000, 0, 5_000),
     ],
 )
-def test_the_gas_limit_goes_towards_what_is_desired(gas_limit, desired, following):
+def test_gas_limit_moves_towards_the_desired_limit(gas_limit, desired, following):
     assert next_gas_limit(gas_limit, desired) == following
 
 
@@ -105,7 +105,7 @@ def test_an_empty_chain_suggests_the_floor():
     assert suggest_tip([block(), block()], floor=10) == 10
 
 
-def test_the_suggested_tip_stays_between_floor_and_ceiling():
+def test_suggested_tip_is_between_floor_and_ceiling():
     assert suggest_tip([block(10**12)], ceiling=500) == 500
     assert suggest_tip([block(5)], floor=10) == 10
 
@@ -134,7 +134,7 @@ def test_a_fee_history_without_percentiles_has_no_rewards():
     assert fee_history([block(5)], 90, []).rewards is None
 
 
-def test_a_fee_history_begins_before_london():
+def test_fee_history_can_start_before_london():
     history = fee_history([block(base_fee=None)], INITIAL_BASE_FEE)
     assert history.base_fees == (0, INITIAL_BASE_FEE)
 

@@ -65,11 +65,11 @@ def test_a_bloom_never_hides_a_wanted_log(log_filter, logs):
 
 
 @given(filters, st.lists(logs, max_size=6))
-def test_each_log_is_looked_at_by_itself(log_filter, logs):
+def test_logs_are_matched_independently(log_filter, logs):
     assert log_filter.matches(logs) == [log_filter.matches([log])[0] for log in logs]
 
 
-def test_a_bloom_excludes_what_is_in_no_log():
+def test_bloom_excludes_absent_addresses_and_topics():
     bloom = bloom_of([Log(A, (X,), b"")])
     assert not wanted(addresses=[B]).may_match(bloom)
     assert not wanted([Y]).may_match(bloom)

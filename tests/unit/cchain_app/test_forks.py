@@ -66,7 +66,7 @@ def test_forks_of_the_genesis_do_not_count() -> None:
     assert fork_id(forks, MAINNET_HASH, 10, time=20) != of_genesis_alone
 
 
-def test_forks_that_begin_together_count_once() -> None:
+def test_fork_id_counts_simultaneous_forks_once() -> None:
     blocks = dict.fromkeys(MAINNET_BLOCKS, 0)
     both = schedule(blocks, {"shanghaiTime": 30, "cancunTime": 30})
     one = schedule(blocks, {"shanghaiTime": 30})
@@ -99,5 +99,5 @@ def test_names_are_those_of_the_published_example() -> None:
 @pytest.mark.parametrize(
     ("fork", "names"), [("shanghai", []), ("cancun", ["BEACON_ROOTS_ADDRESS"])]
 )
-def test_system_contracts_came_with_cancun(fork: str, names: list[str]) -> None:
+def test_system_contracts_depend_on_the_fork(fork: str, names: list[str]) -> None:
     assert list(system_contracts(fork)) == names

@@ -59,7 +59,7 @@ def test_a_timestamp_is_that_of_the_first_block() -> None:
     assert load_genesis(local_text()).timestamp == 0
 
 
-def test_a_chain_may_begin_without_the_create2_deployer() -> None:
+def test_local_genesis_without_create2_deployer() -> None:
     addresses = {
         address.hex()
         for address in load_genesis(local_text(LocalChoices(create2_deployer=False))).alloc
@@ -79,7 +79,7 @@ def test_predeployed_contracts_have_the_code_of_public_chains() -> None:
     }
 
 
-def test_a_chain_of_prague_begins_as_in_older_versions() -> None:
+def test_prague_genesis_is_that_of_older_versions() -> None:
     old, new = json.loads(built_in_text("local")), chosen(hardfork="prague")
     assert local_text(as_in_0_1_0=True) == local_text(LocalChoices(hardfork="prague"))
     assert new["config"].pop("freshPrevRandao") is True
@@ -156,7 +156,7 @@ def test_a_malformed_limit_is_refused(key: str, value: object, words: str) -> No
         parse_config({"chainId": 1, key: value})
 
 
-def test_a_schedule_is_replaced_and_the_rest_stays() -> None:
+def test_fork_schedule_is_replaced_and_other_members_are_kept() -> None:
     config = {"chainId": 7, "londonBlock": 5, "shanghaiTime": 9, "bpo1Time": 3, "other": 1}
     assert with_fork_from_start(config, "homestead") == {
         "chainId": 7, "other": 1, "homesteadBlock": 0,
@@ -225,7 +225,7 @@ def randao_after_genesis(text: bytes) -> tuple[Hash, Hash]:
     return env.prev_randao, fresh_prev_randao(block.hash, 1)
 
 
-def test_prev_randao_is_the_hash_of_what_came_before_and_the_number() -> None:
+def test_prev_randao_is_the_hash_of_parent_and_number() -> None:
     have, want = randao_after_genesis(local_text())
     assert have == want
     parent = Hash(bytes(range(32)))

@@ -135,7 +135,7 @@ def test_siblings_have_states_of_their_own() -> None:
     assert blocks.state_after(ID(blocks.head.hash)).account(SENDERS[0]).balance == 1_000 * COIN  # type: ignore[union-attr]
 
 
-def test_acceptance_rejects_siblings_with_what_follows_them() -> None:
+def test_acceptance_rejects_siblings_and_their_descendants() -> None:
     blocks = _processing()
     one = _built(blocks, transaction(0))
     other = _built(blocks, transaction(0, value=2))
@@ -159,7 +159,7 @@ def test_an_unknown_parent_is_refused() -> None:
         there.accept([_id(child)])
 
 
-def test_a_header_that_lies_is_refused_and_not_processing() -> None:
+def test_block_with_false_header_is_refused_and_not_kept() -> None:
     block = _built(_processing(), transaction(0))
     lie = replace(block, header=replace(block.header, gas_used=1))
     there = _processing()
@@ -317,7 +317,7 @@ def test_any_order_ends_in_the_state_of_the_winning_line(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_still_processing_is_what_it_would_be_again(seed: int) -> None:
+def test_processing_blocks_equal_a_fresh_verification(seed: int) -> None:
     tree = Tree(seed)
     tree.run(50)
     for block in tree.processing():

@@ -30,6 +30,6 @@ def test_the_next_block_has_all_of_them() -> None:
     assert override.apply(block_env()).signers == override.signers
 
 
-def test_what_a_caller_overrides_leaves_them() -> None:
+def test_block_override_keeps_recovered_signers() -> None:
     env = block_env(signers=((FIRST, ALICE),))
     assert BlockOverride(number=7).apply(env).signers == env.signers

@@ -52,7 +52,7 @@ def test_a_block_counts_when_it_is_committed(
     assert told == [2.0]
 
 
-def test_work_that_came_to_nothing_is_no_part_of_what_its_thread_does_later(
+def test_abandoned_work_does_not_count_for_later_blocks(
     building: BlocksInProgress, told: list[float], clock: _Seconds
 ) -> None:
     with building.count(7):
@@ -125,7 +125,7 @@ def test_a_block_counts_where_it_was_worked_on(
     assert told == [1.0]
 
 
-def test_nobody_needs_to_observe(building: BlocksInProgress, clock: _Seconds) -> None:
+def test_observer_is_optional(building: BlocksInProgress, clock: _Seconds) -> None:
     with building.count(7):
         building.accepted(7)
     heard: list[float] = []

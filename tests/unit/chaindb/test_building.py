@@ -115,7 +115,7 @@ def test_a_clock_that_is_behind_makes_no_negative_age(
         assert building.outstanding() == [(3, 0.0)]
 
 
-def test_another_process_sees_what_this_one_makes(
+def test_blocks_in_progress_are_visible_to_other_processes(
     production: Make, shared: Callable[[], bool]
 ) -> None:
     here, elsewhere = production("C"), production("C")
@@ -125,7 +125,7 @@ def test_another_process_sees_what_this_one_makes(
     assert heights(elsewhere) == []
 
 
-def test_what_is_soon_made_is_seen_by_its_own_process_alone(
+def test_short_work_is_visible_in_its_own_process_only(
     production: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = threading.Event()
@@ -156,7 +156,7 @@ def test_the_thread_that_looks_after_work_ends_without_any(
         assert not watcher.is_alive()
 
 
-def test_what_ends_while_it_is_shared_is_forgotten(
+def test_work_that_ends_while_being_shared_is_removed(
     production: Make, shared: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting, ended = threading.Event(), threading.Event()

@@ -84,7 +84,7 @@ async def test_every_bound_loop_gets_each_message(embedded: ChainEvents) -> None
         other.close()
 
 
-async def test_a_loop_hears_of_the_chains_that_it_asked_for(embedded: ChainEvents) -> None:
+async def test_loop_receives_events_of_bound_chains(embedded: ChainEvents) -> None:
     inbox: asyncio.Queue[Message] = asyncio.Queue()
     unbind = embedded.bind(asyncio.get_running_loop(), inbox.put_nowait, [P_CHAIN])
     embedded.send(C_CHAIN, {"type": "c"})
@@ -93,7 +93,7 @@ async def test_a_loop_hears_of_the_chains_that_it_asked_for(embedded: ChainEvent
     unbind()
 
 
-async def test_two_nodes_of_one_process_do_not_hear_of_each_other(embedded: ChainEvents) -> None:
+async def test_two_nodes_of_one_process_have_separate_events(embedded: ChainEvents) -> None:
     other = ChainEvents("embedded")
     mine: asyncio.Queue[Message] = asyncio.Queue()
     theirs: asyncio.Queue[Message] = asyncio.Queue()
@@ -108,7 +108,7 @@ async def test_two_nodes_of_one_process_do_not_hear_of_each_other(embedded: Chai
     assert theirs.empty()
 
 
-async def test_nothing_comes_after_unbinding(embedded: ChainEvents) -> None:
+async def test_unbound_loop_receives_nothing(embedded: ChainEvents) -> None:
     inbox: asyncio.Queue[Message] = asyncio.Queue()
     embedded.bind(asyncio.get_running_loop(), inbox.put_nowait, BOTH)()
     embedded.send(C_CHAIN, {"type": "c"})
@@ -116,7 +116,7 @@ async def test_nothing_comes_after_unbinding(embedded: ChainEvents) -> None:
     assert inbox.empty()
 
 
-def test_a_closed_loop_is_forgotten(embedded: ChainEvents) -> None:
+def test_closed_loop_is_dropped(embedded: ChainEvents) -> None:
     loop = asyncio.new_event_loop()
     loop.close()
     before = embedded._listeners
@@ -125,7 +125,7 @@ def test_a_closed_loop_is_forgotten(embedded: ChainEvents) -> None:
     assert embedded._listeners == before
 
 
-async def test_in_production_messages_go_through_the_groups(production: ChainEvents) -> None:
+async def test_production_events_use_channel_groups(production: ChainEvents) -> None:
     layer: Any = get_channel_layer()
     inboxes: list[asyncio.Queue[Message]] = [asyncio.Queue(), asyncio.Queue()]
     loop = asyncio.get_running_loop()

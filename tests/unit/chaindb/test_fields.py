@@ -54,7 +54,7 @@ def test_the_text_of_sqlite_sorts_like_the_numbers(number: int, other: int) -> N
 
 
 @given(st.integers(0, 2**256 - 1))
-def test_a_number_comes_back_as_it_went(number: int) -> None:
+def test_number_round_trips(number: int) -> None:
     stored = for_database(number, 78, "sqlite")
 
     assert UInt256Field().from_db_value(stored, None, None) == number

@@ -10,7 +10,7 @@ from pathlib import Path
 from chaindb.followers import Follower, wait_for_all
 
 
-def test_without_followers_there_is_no_wait(tmp_path: Path) -> None:
+def test_waiting_without_followers_returns_immediately(tmp_path: Path) -> None:
     assert wait_for_all(tmp_path / "none", 1, patience=0) == []
 
 
@@ -65,7 +65,7 @@ def test_one_that_was_killed_is_not_waited_for_and_leaves_nothing(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_may_begin_again_after_its_end(tmp_path: Path) -> None:
+def test_follower_can_restart_after_its_end(tmp_path: Path) -> None:
     follower = Follower(tmp_path)
     follower.note(3)  # before its start this has no effect
     for _ in range(2):

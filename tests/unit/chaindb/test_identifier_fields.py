@@ -18,7 +18,7 @@ def test_an_identifier_reads_as_the_protocol_writes_it() -> None:
     assert str(NodeIDField().from_db_value(bytes(20), None, None)) == NODE
 
 
-def test_nothing_stays_nothing() -> None:
+def test_null_identifier_remains_null() -> None:
     assert IDField(null=True).from_db_value(None, None, None) is None
     assert IDField(null=True).to_python(None) is None
 

@@ -70,7 +70,7 @@ def test_beside_one_that_has_much_to_answer_it_rests(
     assert found == [FULL, *rests, FULL, *rests]
 
 
-def test_it_goes_on_at_once_when_there_is_less_to_answer(
+def test_indexing_resumes_when_the_process_is_idle(
     indexing: IndexingTime, process: Process
 ) -> None:
     assert written_in(indexing, process, seconds=2, busy=1.0) == [FULL, 0.0]
@@ -91,7 +91,7 @@ def test_one_answer_in_a_moment_is_not_much(indexing: IndexingTime, process: Pro
 
 
 @pytest.mark.parametrize("profile", ["embedded", "production"])
-def test_where_nobody_answers_in_the_process_there_is_nobody_to_give_way_to(
+def test_indexing_process_without_requests_uses_its_full_share(
     process: Process, profile: str
 ) -> None:
     indexing = IndexingTime(profile, clock=lambda: process.now)
@@ -175,7 +175,7 @@ def test_the_error_has_the_heights() -> None:
     )
 
 
-def test_the_progress_says_what_is_missing() -> None:
+def test_progress_names_the_missing_blocks() -> None:
     assert progress_text(1_234, 1_234) == "rows up to block 1,234 of 1,234"
     assert progress_text(5, 1_234, 3) == (
         "rows from block 3 up to block 5 of 1,234; "

@@ -47,7 +47,7 @@ def test_each_reason_has_one_line_a_minute_without_a_traceback() -> None:
     assert not shown(record("method c failed", full))
 
 
-def test_a_reason_may_be_the_cause_of_an_argument() -> None:
+def test_outage_is_found_in_the_cause_of_an_argument() -> None:
     shown = UnavailableFilter().filter
     failed = RuntimeError("a block was not made")
     failed.__cause__ = WaitedTooLong()

@@ -95,7 +95,7 @@ def test_a_number_of_more_than_64_bits_is_refused(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [1.5, "1", b"1"])
-def test_what_is_no_integer_is_refused(number: Any) -> None:
+def test_non_integer_is_refused(number: Any) -> None:
     with pytest.raises(TypeError, match="integer"):
         packed.integers([1, number])
 
@@ -108,6 +108,6 @@ def test_the_statement_of_rows_of_one_shape_is_always_the_same() -> None:
     assert statement.startswith("INSERT INTO written ")  # metrics count it by its first word
 
 
-def test_rows_are_numbered_as_they_came() -> None:
+def test_rows_keep_their_order() -> None:
     rows = [(None, number * 7 % 60, True, b"", "") for number in range(60)]
     assert [row[1] for row in written(rows, is_packed=True)] == [row[1] for row in rows]

@@ -8,5 +8,5 @@ def test_a_key_knows_its_block() -> None:
     assert height_of(row_id(7)) == 7
 
 
-def test_the_rows_of_a_block_come_after_those_of_the_one_before() -> None:
+def test_row_ids_are_ordered_by_block() -> None:
     assert row_id(6, PLACES - 1) < row_id(7, 0) < row_id(7, 1)

@@ -33,7 +33,7 @@ def wrapped(cause: BaseException) -> OperationalError:
     return error
 
 
-def test_a_full_and_a_read_only_sqlite_are_told_apart(tmp_path: Path) -> None:
+def test_full_and_read_only_sqlite_have_separate_reasons(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite3"
     make, write = "CREATE TABLE rows (x)", "INSERT INTO rows VALUES (zeroblob(100000))"
     full = refused(path, make, "PRAGMA max_page_count=2", write)
@@ -55,11 +55,11 @@ def test_a_full_and_a_read_only_sqlite_are_told_apart(tmp_path: Path) -> None:
         (psycopg.OperationalError("connection refused"), ""),
     ],
 )
-def test_what_postgresql_refuses(error: psycopg.Error, words: str) -> None:
+def test_postgresql_write_errors_are_recognized(error: psycopg.Error, words: str) -> None:
     assert refusal(wrapped(error)) == words
 
 
-def test_what_is_only_locked_or_wrong_is_no_refusal(tmp_path: Path) -> None:
+def test_locked_database_or_wrong_sql_is_no_write_refusal(tmp_path: Path) -> None:
     wrong = refused(tmp_path / "rows.sqlite3", "INSERT INTO nothing VALUES (1)")
 
     assert refusal(wrapped(wrong)) == refusal(ZeroDivisionError()) == ""

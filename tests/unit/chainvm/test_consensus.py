@@ -55,7 +55,7 @@ def test_a_proposal_is_accepted_with_the_option_that_is_preferred(vm, building):
     assert [block.height for block in vm.accepted] == [0, 1, 2]
 
 
-def test_it_builds_on_what_is_accepted_whatever_was_preferred(vm, building):
+def test_sole_consensus_builds_on_the_last_accepted_block(vm, building):
     side = text_block(GENESIS, "side")
     vm.verify(side, BlockContext(0))
     vm.set_preference(side.block_id)
@@ -72,7 +72,7 @@ def test_nothing_is_built_where_another_node_makes_the_blocks(vm, building, coun
     assert (vm.accepted, counted) == ([GENESIS], [])
 
 
-def test_where_somebody_was_faster_the_block_is_built_anew(vm, building, counted, monkeypatch):
+def test_block_is_rebuilt_if_another_process_was_faster(vm, building, counted, monkeypatch):
     other = text_block(GENESIS, "another process's")
     accept = vm.accept
 
@@ -89,7 +89,7 @@ def test_where_somebody_was_faster_the_block_is_built_anew(vm, building, counted
     assert [height for height, begun in counted if begun] == [1, 2]
 
 
-def test_what_fails_is_told_and_the_lock_is_free(vm, building):
+def test_build_failure_propagates_and_frees_the_lock(vm, building):
     vm.waiting, vm.fails = ["one"], True
     consensus = SoleConsensus(lambda: vm, building)
     with pytest.raises(OSError, match="the disk is full"):

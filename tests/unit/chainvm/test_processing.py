@@ -97,7 +97,7 @@ def test_a_child_of_a_decided_block_is_refused() -> None:
         _add(tree, 0, 2)
 
 
-def test_acceptance_rejects_siblings_and_what_follows_them_parents_first() -> None:
+def test_acceptance_rejects_siblings_and_descendants_parents_first() -> None:
     tree = _tree((0, 1), (0, 2), (2, 3), (3, 4), (1, 5))
     decision = tree.accept([_id(1)])
     assert _numbers(decision.blocks) == [1]
@@ -134,7 +134,7 @@ def test_a_rejected_block_takes_its_descendants_along() -> None:
         tree.reject(_id(2))
 
 
-def test_the_preference_falls_back_where_its_block_goes() -> None:
+def test_preference_falls_back_when_its_block_is_rejected() -> None:
     tree = _tree((0, 1), (1, 2), (0, 3))
     tree.prefer(_id(2))
     tree.reject(_id(2))

@@ -77,7 +77,7 @@ def test_a_small_share_is_not_nothing() -> None:
     assert shown(share_of_one(0.5)) == "50 %"
 
 
-def test_a_text_that_is_no_address_has_no_link() -> None:
+def test_text_without_address_has_no_link() -> None:
     address = "0x" + "1a" * 20
     assert 'href="/address/' in account({}, address)
     assert "href" not in account({}, address[:-2])

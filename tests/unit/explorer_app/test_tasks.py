@@ -119,7 +119,7 @@ def test_without_pending_verifications_no_thread_starts(
     assert (tasks.verify(), work.threads) == ({"verifications": 0}, [])
 
 
-def test_a_thread_that_cannot_begin_holds_up_no_later_one(
+def test_failed_thread_start_does_not_block_later_ones(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = site(monkeypatch, "embedded")

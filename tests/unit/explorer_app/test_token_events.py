@@ -95,7 +95,7 @@ def test_a_malformed_batch_is_ignored(data: bytes) -> None:
     assert read_transfers(BATCH, data) == []
 
 
-def test_the_largest_batch_fits_into_the_data_that_are_looked_at() -> None:
+def test_largest_batch_fits_the_data_limit() -> None:
     ids = list(range(events.MAX_ROWS))
     data = words(64, 96 + 32 * len(ids), len(ids), *ids, len(ids), *ids)
 

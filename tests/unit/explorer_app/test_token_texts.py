@@ -13,7 +13,7 @@ from tests.builders.puppet import string
 
 
 @given(some.text(max_size=80))
-def test_texts_come_back_without_what_does_not_show(text: str) -> None:
+def test_invisible_characters_are_removed_from_token_texts(text: str) -> None:
     found = strings.read_text(string(text.encode("utf-8", "surrogatepass")), 255)
 
     kinds = {unicodedata.category(character) for character in found or ""}
@@ -50,7 +50,7 @@ def test_a_text_is_cut_between_characters() -> None:
     assert strings.read_text(string("éé".encode()), 3) == "é"
 
 
-def test_texts_that_look_alike_are_alike() -> None:
+def test_similar_looking_texts_have_equal_likeness() -> None:
     assert strings.likeness(" Tether\u00a0USD ") == strings.likeness("TETHER usd")
     assert strings.likeness(None) == ""
 
@@ -92,7 +92,7 @@ def test_selectors_of_calls_match_the_standards() -> None:
     assert questions.balance(holder, 7).hex() == "00fdd58e" + words(holder, 7).hex()
 
 
-def test_a_uri_is_shown_and_what_a_page_can_show_without_asking_is_an_image() -> None:
+def test_only_inline_image_uris_are_shown_as_images() -> None:
     image = "data:image/png;base64,iVBORw0KGgo="
     assert strings.described(image) == strings.TokenDescription(image, image=image)
     assert strings.described("data:image/svg+xml,%3Csvg/%3E").image is not None

@@ -46,7 +46,7 @@ def test_changes_are_written_in_their_order() -> None:
     assert database.written == [("C", "a"), ("C", ""), ("C", "b")]
 
 
-def test_what_a_database_does_not_take_is_written_when_it_is_back(
+def test_rejected_write_is_repeated_when_the_database_is_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(*[OperationalError("away")] * 3, wanted=2)
@@ -62,7 +62,7 @@ def test_what_a_database_does_not_take_is_written_when_it_is_back(
     ]
 
 
-def test_what_can_never_be_written_does_not_hold_up_the_others(
+def test_unwritable_change_does_not_block_later_ones(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(TypeError("no JSON"), wanted=1)
@@ -77,7 +77,7 @@ def test_what_can_never_be_written_does_not_hold_up_the_others(
     ]
 
 
-def test_only_so_many_changes_wait() -> None:
+def test_pending_changes_are_limited() -> None:
     blocked, begun = threading.Event(), threading.Event()
     written: list[str] = []
     done = threading.Event()
@@ -123,7 +123,7 @@ def test_it_is_seen_whether_the_database_takes_writes() -> None:
     assert writes.refusal() == "its disk is full"
 
 
-def test_a_change_that_is_refused_says_so_too() -> None:
+def test_rejected_change_is_reported_as_refusal() -> None:
     full = OperationalError("database or disk is full")
     full.__cause__ = DiskFull()
     database, writes = Database(full, wanted=1), Writes()
@@ -133,7 +133,7 @@ def test_a_change_that_is_refused_says_so_too() -> None:
     assert writes.refusal() == "its disk is full"
 
 
-def test_a_connection_that_cannot_be_let_go_of_keeps_nothing_from_being_written(
+def test_failure_to_close_a_connection_does_not_stop_writes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told, words = threading.Semaphore(0), []

@@ -79,11 +79,11 @@ def failures() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("check", "words"), failures())
-def test_each_failure_stands_in_the_table(check: str, words: str) -> None:
+def test_every_failure_has_advice(check: str, words: str) -> None:
     assert [advice for advice in known(check) if advice.fullmatch(words)], words
 
 
-def test_a_check_that_breaks_stands_in_the_table() -> None:
+def test_exception_in_a_check_has_advice() -> None:
     def broken() -> Finding:
         raise KeyError("x")
 
@@ -114,7 +114,7 @@ def test_of_each_failure_one_piece_of_advice_is_found(check: str, words: str) ->
     assert len(found) == 1, [advice.message for advice in found]
 
 
-def test_nothing_is_advised_about_words_that_nobody_foresaw() -> None:
+def test_unknown_failure_has_no_advice() -> None:
     assert advice.find("C", "the moon is full") == []
     # A message of another check.
     assert advice.find("router", "subnets not bootstrapped") == []

@@ -87,7 +87,7 @@ def test_one_failing_check_makes_the_node_unhealthy(scene: Scene) -> None:
     assert report.checks["C"].message == "not fine"
 
 
-def test_readiness_once_passed_stays(scene: Scene) -> None:
+def test_readiness_remains_after_first_success(scene: Scene) -> None:
     scene.findings["bootstrapped"] = BAD
     scene.reporter.run_once()
     assert not scene.reporter.readiness().healthy
@@ -119,7 +119,7 @@ def test_tags_choose_checks(scene: Scene, tags: tuple[str, ...], names: set[str]
     assert set(scene.reporter.liveness(tags).checks) == set()
 
 
-def test_changes_are_told_once(scene: Scene) -> None:
+def test_changes_are_reported_once(scene: Scene) -> None:
     for error in ("", "", "alone for 3s", "alone for 5s", "silent", ""):
         scene.findings["C"] = Finding(None, error)
         scene.reporter.run_once()
@@ -148,9 +148,7 @@ def test_failures_and_recoveries_are_logged(scene: Scene, caplog: pytest.LogCapt
         (("", "gone", ""), ["", "gone", ""]),
     ],
 )
-def test_what_passes_soon_after_the_start_has_not_failed(
-    errors: Sequence[str], told: Sequence[str]
-) -> None:
+def test_failure_during_warm_up_is_not_reported(errors: Sequence[str], told: Sequence[str]) -> None:
     scene = Scene(warm_up=60.0)
     for error in errors:
         scene.findings["C"] = Finding(None, error)
@@ -160,7 +158,7 @@ def test_what_passes_soon_after_the_start_has_not_failed(
     assert [error for name, error in scene.changes if name == "C"] == told
 
 
-def test_what_has_not_passed_yet_is_run_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_that_has_not_passed_is_repeated_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reporter, "STARTING_INTERVAL", 0.01)
     findings, passed = iter([BAD, BAD, GOOD]), threading.Event()
     made = Reporter(
@@ -195,7 +193,7 @@ def test_how_soon_checks_are_run_again(
     assert scene.reporter._pause() == seconds
 
 
-def test_a_failure_that_outlasts_the_start_is_told() -> None:
+def test_failure_after_warm_up_is_reported() -> None:
     scene = Scene(warm_up=60.0)
     scene.findings["C"] = BAD
     scene.reporter.run_once()
@@ -207,7 +205,7 @@ def test_a_failure_that_outlasts_the_start_is_told() -> None:
     assert scene.changes == [("bootstrapped", ""), ("C", "it is broken")]
 
 
-def test_a_check_that_cannot_be_made_is_told_at_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_check_that_cannot_run_is_reported_immediately(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(warm_up=60.0)
     scene.findings["C"] = Finding(error="the database does not answer", cause=OperationalError())
     scene.reporter.run_once()
@@ -216,7 +214,7 @@ def test_a_check_that_cannot_be_made_is_told_at_once(caplog: pytest.LogCaptureFi
     assert "check C fails: the database does not answer" in caplog.text
 
 
-def test_a_database_that_is_away_is_told_without_insides() -> None:
+def test_database_outage_is_reported_without_details() -> None:
     def measure() -> Finding:
         raise OperationalError("connection to 10.1.2.3 refused")
 
@@ -226,7 +224,7 @@ def test_a_database_that_is_away_is_told_without_insides() -> None:
     assert found.error == "the database does not answer: OperationalError"
 
 
-def test_a_check_that_breaks_is_told_without_insides() -> None:
+def test_exception_in_a_check_is_reported_without_details() -> None:
     def measure() -> Finding:
         raise ZeroDivisionError("an inside")
 
@@ -246,7 +244,7 @@ def test_the_checks_run_by_themselves(scene: Scene) -> None:
     assert scene.reporter.readiness().healthy
 
 
-def test_who_is_told_of_changes_cannot_end_the_checks(
+def test_failing_listener_does_not_stop_the_checks(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
     def break_when_it_passes(name: str, result: CheckResult) -> None:

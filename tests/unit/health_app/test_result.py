@@ -49,12 +49,12 @@ def test_a_first_run_may_fail() -> None:
     assert (result.contiguous_failures, result.first_failure) == (1, SECOND)
 
 
-def test_what_passes_again_has_forgotten_its_failures() -> None:
+def test_success_resets_the_failure_count() -> None:
     result = NOT_YET_RUN.followed_by(BAD, 1, 1).followed_by(GOOD, 2, 2).followed_by(BAD, 3, 3)
     assert (result.contiguous_failures, result.first_failure) == (1, 3)
 
 
-def test_nothing_measured_is_no_message() -> None:
+def test_result_without_measurement_has_no_message() -> None:
     result = NOT_YET_RUN.followed_by(Finding(error="the database does not answer"), 0, 0)
     assert "message" not in result.to_json()
 
@@ -90,7 +90,7 @@ def test_a_report_names_its_checks_in_order() -> None:
         ("only 0 of 5", "only 3 of 5"),
     ],
 )
-def test_figures_are_no_reasons(error: str, other: str) -> None:
+def test_errors_that_differ_in_figures_have_the_same_reason(error: str, other: str) -> None:
     assert same_reasons(error, other)
 
 
@@ -98,7 +98,7 @@ def test_figures_are_no_reasons(error: str, other: str) -> None:
     ("error", "other"),
     [("", "silent"), ("silent for 31s", "silent for 31s, alone"), ("4 blocks", "4 peers")],
 )
-def test_words_are(error: str, other: str) -> None:
+def test_errors_that_differ_in_words_have_different_reasons(error: str, other: str) -> None:
     assert not same_reasons(error, other)
 
 

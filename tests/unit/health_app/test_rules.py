@@ -105,7 +105,7 @@ def test_too_little_stake() -> None:
     )
 
 
-def test_a_network_of_one_needs_no_stake_of_others() -> None:
+def test_node_without_network_needs_no_connected_stake() -> None:
     found = rules.p_chain(NONE, 0.2, in_network=False)
 
     assert found.error == ""
@@ -152,7 +152,7 @@ def test_silence_and_failures(changes: dict[str, float], reason: str) -> None:
     assert error == (f"network layer is unhealthy reason: {reason}" if reason else "")
 
 
-def test_a_process_that_is_gone_concerns_a_network_of_one_too() -> None:
+def test_silent_network_process_is_unhealthy_without_peers() -> None:
     error = rules.network(ALONE._replace(silent=20.0), in_network=False).error
     assert error == (
         "network layer is unhealthy reason: the network's process has not reported for 20s"
@@ -189,7 +189,7 @@ def test_requests_that_are_stuck(requests: Outstanding, reason: str) -> None:
         ),
     ],
 )
-def test_those_who_make_blocks_may_not_stand_still(standstill: Standstill, words: str) -> None:
+def test_stalled_block_production_is_unhealthy(standstill: Standstill, words: str) -> None:
     short = standstill._replace(seconds=rules.LONGEST_STANDSTILL)
     for judged in (
         lambda standstill: rules.evm_chain(Outstanding(), standstill=standstill),

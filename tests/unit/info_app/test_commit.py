@@ -23,7 +23,7 @@ def test_a_branch_names_its_commit(tmp_path: Path) -> None:
     assert commit_of(tmp_path) == COMMIT
 
 
-def test_a_branch_may_be_packed(tmp_path: Path) -> None:
+def test_commit_of_a_packed_branch_is_found(tmp_path: Path) -> None:
     git = repository(tmp_path / ".git")
     (git / "packed-refs").write_text(
         f"# pack-refs with: peeled\n{OTHER} refs/heads/other\n{COMMIT} refs/heads/main\n^{OTHER}\n"
@@ -63,7 +63,7 @@ def test_a_linked_worktree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "head", ["", "ref: refs/heads/none", "ref: refs/../../secret", "something else", "ab" * 10]
 )
-def test_what_says_nothing_is_no_commit(tmp_path: Path, head: str) -> None:
+def test_malformed_head_gives_unknown_commit(tmp_path: Path, head: str) -> None:
     repository(tmp_path / ".git", head=head)
 
     assert commit_of(tmp_path) == UNKNOWN

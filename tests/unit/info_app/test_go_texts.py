@@ -56,7 +56,7 @@ def test_a_duration_says_exactly_how_long(nanoseconds: int) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(-0.5, "0s"), (0.0, "0s"), (0.3, "300ms"), (61.0000004, "1m1s")]
 )
-def test_seconds_are_told_to_the_microsecond(seconds: float, text: str) -> None:
+def test_seconds_are_formatted_to_the_microsecond(seconds: float, text: str) -> None:
     assert seconds_text(seconds) == text
 
 
@@ -80,6 +80,6 @@ def test_a_moment_is_read_back(microseconds: int) -> None:
     assert datetime.fromisoformat(moment_text(moment)) == moment
 
 
-def test_a_moment_of_another_zone_is_told_in_utc() -> None:
+def test_time_of_another_zone_is_formatted_in_utc() -> None:
     moment = datetime(2024, 7, 15, 6, tzinfo=timezone(timedelta(hours=2)))
     assert moment_text(moment) == "2024-07-15T04:00:00Z"

@@ -23,7 +23,7 @@ def codes(answers: list[dict]) -> list[int | None]:
 NOTIFICATION = {"jsonrpc": "2.0", "method": "number"}
 
 
-def test_answers_stand_in_the_order_of_requests(dispatcher: Dispatcher) -> None:
+def test_answers_are_in_the_order_of_requests(dispatcher: Dispatcher) -> None:
     elements = [call(3, "echo", 1), call(1, "number"), call(2, "send", "0x5"), call(1, "nope")]
     answers = ask(dispatcher, *elements)
     assert [answer["id"] for answer in answers] == [3, 1, 2, 1]
@@ -41,9 +41,7 @@ def test_a_batch_of_notifications_has_no_answer(dispatcher: Dispatcher) -> None:
 
 
 @pytest.mark.parametrize("element", [1, "x", None, True, [], [[]], {}, {"id": {}}])
-def test_an_element_that_is_no_request_has_its_own_entry(
-    dispatcher: Dispatcher, element: object
-) -> None:
+def test_malformed_element_has_its_own_error(dispatcher: Dispatcher, element: object) -> None:
     answers = ask(dispatcher, element, call(1, "number"))
     error = {"code": -32600, "message": "invalid request"}
     assert answers[0] == {"jsonrpc": "2.0", "id": None, "error": error}
@@ -139,7 +137,7 @@ def test_a_vectorized_method_without_a_single_readable_call_is_not_executed(
     assert calls.seen == []
 
 
-def test_an_interrupt_goes_through_a_vectorized_method(registry) -> None:
+def test_interrupt_propagates_through_a_vectorized_method(registry) -> None:
     def interrupt(_calls: list[tuple[()]]) -> list[object]:
         raise KeyboardInterrupt
 
@@ -167,7 +165,7 @@ def test_a_batch_with_one_cold_method_executes_nothing_on_the_loop(
     assert calls.seen == []
 
 
-def test_a_batch_that_would_block_or_is_long_goes_to_a_worker(registry, calls, would_block) -> None:
+def test_blocking_or_long_batch_runs_in_a_worker(registry, calls, would_block) -> None:
     calls.in_memory = False
     dispatcher = Dispatcher(registry, limits=DispatchLimits(hot_batch=2), would_block=would_block)
     text = msgspec.json.encode([call(1, "number"), call(2, "balance", "0x7")])

@@ -44,7 +44,7 @@ def test_loopback_alone_is_this_machine(peer: str, *, is_remote: bool) -> None:
         "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "x-real-ip", "via",
     ],
 )  # fmt: skip
-def test_a_proxy_on_this_machine_brings_requests_of_others(header: str) -> None:
+def test_request_through_a_local_proxy_is_remote(header: str) -> None:
     assert caller_of({header.encode(): b"127.0.0.1"}, "127.0.0.1").is_remote
 
 

@@ -145,7 +145,7 @@ async def test_notifications_only_get_an_empty_body(door) -> None:
     assert (answer.status, answer.body) == (200, b"")
 
 
-async def test_a_body_may_come_in_parts(door) -> None:
+async def test_body_in_parts_is_accepted(door) -> None:
     answer = await ask(door(), parts=(NUMBER[:5], 0.01, NUMBER[5:20], NUMBER[20:]))
     assert answer.body.endswith(b'"result":"0x10"}')
 
@@ -159,14 +159,14 @@ async def test_a_body_over_the_limit_is_not_read_to_its_end(door) -> None:
     assert (await ask(door(), parts=(b" " * 958 + NUMBER,))).status == 200
 
 
-async def test_a_body_that_does_not_come_in_time_is_given_up(door) -> None:
+async def test_late_body_times_out(door) -> None:
     answer = await ask(door(seconds=0.05), parts=(NUMBER[:9], 5.0, NUMBER[9:]))
     assert (answer.status, answer.headers["connection"]) == (408, "close")
     answer = await ask(door(seconds=0.05), parts=(5.0, NUMBER))
     assert answer.status == 408
 
 
-async def test_a_client_that_goes_away_is_forgotten(door) -> None:
+async def test_disconnected_client_gets_no_answer(door) -> None:
     for parts in ((), (0.01,)):
         assert (await ask(door(), parts=parts)).status == 0
 
@@ -182,7 +182,7 @@ async def test_too_many_waiting_calls_get_a_503(door) -> None:
     assert (await ask(app, parts=(NUMBER,))).status == 200
 
 
-async def test_a_call_that_does_not_come_back_timed_out(door, monkeypatch) -> None:
+async def test_overlong_call_times_out(door, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     answer = await ask(door(DispatchLimits(seconds=0.05)), parts=(SLEEP,))
     assert answer.status == 200
@@ -205,7 +205,7 @@ async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(door, monkey
     assert threading.current_thread() not in read_in
 
 
-async def test_a_failing_door_answers_without_insides(door, monkeypatch, caplog) -> None:
+async def test_internal_error_hides_its_details(door, monkeypatch, caplog) -> None:
     def fail(*_args: object) -> None:
         raise ZeroDivisionError("an inside")
 
@@ -272,13 +272,13 @@ async def test_a_shared_throttle_is_waited_for(door) -> None:
     assert (answer.status, answer.headers["retry-after"]) == (429, "3")
 
 
-async def test_an_endpoint_without_a_throttle_lets_everybody_through(registry) -> None:
+async def test_endpoint_without_throttle_admits_everyone(registry) -> None:
     endpoint = Endpoint(("/rpc",), Dispatcher(registry))
     head = RequestHead("POST", {}, False, "127.0.0.1")
     assert await endpoint.charge(head, 1000) == 0.0
 
 
-async def test_a_long_answer_is_compressed_for_those_who_accept_it(door) -> None:
+async def test_long_answer_is_compressed_if_accepted(door) -> None:
     app = door(gzip_from=100)
     text = ECHO % (b'"%b"' % (b"0" * 500))
     plain = await ask(app, parts=(text,))
@@ -315,14 +315,14 @@ async def test_no_path_answers_under_a_name_that_is_not_the_nodes() -> None:
         assert (answer.status, answer.body) == (403, b"invalid host specified: HOSTS lists them\n")
 
 
-async def test_two_hosts_are_no_host() -> None:
+async def test_request_with_two_host_headers_is_refused() -> None:
     app = AsgiRpc({}, elsewhere, Answering(Workers()), gate=Gate(GateConfig(), GETH))
     for hosts in ([b"evil.example", b"localhost"], [b"localhost", b"evil.example"]):
         answer = await ask(app, "GET", "/anywhere", lines=[(b"host", host) for host in hosts])
         assert answer.status == 403
 
 
-async def test_workers_run_what_follows_each_job_in_its_thread() -> None:
+async def test_workers_run_the_after_hook_in_the_jobs_thread() -> None:
     seen = []
     workers = Workers(threads=1, after=lambda: seen.append(threading.current_thread()))
     assert await workers.run(None, threading.current_thread) is not threading.current_thread()
@@ -334,7 +334,7 @@ async def test_workers_run_what_follows_each_job_in_its_thread() -> None:
     workers.close()
 
 
-async def test_a_job_that_comes_too_late_wakes_nobody() -> None:
+async def test_late_job_result_is_dropped() -> None:
     workers = Workers(threads=1)
     release = threading.Event()
     with pytest.raises(TimeoutError):
@@ -382,7 +382,9 @@ REQUESTS = {
 
 @pytest.mark.parametrize("name", REQUESTS)
 @pytest.mark.parametrize("limited", [False, True], ids=["open", "limited"])
-async def test_both_doors_answer_the_same(registry, workers, clock, name, limited) -> None:
+async def test_asgi_and_django_endpoints_answer_the_same(
+    registry, workers, clock, name, limited
+) -> None:
     method, extra, body, query = REQUESTS[name]
     config = GateConfig(max_body=1000, node_id="NodeID-1")
     endpoint = Endpoint(("/rpc",), Dispatcher(registry, clock=clock), config, gzip_from=100)
@@ -414,14 +416,14 @@ async def test_both_doors_answer_the_same(registry, workers, clock, name, limite
         pytest.fail("the limited client got through")
 
 
-def test_the_django_door_stops_at_the_limit_when_no_length_is_declared(registry) -> None:
+def test_django_endpoint_limits_body_without_content_length(registry) -> None:
     endpoint = Endpoint(("/rpc",), Dispatcher(registry), GateConfig(max_body=1000))
     request = RequestFactory().generic("POST", "/rpc", b" " * 1001, "application/json")
     request.META["CONTENT_LENGTH"] = ""
     assert respond(request, endpoint).status_code == 413
 
 
-def test_the_django_door_waits_for_a_shared_throttle(registry) -> None:
+def test_django_endpoint_awaits_a_shared_throttle(registry) -> None:
     endpoint = Endpoint(("/rpc",), Dispatcher(registry), throttle=Shared())
     request = RequestFactory().generic("POST", "/rpc", NUMBER, "application/json")
     response = respond(request, endpoint)

@@ -106,7 +106,7 @@ def test_in_a_pattern_of_origins_only_the_star_is_special(origin, pattern, allow
 @pytest.mark.parametrize(
     "text", ["[::1].evil", "[::1]evil", "10.0.0.7:80@evil", "10.0.0.7:x", "[10.0.0.7]"]
 )
-def test_what_only_begins_like_a_proxy_is_none(text: str) -> None:
+def test_address_outside_the_proxy_ranges_is_not_trusted(text: str) -> None:
     proxies = TrustedProxies.of("10.0.0.0/8", "::1")
     forwarded = f"192.0.2.7, {text}".encode()
     assert client_key("10.0.0.1", forwarded, proxies) != "192.0.2.7"
@@ -159,7 +159,7 @@ def test_a_get_without_query_and_body_is_a_probe(gate: Gate) -> None:
         assert reply.status == 405
 
 
-def test_gorilla_has_its_own_words() -> None:
+def test_gorilla_dialect_has_its_own_messages() -> None:
     gate = Gate(GateConfig(), GORILLA)
     reply = gate.screen(head("GET"))
     assert reply is not None
@@ -200,7 +200,7 @@ def test_any_origin_may_ask_by_default(gate: Gate) -> None:
     assert gate.screen(head("OPTIONS")) == (204, (), b"")
 
 
-def test_listed_origins_are_named_and_others_get_no_permission() -> None:
+def test_cors_headers_name_listed_origins_only() -> None:
     config = GateConfig(
         cors_origins=("https://a.example", "https://*.b.example"), cors_credentials=False
     )
@@ -218,7 +218,7 @@ def test_a_refusal_can_be_read_by_the_page_that_caused_it(gate: Gate) -> None:
     assert (b"access-control-allow-origin", b"*") in reply.headers
 
 
-def test_the_node_names_itself_where_it_is_told_to() -> None:
+def test_node_id_header_is_sent_if_configured() -> None:
     gate = Gate(GateConfig(node_id="NodeID-1"), GETH)
     assert (b"node-id", b"NodeID-1") in gate.accept(head(), b"").headers
 
@@ -252,7 +252,9 @@ def test_websocket_origins() -> None:
         ("", "", NO_PROXIES, ""),
     ],
 )
-def test_whose_request_it_is(peer: str, forwarded: str, proxies, client: str) -> None:
+def test_client_key_respects_trusted_proxies(
+    peer: str, forwarded: str, proxies, client: str
+) -> None:
     assert client_key(peer, forwarded.encode(), proxies) == client
 
 
@@ -278,7 +280,7 @@ def test_long_headers_are_not_remembered(header: str) -> None:
         tracemalloc.stop()
 
 
-def test_a_value_too_long_is_none() -> None:
+def test_overlong_header_value_is_ignored() -> None:
     gate = Gate(GateConfig(allowed_hosts=("*",)), GETH)
     assert gate.host_allowed(b"a" * 256 + b":65535")
     assert not gate.host_allowed(b"a" * 257 + b":65535")

@@ -92,7 +92,9 @@ async def started(store: Store) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_what_arrives_meanwhile_is_the_next_piece(store: Store, gatherer: Client) -> None:
+async def test_calls_that_arrive_during_work_are_the_next_batch(
+    store: Store, gatherer: Client
+) -> None:
     first = asyncio.create_task(gatherer.answer(put(1, "a")))
     await started(store)
     others = [asyncio.create_task(gatherer.answer(put(n, n))) for n in range(2, 7)]
@@ -145,7 +147,7 @@ async def test_a_group_is_bounded_by_its_bytes(
     assert store.pieces == [[0], [1, 2], [3, 4], [5]]
 
 
-async def test_who_was_answered_together_is_waited_for(
+async def test_callers_answered_together_are_waited_for(
     store: Store, gatherer: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answering, "LINGER_SECONDS", 60.0)
@@ -161,7 +163,7 @@ async def test_who_was_answered_together_is_waited_for(
     assert store.pieces == [[0, 1, 2], [3, 4, 5]]
 
 
-async def test_who_does_not_come_is_not_waited_for_long(store: Store, gatherer: Client) -> None:
+async def test_missing_caller_is_not_waited_for_long(store: Store, gatherer: Client) -> None:
     store.go.set()
     await asyncio.gather(*(gatherer.answer(put(n)) for n in range(3)))
 
@@ -192,7 +194,7 @@ async def test_a_notification_is_executed_and_not_answered(store: Store, gathere
     assert store.pieces == [[3]]
 
 
-async def test_a_client_that_goes_away_disturbs_nobody(store: Store, gatherer: Client) -> None:
+async def test_cancelled_caller_does_not_affect_others(store: Store, gatherer: Client) -> None:
     first = asyncio.create_task(gatherer.answer(put(1)))
     await started(store)
     gone = asyncio.create_task(gatherer.answer(put(2)))
@@ -222,7 +224,7 @@ async def test_too_many_that_wait_are_refused(
     assert await waits
 
 
-async def test_work_that_takes_too_long_is_told_to_all(
+async def test_timeout_reaches_all_gathered_callers(
     store: Store, dispatcher: Dispatcher, workers: Workers
 ) -> None:
     hurried = Client(dispatcher, workers, 0.01)
@@ -234,7 +236,9 @@ async def test_work_that_takes_too_long_is_told_to_all(
     store.go.set()
 
 
-async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, workers: Workers) -> None:
+async def test_raw_endpoint_gathers_calls(
+    store: Store, dispatcher: Dispatcher, workers: Workers
+) -> None:
     async def nowhere(*_: object) -> None:
         raise LookupError
 
@@ -260,7 +264,7 @@ async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, worker
     assert len(store.pieces) <= 2
 
 
-def test_all_doors_of_an_interface_have_one_gatherer_for_a_method(
+def test_endpoints_of_an_interface_share_one_gatherer_per_method(
     dispatcher: Dispatcher, workers: Workers
 ) -> None:
     shared, other = Answering(workers), Dispatcher(dispatcher.registry)

@@ -182,7 +182,7 @@ def test_parameters_and_case_of_the_content_type_do_not_matter(
         (b'{"a":' + b"[" * 65, "parse error: nested deeper than 64"),
     ],
 )
-def test_a_body_that_is_no_request_object(door: Ask, body: bytes, message: str) -> None:
+def test_body_without_request_object_is_a_parse_error(door: Ask, body: bytes, message: str) -> None:
     assert error_of(door(body)) == {"code": -32700, "message": message, "data": EMPTY, "id": None}
 
 
@@ -239,7 +239,7 @@ def test_everything_has_a_default(door: Ask, params: Any) -> None:
 
 
 @pytest.mark.parametrize("params", [{"Name": "x"}, [{"NAME": "x"}], [{"name": "x"}, 7]])
-def test_params_are_an_object_or_an_array_that_begins_with_one(door: Ask, params: Any) -> None:
+def test_params_are_an_object_or_a_list_with_one(door: Ask, params: Any) -> None:
     assert json.loads(door(call(params=params)).body)["result"] == {"greeting": "hello x"}
 
 

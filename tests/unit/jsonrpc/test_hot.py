@@ -62,7 +62,7 @@ def parsed(registry, calls, would_block) -> list[object]:
 
 
 @pytest.mark.parametrize("length", [1, SMALL_BODY])
-def test_a_thread_continues_with_what_the_loop_has_read(
+def test_thread_reuses_the_body_parsed_on_the_loop(
     dispatcher: Dispatcher, calls, parsed: list[object], length: int
 ) -> None:
     value = "a" * length
@@ -86,7 +86,7 @@ def test_a_thread_parses_the_arguments_of_a_cold_method(
 
 
 @pytest.mark.parametrize("text", [b"[%b]" % body("cold", 5), body("cold", 5)])
-def test_what_the_loop_has_not_read_or_is_a_batch_is_work_as_a_whole(
+def test_unparsed_body_or_batch_is_dispatched_whole(
     dispatcher: Dispatcher, parsed: list[object], text: bytes
 ) -> None:
     asked = Body(text)
@@ -96,7 +96,7 @@ def test_what_the_loop_has_not_read_or_is_a_batch_is_work_as_a_whole(
     assert dispatcher.work(asked)() == dispatcher.answer(text)
 
 
-def test_what_the_loop_has_read_is_not_executed_for_a_client_that_is_gone(
+def test_parsed_call_of_a_disconnected_client_is_not_executed(
     registry, parsed: list[object]
 ) -> None:
     heard: list[str] = []
@@ -109,7 +109,7 @@ def test_what_the_loop_has_read_is_not_executed_for_a_client_that_is_gone(
     assert (heard, parsed) == (["abandoned"], [])
 
 
-def test_what_the_loop_has_read_is_late_after_the_time_limit(registry, clock) -> None:
+def test_parsed_call_is_late_after_the_time_limit(registry, clock) -> None:
     def take_long() -> int:
         clock.now += 31
         return 1
@@ -144,7 +144,7 @@ def test_a_hot_vectorized_method_that_would_block_is_a_miss(registry, would_bloc
         assert dispatcher.answer_hot(b"[%b]" % body(method)) is MISS
 
 
-def test_what_needs_no_method_is_answered_at_once(dispatcher: Dispatcher) -> None:
+def test_errors_without_method_are_answered_on_the_loop(dispatcher: Dispatcher) -> None:
     for text in (body("nope"), b"{}", b"nonsense", b"[]", body("balance")):
         assert dispatcher.answer_hot(text) == dispatcher.answer(text)
 
@@ -155,7 +155,7 @@ def test_a_long_body_is_read_in_a_worker(registry) -> None:
     assert dispatcher.answer_hot(body("number").ljust(100)) is not MISS
 
 
-def test_the_observer_hears_method_seconds_and_code(registry, clock) -> None:
+def test_observer_receives_method_duration_and_code(registry, clock) -> None:
     heard = []
     dispatcher = Dispatcher(
         registry, clock=clock, observer=lambda *what: heard.append(what), inflight=Inflight(clock)
@@ -292,7 +292,7 @@ def in_one_turn(dispatcher: Dispatcher, *bodies: bytes) -> list[HotAnswer]:
     return asyncio.run(answer())
 
 
-def test_a_batch_that_holds_up_the_loop_goes_to_a_worker(slow: Dispatcher) -> None:
+def test_batch_that_blocks_the_loop_runs_in_a_worker(slow: Dispatcher) -> None:
     two, three = (b"[%b]" % b",".join([body("slow")] * count) for count in (2, 3))
     assert MISS not in in_one_turn(slow, two)
     assert in_one_turn(slow, three) == [MISS]
@@ -314,7 +314,7 @@ def test_all_batches_of_a_turn_share_its_time(slow: Dispatcher) -> None:
     assert MISS not in asyncio.run(in_turns())
 
 
-def test_a_turn_is_short_where_connections_came_and_for_a_while_after(clock) -> None:
+def test_loop_turn_is_short_after_new_connections(clock) -> None:
     turn = LoopTurn(0.02, clock=clock)
 
     async def spent_after(seconds: float) -> bool:
@@ -382,7 +382,7 @@ def test_in_a_spent_turn_nothing_is_read_but_small_bodies(
         b"[" * 3000,
     ],
 )
-async def test_what_holds_many_values_is_not_read_on_the_loop(
+async def test_body_with_many_values_is_parsed_in_a_thread(
     registry, many: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dispatcher = Dispatcher(registry, turn=LoopTurn(60.0))
@@ -408,7 +408,7 @@ async def test_what_holds_many_values_is_not_read_on_the_loop(
     workers.close()
 
 
-def test_a_long_batch_is_not_read_to_see_whether_it_may_be_gathered(
+def test_long_batch_is_not_parsed_for_gathering(
     dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dispatcher, "dialect", None)

@@ -77,7 +77,7 @@ async def test_a_topic_reaches_its_listeners_only(hub: Hub, sink: Sink) -> None:
     assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 2
 
 
-async def test_nothing_is_heard_before_the_confirmation(hub: Hub, sink: Sink) -> None:
+async def test_no_notification_precedes_the_confirmation(hub: Hub, sink: Sink) -> None:
     exchange = SocketExchange(hub, sink)
     exchange.subscribe("newHeads")
     assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 0
@@ -87,7 +87,7 @@ async def test_nothing_is_heard_before_the_confirmation(hub: Hub, sink: Sink) ->
     assert await notify(hub.subscriptions("newHeads"), [b"1"]) == 1
 
 
-async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> None:
+async def test_subscription_keeps_its_filter(hub: Hub, sink: Sink) -> None:
     identifier = subscribe(hub, sink, "logs", payload=("address",))
     (subscription,) = hub.subscriptions("logs")
     assert (subscription.id, subscription.payload) == (identifier, ("address",))
@@ -111,7 +111,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
     return hub, sinks
 
 
-async def test_others_get_their_turns_while_many_are_told(many) -> None:
+async def test_other_tasks_run_while_many_subscribers_are_notified(many) -> None:
     hub, sinks = many
     told = asyncio.create_task(notify(hub.subscriptions("newHeads"), [b"1"]))
     seen = []
@@ -122,7 +122,7 @@ async def test_others_get_their_turns_while_many_are_told(many) -> None:
     assert seen == [*range(1, 11), 10]
 
 
-async def test_who_leaves_while_others_are_told_is_not_told(many) -> None:
+async def test_subscriber_that_leaves_during_notification_gets_nothing(many) -> None:
     hub, sinks = many
     told = asyncio.create_task(notify(hub.subscriptions("newHeads"), [b"1"]))
     await asyncio.sleep(0)
@@ -133,7 +133,7 @@ async def test_who_leaves_while_others_are_told_is_not_told(many) -> None:
     assert [len(sink.texts) for sink in sinks] == [1, 0, *[1] * 7, 0]
 
 
-async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None:
+async def test_long_notifications_are_sent_in_parts_and_in_order(many) -> None:
     hub, sinks = many
     first = hub.subscriptions("newHeads")[0]
     results = [b"%d" % number for number in range(8)]
@@ -146,9 +146,7 @@ async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None
     assert [msgspec.json.decode(text)["params"]["result"] for text in sinks[0].texts] == [*range(8)]
 
 
-async def test_others_get_their_turns_between_pieces_however_little_work_they_are(
-    many, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_other_tasks_run_between_small_pieces(many, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jsonrpc.websocket.outbound.WORK_AT_ONCE", 1_000)
     hub, sinks = many
     first, second, *_ = hub.subscriptions("newHeads")
@@ -162,7 +160,9 @@ async def test_others_get_their_turns_between_pieces_however_little_work_they_ar
     )
 
 
-async def test_one_piece_for_several_is_told_at_once(many, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_single_piece_is_sent_to_all_subscribers_in_one_turn(
+    many, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("jsonrpc.websocket.outbound.WORK_AT_ONCE", 1_000)
     hub, sinks = many
     told = asyncio.create_task(notify(hub.subscriptions("newHeads"), [b"1"] * 3))
@@ -182,7 +182,7 @@ async def test_long_results_are_as_much_work_as_many(many) -> None:
     assert seen == [2, 3, 4, 4]
 
 
-async def test_one_that_ends_while_it_is_told_much_hears_no_more(many) -> None:
+async def test_ended_subscription_receives_no_further_pieces(many) -> None:
     hub, sinks = many
     first = hub.subscriptions("newHeads")[0]
     told = asyncio.create_task(notify([first], [b"1"] * 8))
@@ -223,9 +223,7 @@ def test_everything_ends_with_the_connection(hub: Hub, sink: Sink) -> None:
     hub.disconnect(sink)
 
 
-def test_a_socket_has_so_many_subscriptions_and_a_process_so_many_sockets(
-    hub: Hub, sink: Sink
-) -> None:
+def test_subscriptions_and_sockets_are_limited(hub: Hub, sink: Sink) -> None:
     subscribe(hub, sink, "logs")
     exchange = SocketExchange(hub, sink)
     exchange.subscribe("logs")
@@ -237,7 +235,7 @@ def test_a_socket_has_so_many_subscriptions_and_a_process_so_many_sockets(
         hub.connect(Sink())
 
 
-def test_one_client_leaves_room_for_others() -> None:
+def test_sockets_of_one_client_are_limited() -> None:
     hub = Hub(HubLimits(connections=4, of_client=2))
     sinks = [Sink() for _ in range(5)]
     hub.connect(sinks[0], "192.0.2.1")

@@ -41,7 +41,7 @@ class Inside:
 
 
 @pytest.mark.parametrize("batch", [True, False])
-def test_so_many_threads_compute_at_once_for_all_interfaces(*, batch: bool) -> None:
+def test_computing_threads_are_limited_across_interfaces(*, batch: bool) -> None:
     inside = Inside()
     registry = MethodRegistry()
     registry.add("compute", inside, computes=True)
@@ -57,7 +57,7 @@ def test_so_many_threads_compute_at_once_for_all_interfaces(*, batch: bool) -> N
     assert set(answers) == {asked.replace(call, b'{"jsonrpc":"2.0","id":1,"result":1}')}
 
 
-def test_who_has_waited_for_long_computes_all_the_same() -> None:
+def test_long_waiting_thread_computes_despite_the_limit() -> None:
     registry = MethodRegistry()
     end = threading.Event()
     registry.add("hang", lambda: end.wait(60), computes=True)
@@ -126,7 +126,7 @@ async def test_between_two_pauses_it_works(interpreter: Interpreter, clock: Cloc
             assert clock.now == pytest.approx(before + pauses * PAUSE_SECONDS, abs=1e-9)
 
 
-async def test_what_is_answered_goes_out_before_the_pause(
+async def test_loop_does_not_pause_while_answers_are_unsent(
     interpreter: Interpreter, clock: Clock
 ) -> None:
     with interpreter.needed():

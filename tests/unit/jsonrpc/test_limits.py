@@ -65,7 +65,7 @@ def test_a_call_with_too_many_values_is_refused(dispatcher: Dispatcher, value: b
     assert answer == b'{"jsonrpc":"2.0","id":null,"error":%b}' % TOO_MANY
 
 
-def test_signs_in_strings_are_no_values(dispatcher: Dispatcher) -> None:
+def test_brackets_in_strings_do_not_count_as_values(dispatcher: Dispatcher) -> None:
     text = b'"' + b'[{,\\"' * MAX_VALUES + b'"'
     answer = dispatcher.answer(ECHO % text)
     assert answer is not None
@@ -79,13 +79,13 @@ def test_signs_in_strings_are_no_values(dispatcher: Dispatcher) -> None:
      b'{"stateDiff":{' + b",".join(b'"0x%064x":"0x%064x"' % (i, i) for i in range(10_000)) + b"}}"],
     ids=["a megabyte of hex", "ten thousand addresses", "ten thousand slots"],
 )  # fmt: skip
-def test_what_users_send_is_read(dispatcher: Dispatcher, params: bytes) -> None:
+def test_ordinary_params_are_accepted(dispatcher: Dispatcher, params: bytes) -> None:
     answer = dispatcher.answer(ECHO % params)
     assert answer is not None
     assert b'"result"' in answer
 
 
-def test_a_text_is_only_looked_at_as_far_as_it_has_to_be() -> None:
+def test_value_counting_stops_at_the_limit() -> None:
     assert bounded(b"[1,2,3]", 3, 64) == b"[1,2,3]"
     assert bounded(b"[1,2,3,4,5", 3, 64) == b"[1,2,3,4]"
     assert bounded(b'[",",{"a":[1,2]},3,4,5]', 3, 64) == b'[",",{"a":[1,2]},3,4]'
@@ -137,7 +137,7 @@ class Slow:
 
 
 @pytest.mark.parametrize(("client", "most"), [("a", 100), ("", 160)])
-def test_who_reads_slowest_sheds_what_waits_first(client: str, most: int) -> None:
+def test_slowest_reader_is_shed_first(client: str, most: int) -> None:
     memory = UnreadMemory(MemoryLimits(maximum=160, of_client=100))
     slow, slowest, slower = (Slow(memory, client) for _ in range(3))
     slow.wait(10)
@@ -154,7 +154,7 @@ def test_who_reads_slowest_sheds_what_waits_first(client: str, most: int) -> Non
     assert memory.held == 0
 
 
-def test_what_waits_for_other_clients_is_left_alone() -> None:
+def test_unread_memory_of_other_clients_is_kept() -> None:
     memory = UnreadMemory(MemoryLimits(maximum=160, of_client=100))
     first, second, other = (Slow(memory, client) for client in ("a", "a", "b"))
     other.wait(60)
@@ -164,7 +164,7 @@ def test_what_waits_for_other_clients_is_left_alone() -> None:
     assert memory.held == 110
 
 
-def test_an_eighth_of_the_room_is_made_free() -> None:
+def test_shedding_frees_an_eighth_of_the_memory() -> None:
     memory = UnreadMemory(MemoryLimits(maximum=80, of_client=80))
     readers = [Slow(memory, "") for _ in range(41)]
     for reader in readers:
@@ -173,7 +173,7 @@ def test_an_eighth_of_the_room_is_made_free() -> None:
     assert memory.held == 70
 
 
-def test_who_keeps_most_after_all_is_asked_again_before_others() -> None:
+def test_largest_reader_is_shed_again_before_others() -> None:
     memory = UnreadMemory(MemoryLimits(maximum=100, of_client=100))
     slow, slowest = Slow(memory, "a"), Slow(memory, "a", kept=85)
     slow.wait(15)
@@ -195,7 +195,7 @@ class Line:
         self.closed = True
 
 
-def test_the_oldest_idle_connection_of_an_address_makes_room(clock) -> None:
+def test_oldest_idle_connection_of_an_address_is_closed(clock) -> None:
     connections = Connections(ConnectionLimits(maximum=100, of_address=3), clock)
     other = Line()
     assert connections.enter(other, "192.0.2.1")
@@ -219,7 +219,7 @@ def test_a_trusted_proxy_has_no_limit_of_an_address(clock) -> None:
     assert len(connections) == 0
 
 
-def test_where_all_are_busy_the_new_one_is_refused_and_others_are_not(clock) -> None:
+def test_new_connection_of_a_busy_address_is_refused(clock) -> None:
     connections = Connections(ConnectionLimits(maximum=100, of_address=3), clock)
     lines = [Line(idle=False) for _ in range(3)]
     for line in lines:
@@ -231,7 +231,7 @@ def test_where_all_are_busy_the_new_one_is_refused_and_others_are_not(clock) -> 
     assert connections.of("2001:db8::1") == 0
 
 
-def test_a_full_process_takes_room_from_anybody(clock) -> None:
+def test_full_process_closes_idle_connections_of_any_address(clock) -> None:
     connections = Connections(ConnectionLimits(maximum=3, of_address=2), clock)
     first = Line()
     assert connections.enter(first, "192.0.2.1")
@@ -243,7 +243,7 @@ def test_a_full_process_takes_room_from_anybody(clock) -> None:
     assert len(connections) == 3
 
 
-def test_busy_ones_do_not_hide_an_idle_one_for_ever(clock) -> None:
+def test_idle_connection_is_found_among_busy_ones(clock) -> None:
     limits = ConnectionLimits(maximum=1000, of_address=3 * MAX_LOOKED_AT + 1)
     connections = Connections(limits, clock)
     for _ in range(3 * MAX_LOOKED_AT):
@@ -286,7 +286,7 @@ def test_connections_without_an_address_are_only_counted_in_all(clock) -> None:
 
 
 @pytest.mark.parametrize("count", [lambda body: bounded(body, 1000, 64), nesting])
-def test_others_have_their_turn_while_a_long_string_of_escapes_is_read(count) -> None:
+def test_other_threads_run_while_a_long_string_is_parsed(count) -> None:
     body = b'["' + b"\\n" * 15_900_000 + b'"' + b",{}" * 900 + b"," * 101 + b"]"
     gaps: list[float] = []
     began, ended = threading.Event(), threading.Event()

@@ -44,14 +44,14 @@ def test_a_body_that_is_not_executed_is_refused_once(
     assert heard == [("refused", 0.0, code)]
 
 
-def test_limits_and_overload_are_told_apart(dispatcher: Dispatcher, heard: Heard) -> None:
+def test_rate_limit_and_overload_have_separate_names(dispatcher: Dispatcher, heard: Heard) -> None:
     endpoint = Endpoint(("/rpc",), dispatcher)
     endpoint.limited(HEAD, body("number"), 1.0)
     endpoint.busy(HEAD, body("number"))
     assert heard == [("limited", 0.0, -32005), ("overloaded", 0.0, -32005)]
 
 
-def test_what_has_waited_too_long_is_late(dispatcher: Dispatcher, heard: Heard) -> None:
+def test_overdue_call_is_observed_as_late(dispatcher: Dispatcher, heard: Heard) -> None:
     dispatcher.give_up(body("number"))
     dispatcher.give_up(b"[%b,%b]" % (body("number"), body("nope")))
     assert heard == [
@@ -67,7 +67,7 @@ def test_a_call_that_took_too_long_was_executed_and_late(
 
 
 @pytest.mark.parametrize("text", [body("number"), b"[%b]" % body("number"), b"nonsense"])
-def test_what_was_asked_by_a_client_that_is_gone_is_not_executed(
+def test_call_of_a_disconnected_client_is_not_executed(
     dispatcher: Dispatcher, heard: Heard, calls, text: bytes
 ) -> None:
     gone = HttpConnection(Gate(GateConfig(), GETH), HEAD, lambda: True)
@@ -95,7 +95,7 @@ def test_arguments_that_cannot_be_read_are_the_methods_errors(
     assert heard == [("send", 0.0, -32602)] * 2
 
 
-def test_what_would_block_is_heard_when_it_is_executed(
+def test_blocking_call_is_observed_on_execution(
     dispatcher: Dispatcher, heard: Heard, calls
 ) -> None:
     calls.in_memory = False

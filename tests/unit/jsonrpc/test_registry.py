@@ -36,12 +36,12 @@ def test_a_method_with_a_guard_has_no_fast_path(fast) -> None:
         MethodRegistry().add("a", print, guard=print, **fast)
 
 
-def test_only_what_answers_calls_together_gathers_them() -> None:
+def test_gathering_requires_a_vectorized_method() -> None:
     with pytest.raises(RegistrationError, match=r"^a cannot answer calls together$"):
         MethodRegistry().add("a", lambda: 1, gathers=lambda _: True)
 
 
-def test_registries_are_put_together_and_names_stay_unique() -> None:
+def test_included_registries_have_unique_names() -> None:
     first, second = MethodRegistry(), MethodRegistry()
     first.add("a", lambda: 1)
     second.add("b", lambda: 2)
@@ -87,7 +87,7 @@ def test_the_table_describes_itself() -> None:
     )
 
 
-def test_none_can_be_a_default() -> None:
+def test_none_is_a_valid_default() -> None:
     assert not Param("a", str, default=None).required
     assert Param("a", str).required
     assert repr(REQUIRED) == "REQUIRED"
@@ -120,7 +120,7 @@ def test_an_argument_by_name_that_cannot_be_read_gets_one_sentence() -> None:
     )
 
 
-def test_names_ignore_letter_case_and_unknown_ones_are_ignored() -> None:
+def test_named_params_ignore_case_and_unknown_names() -> None:
     params = (Param("nodeID", str), Param("limit", int, default=5))
     assert bind_named(params, {"NODEid": "x", "odd": 1, "limit": None}) == ["x", 5]
     with pytest.raises(JsonRpcError, match="argument 'nodeID' not given"):

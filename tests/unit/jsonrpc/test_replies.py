@@ -75,7 +75,7 @@ async def test_an_overload_is_counted(scene: Scene) -> None:
     }
 
 
-async def test_refusals_on_other_paths_are_counted_and_pages_of_others_are_not(
+async def test_refusals_on_foreign_paths_are_counted(
     scene: Scene,
 ) -> None:
     await ask(scene.door, "GET", "/admin/", {"host": "node.lan"})
@@ -84,7 +84,7 @@ async def test_refusals_on_other_paths_are_counted_and_pages_of_others_are_not(
     assert scene.others.read() == {("GET", 403): 1}
 
 
-async def test_what_cannot_be_loaded_is_unavailable_and_who_may_not_come_loads_nothing(
+async def test_failed_load_is_503_and_refused_client_loads_nothing(
     scene: Scene,
 ) -> None:
     asked = []
@@ -105,7 +105,7 @@ async def test_what_cannot_be_loaded_is_unavailable_and_who_may_not_come_loads_n
     assert scene.others.read() == {("GET", 403): 1, ("GET", 503): 1}
 
 
-def test_the_django_door_counts_too(scene: Scene) -> None:
+def test_django_endpoint_counts_replies(scene: Scene) -> None:
     requests = RequestFactory(headers={"host": "localhost"})
     for body, kind in ((NUMBER, "application/json"), (NUMBER, "text/plain"), (b" " * 2000, "")):
         request: Any = requests.post("/rpc", body, content_type=kind or "application/json")
@@ -116,7 +116,7 @@ def test_the_django_door_counts_too(scene: Scene) -> None:
     }  # fmt: skip
 
 
-def test_after_a_fork_they_begin_anew() -> None:
+def test_reply_counts_restart_after_fork() -> None:
     replies = Replies()
     replies.count("GET", 200)
     replies.answered()

@@ -35,7 +35,7 @@ def error_of(answer: bytes | None) -> tuple[int, str]:
         b' \t\r\n{"id":1, "jsonrpc":"2.0","more":{"a":[1]},"method":"number"} ',
     ],
 )
-def test_params_may_be_absent_null_or_empty(dispatcher: Dispatcher, text: bytes) -> None:
+def test_absent_null_and_empty_params_are_equal(dispatcher: Dispatcher, text: bytes) -> None:
     assert dispatcher.answer(text) == NUMBER
     assert dispatcher.answer_hot(text) == NUMBER
 
@@ -111,7 +111,7 @@ def test_a_request_without_version_or_method_is_invalid_and_keeps_its_id(
 
 
 @pytest.mark.parametrize("text", [b"5", b'"x"', b"null", b"true", b"{}", b"1.5e3"])
-def test_json_that_is_no_request_is_invalid(dispatcher: Dispatcher, text: bytes) -> None:
+def test_json_without_request_is_invalid(dispatcher: Dispatcher, text: bytes) -> None:
     assert dispatcher.answer(text) == INVALID
     assert dispatcher.answer_hot(text) == INVALID
 
@@ -140,7 +140,7 @@ def test_json_that_is_no_request_is_invalid(dispatcher: Dispatcher, text: bytes)
         b'{"jsonrpc":"2.0","id":1,"method":"\\udfff"}',
     ],
 )
-def test_what_is_not_json_is_a_parse_error(dispatcher: Dispatcher, text: bytes) -> None:
+def test_malformed_json_is_a_parse_error(dispatcher: Dispatcher, text: bytes) -> None:
     assert dispatcher.answer(text) == PARSE_ERROR
     assert dispatcher.answer_hot(text) == PARSE_ERROR
 
@@ -179,7 +179,7 @@ def test_json_nested_deeper_than_64_has_its_own_message(
     assert error_of(dispatcher.answer(text)) == (-32700, "parse error: nested deeper than 64")
 
 
-def test_64_levels_are_read_and_brackets_in_strings_are_none(dispatcher: Dispatcher) -> None:
+def test_nesting_of_64_levels_is_accepted(dispatcher: Dispatcher) -> None:
     deep = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":%b}' % nested(63)
     assert dispatcher.answer(deep) == b'{"jsonrpc":"2.0","id":1,"result":%b}' % nested(62)
     text = body(method="echo", params=['\\"[{' * 200])
@@ -222,12 +222,12 @@ def test_a_method_name_longer_than_2048_is_invalid(dispatcher: Dispatcher) -> No
     assert error_of(dispatcher.answer(body(method="m" * 2049))) == expected
 
 
-def test_an_unknown_method_has_the_words_that_clients_look_for(dispatcher: Dispatcher) -> None:
+def test_unknown_method_has_geths_message(dispatcher: Dispatcher) -> None:
     expected = (-32601, "the method eth_foo does not exist/is not available")
     assert error_of(dispatcher.answer(body(method="eth_foo"))) == expected
 
 
-def test_a_reason_for_a_missing_method_follows_these_words(
+def test_unavailable_method_has_its_reason(
     registry: MethodRegistry, dispatcher: Dispatcher
 ) -> None:
     registry.add_unavailable(["eth_bar"], "it needs more settings")
@@ -245,15 +245,13 @@ def test_a_reason_for_a_missing_method_follows_these_words(
         ([5, 6, 7], "invalid argument 0: hex string without 0x prefix"),
     ],
 )
-def test_bad_params_have_geths_words(dispatcher: Dispatcher, params, message: str) -> None:
+def test_bad_params_have_geths_messages(dispatcher: Dispatcher, params, message: str) -> None:
     answer = dispatcher.answer(body(method="balance", params=params))
     assert error_of(answer) == (-32602, message)
 
 
 @pytest.mark.parametrize("params", [["0x1"], ["0x1", None]])
-def test_a_default_stands_for_a_missing_or_null_argument(
-    dispatcher: Dispatcher, calls, params
-) -> None:
+def test_default_replaces_a_missing_or_null_argument(dispatcher: Dispatcher, calls, params) -> None:
     dispatcher.answer(body(method="balance", params=params))
     assert calls.seen == [("balance", 1, "latest")]
 
@@ -290,7 +288,7 @@ class Panic(BaseException):
 
 
 @pytest.mark.parametrize("result", [object(), "\ud800", {1j: 2}])
-def test_a_result_that_is_no_json_is_a_crash(registry, result: object, caplog) -> None:
+def test_unencodable_result_is_an_internal_error(registry, result: object, caplog) -> None:
     registry.add("odd", lambda: result)
     assert error_of(Dispatcher(registry).answer(body(method="odd")))[0] == -32603
     assert len(caplog.records) == 1
@@ -317,7 +315,7 @@ def test_a_panic_is_a_crash_and_an_interrupt_is_not_swallowed(registry, caplog) 
         dispatcher.answer(body(method="interrupt"))
 
 
-def test_an_error_whose_data_is_no_json_is_still_answered(registry, caplog) -> None:
+def test_error_with_unencodable_data_is_an_internal_error(registry, caplog) -> None:
     def fail() -> None:
         raise JsonRpcError(-32000, "odd", object())
 

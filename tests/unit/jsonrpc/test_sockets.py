@@ -33,7 +33,7 @@ async def test_a_coroutine_that_does_not_pause_is_done_at_once() -> None:
     assert delivery.start(at_once()) == 7
 
 
-async def test_a_coroutine_that_pauses_is_finished_by_whoever_awaits_it() -> None:
+async def test_paused_coroutine_is_finished_by_its_awaiter() -> None:
     event = asyncio.Event()
     rest = delivery.start(after(event, times=2))
     assert isinstance(rest, delivery.PausedWork)
@@ -53,7 +53,7 @@ async def test_a_paused_coroutine_can_be_timed_out() -> None:
             await rest
 
 
-async def test_an_exception_comes_out_of_the_start() -> None:
+async def test_exception_is_raised_at_the_start() -> None:
     async def fail() -> None:
         raise ZeroDivisionError
 
@@ -172,7 +172,7 @@ async def test_a_write_that_takes_too_long_cuts_a_dead_peer_off() -> None:
     assert (peer.sent, peer.closed) == ([], [])
 
 
-async def test_a_peer_that_is_gone_is_left_in_peace() -> None:
+async def test_disconnected_peer_is_not_written_to() -> None:
     peer = SocketPeer()
     connection = connect(peer)
     peer.gone = True
@@ -205,7 +205,7 @@ async def test_a_server_that_refuses_the_code_closes_without_it() -> None:
     assert sent == [{"type": "websocket.close"}]
 
 
-async def test_closing_drops_what_waits_and_says_why() -> None:
+async def test_close_drops_queued_texts_and_sends_a_reason() -> None:
     peer = SocketPeer()
     connection = connect(peer)
     peer.reads.clear()
@@ -254,7 +254,7 @@ class Server(WebSocketsSansIOProtocol):
         return connection
 
 
-async def test_texts_go_in_one_piece_unless_they_are_more_than_may_wait() -> None:
+async def test_texts_are_sent_in_one_piece_up_to_the_limit() -> None:
     server = Server()
     connection = server.connect(bytes=5)
     connection.push_all(b"", [b"ab", memoryview(b"cde")], b"")
@@ -277,7 +277,7 @@ async def full(monkeypatch: pytest.MonkeyPatch) -> Server:
     return server
 
 
-async def test_what_waits_for_a_peer_goes_in_pieces_when_it_reads_on(full: Server) -> None:
+async def test_queued_texts_are_sent_in_pieces_when_reading_resumes(full: Server) -> None:
     server, connection = full, full.connect()
     texts = [b"%02d" % number for number in range(12)]
 
@@ -321,7 +321,7 @@ async def test_a_long_message_that_waits_is_a_piece_of_its_own(full: Server) -> 
     st.lists(st.sampled_from([0, 1, 60, 125, 126, 65_534, 65_535, 65_536]), max_size=4),
     st.binary(max_size=2),
 )
-def test_frames_that_begin_and_end_alike_are_those_of_each_text(
+def test_frames_with_shared_prefix_and_suffix_equal_single_frames(
     begin: bytes, sizes: list[int], end: bytes
 ) -> None:
     for change in (0, -len(begin) - len(end)):
@@ -376,7 +376,7 @@ def share(memory: UnreadMemory, *peers: SocketPeer) -> list[SocketWriter]:
     return [SocketWriter(peer.send, OutboundLimits(), peer.abandon, memory) for peer in peers]
 
 
-async def test_what_waits_is_counted_until_it_is_written() -> None:
+async def test_queued_bytes_are_counted_until_written() -> None:
     peer, memory = SocketPeer(), bounded(1_000)
     (connection,) = share(memory, peer)
     connection.push(b"a" * 10)
@@ -391,7 +391,7 @@ async def test_what_waits_is_counted_until_it_is_written() -> None:
     assert (memory.held, len(peer.sent)) == (0, 2)
 
 
-async def test_what_waits_for_a_peer_that_leaves_is_not_counted_on() -> None:
+async def test_queued_bytes_of_a_lost_connection_are_released() -> None:
     memory = bounded(1_000)
     (connection,) = share(memory, SocketPeer())
     connection.push(b"a")
@@ -401,7 +401,7 @@ async def test_what_waits_for_a_peer_that_leaves_is_not_counted_on() -> None:
     assert memory.held == 0
 
 
-async def test_where_too_much_waits_in_all_the_slowest_is_closed() -> None:
+async def test_slowest_connection_is_closed_at_the_memory_limit() -> None:
     slow, slowest, memory = SocketPeer(), SocketPeer(), bounded(1_000)
     first, other = share(memory, slow, slowest)
     for text in (b"first", b"a" * 300):
@@ -433,7 +433,7 @@ async def test_a_peer_for_whom_the_server_keeps_too_much_is_cut_off(queued: list
     first.lose()
 
 
-async def test_who_is_closed_by_the_writing_of_what_waits_is_told_why(full: Server) -> None:
+async def test_connection_closed_while_writing_gets_a_reason(full: Server) -> None:
     server, connection = full, full.connect()
     connection._unread = bounded(1_000)
     for text in (b"first", b"a", b"b" * 200, b"c" * 200):

@@ -58,7 +58,7 @@ def test_all_threads_count_together() -> None:
     assert sum(counted.errors.values()) == 2000
 
 
-def test_what_ended_threads_counted_is_kept_and_their_tables_are_not() -> None:
+def test_counts_of_ended_threads_are_merged() -> None:
     tally = Tally()
     for _ in range(50):
         in_thread(tally.observe, "a", 0.5, -1)
@@ -70,7 +70,7 @@ def test_what_ended_threads_counted_is_kept_and_their_tables_are_not() -> None:
     assert tally.read() == counted
 
 
-def test_a_tally_begins_anew() -> None:
+def test_tally_can_be_reset() -> None:
     tally = Tally()
     tally.observe("a", 0.1, -1)
     in_thread(tally.observe, "a", 0.1)
@@ -80,7 +80,7 @@ def test_a_tally_begins_anew() -> None:
     assert tally.read().durations["a"].number == 1
 
 
-def test_whatever_clients_call_makes_few_names(registry) -> None:
+def test_unknown_methods_share_one_name(registry) -> None:
     tally = Tally()
     dispatcher = Dispatcher(registry, observer=tally.observe)
     for number in range(500):

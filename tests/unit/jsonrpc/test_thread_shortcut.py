@@ -50,7 +50,7 @@ class Gone:
         return True
 
 
-def test_what_it_answers_is_the_answer_and_is_told_of_by_its_names() -> None:
+def test_shortcut_answer_is_returned_and_observed() -> None:
     shortcut = Shortcut((b"[1,2]", {"number": 2}))
     assert shortcut.dispatcher.answer(CALL) == b"[1,2]"
     assert (shortcut.asked, shortcut.observed) == ([CALL], [("number", 2)])
@@ -68,19 +68,19 @@ def test_it_is_asked_for_a_call_that_the_loop_has_read(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, (b"", None)])
-def test_what_it_does_not_answer_the_method_answers(answer: ShortcutAnswer | None) -> None:
+def test_method_answers_if_the_shortcut_does_not(answer: ShortcutAnswer | None) -> None:
     shortcut = Shortcut(answer)
     assert shortcut.dispatcher.answer(CALL) == ANSWER
     assert shortcut.observed == [("number", 1)]
 
 
-def test_where_it_fails_the_method_answers(caplog: pytest.LogCaptureFixture) -> None:
+def test_method_answers_if_the_shortcut_fails(caplog: pytest.LogCaptureFixture) -> None:
     shortcut = Shortcut(MemoryError())
     assert shortcut.dispatcher.answer(CALL) == ANSWER
     assert "the shortcut failed" in caplog.text
 
 
-def test_where_a_server_is_away_the_method_says_so_and_nobody_else(
+def test_outage_in_the_shortcut_is_not_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     shortcut = Shortcut(OSError(), outage=lambda error: "away" * isinstance(error, OSError))
@@ -95,7 +95,7 @@ def test_it_is_not_asked_when_the_time_is_over() -> None:
     assert shortcut.asked == []
 
 
-def test_what_it_is_asked_is_entered_as_running_meanwhile() -> None:
+def test_shortcut_call_is_listed_in_flight() -> None:
     inflight = Inflight(time.monotonic)
     shortcut = Shortcut((b"1", "number"), inflight=inflight)
     shortcut.look = lambda: len(inflight)
@@ -103,7 +103,7 @@ def test_what_it_is_asked_is_entered_as_running_meanwhile() -> None:
     assert (shortcut.seen, len(inflight)) == ([1], 0)
 
 
-def test_it_is_not_asked_for_a_client_that_is_gone() -> None:
+def test_shortcut_is_not_used_for_a_disconnected_client() -> None:
     shortcut = Shortcut((b"[1,2]", "number"))
     assert shortcut.dispatcher.answer(CALL, Gone()) is None
     assert (shortcut.asked, shortcut.observed) == ([], [(ABANDONED, 1)])

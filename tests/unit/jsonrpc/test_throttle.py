@@ -84,7 +84,7 @@ def test_no_more_passes_than_was_refilled_but_for_one_debt(steps) -> None:
 
 
 @given(steps=costs, cost=st.integers(1, 1000))
-def test_whoever_waits_as_told_passes(steps, cost: int) -> None:
+def test_client_that_waits_as_told_is_admitted(steps, cost: int) -> None:
     bucket, now = Bucket(FORTY.burst, 0.0), 0.0
     for pause, earlier in steps:
         now += pause
@@ -95,7 +95,7 @@ def test_whoever_waits_as_told_passes(steps, cost: int) -> None:
     assert wait == 0.0
 
 
-def test_a_clock_that_goes_back_gives_nothing(clock) -> None:
+def test_clock_going_back_adds_no_tokens(clock) -> None:
     throttle = LocalThrottle(Rate(1, 1), clock)
     throttle.take_now("a", 1)
     clock.now -= 100
@@ -127,7 +127,7 @@ async def test_redis_is_asked_with_key_and_rate(clock) -> None:
     assert redis.asked == [(["throttle:a"], [40, 40, 3])]
 
 
-async def test_while_redis_is_away_the_process_counts_and_says_so_once(clock, caplog) -> None:
+async def test_redis_outage_falls_back_to_the_process_and_is_logged_once(clock, caplog) -> None:
     redis = FakeRedis()
     redis.away = True
     throttle = RedisThrottle(redis, Rate(1, 1), clock=clock)

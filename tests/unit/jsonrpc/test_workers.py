@@ -53,7 +53,7 @@ async def test_a_job_that_waits_for_a_thread_grows_old_too(clock: Clock) -> None
 
 
 @pytest.mark.parametrize("cancelled", [True, False], ids=["cancelled", "timed out"])
-async def test_a_job_whose_caller_gave_up_before_it_began_is_forgotten(*, cancelled: bool) -> None:
+async def test_abandoned_job_is_dropped_before_it_starts(*, cancelled: bool) -> None:
     pool = Workers(threads=1, queue=1)
     end = threading.Event()
     begun: list[str] = []
@@ -75,7 +75,7 @@ async def test_a_job_whose_caller_gave_up_before_it_began_is_forgotten(*, cancel
     pool.close()
 
 
-async def test_a_job_whose_caller_gave_up_goes_on(clock: Clock) -> None:
+async def test_abandoned_job_runs_to_its_end(clock: Clock) -> None:
     pool = Workers(threads=1)
     end = threading.Event()
     with pytest.raises(TimeoutError):
@@ -89,7 +89,7 @@ async def test_a_job_whose_caller_gave_up_goes_on(clock: Clock) -> None:
     pool.close()
 
 
-async def test_who_waits_when_the_threads_end_is_told_and_nobody_waits_later() -> None:
+async def test_shutdown_fails_waiting_and_later_jobs() -> None:
     pool = Workers(threads=1)
     begun, end = threading.Event(), threading.Event()
 

@@ -38,7 +38,7 @@ def test_an_address_is_read_and_shown(text: str, address: NodeAddress) -> None:
     ["", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x", "host:1",
      "127.0.0.1:+1", "127.0.0.1:١", "1.2.3:4"],
 )  # fmt: skip
-def test_what_is_no_address_is_refused(node: Any, text: str) -> None:
+def test_malformed_bootstrap_address_is_refused(node: Any, text: str) -> None:
     node(bootstrap=("10.0.0.1:1", text))
 
     with pytest.raises(MalformedAddress, match=r"^NODE_BOOTSTRAP has .*, which is not IP:PORT"):
@@ -74,14 +74,14 @@ def test_an_address_that_is_named_twice_counts_once(node: Any) -> None:
         ("[2001:db8::7]:9700", "::", "[2001:db8::7]:9700"),
     ],
 )
-def test_peers_are_told_where_the_node_is(node: Any, public: str, host: str, told: str) -> None:
+def test_advertised_address_follows_settings(node: Any, public: str, host: str, told: str) -> None:
     node(public_ip=public, staking_host=host, staking_port=9651)
 
     assert str(addresses.advertised(settings.NODE.peers)) == told
 
 
 @pytest.mark.parametrize("public", ["a.name", "a.name:1", "203.0.113.7:99999"])
-def test_an_address_to_tell_that_is_none_is_refused(node: Any, public: str) -> None:
+def test_malformed_public_ip_is_refused(node: Any, public: str) -> None:
     node(public_ip=public)
 
     with pytest.raises(MalformedAddress, match=r"^NODE_PUBLIC_IP has "):

@@ -32,7 +32,7 @@ def test_the_empty_filter_contains_nothing() -> None:
 
 
 @given(filters)
-def test_a_filter_comes_back_out_of_its_bytes(known: BloomFilter) -> None:
+def test_filter_round_trips(known: BloomFilter) -> None:
     assert BloomFilter.parse(bytes(known), known.salt) == known
 
 
@@ -121,7 +121,7 @@ def test_the_capacity_is_the_last_count_below_the_rate(
 
 
 @given(st.lists(st.binary(max_size=40), max_size=30))
-def test_what_was_added_is_never_missed(keys: list[bytes]) -> None:
+def test_filter_has_no_false_negatives(keys: list[bytes]) -> None:
     growing = SaltedBloom(expected=128, target_rate=0.001, max_rate=0.01)
     for key in keys:
         growing.add(key)

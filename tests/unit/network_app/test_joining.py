@@ -41,7 +41,7 @@ def test_a_genesis_of_this_network_is_taken(told: GenesisAnswer, chain_id: int |
         ({}, genesis.NETWORK_ID, 778, f"^its C-Chain has chain ID {CHAIN_ID}, not 778$"),
     ],
 )
-def test_what_is_none_or_another_networks_is_refused(
+def test_malformed_or_foreign_genesis_is_refused(
     told: GenesisAnswer,
     changes: dict[str, bytes],
     network_id: int,

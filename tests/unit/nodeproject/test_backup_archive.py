@@ -77,7 +77,7 @@ def test_a_finished_backup_that_still_has_its_first_name_is_left_alone(tmp_path:
     assert path.stat().st_nlink == kept.stat().st_nlink == 1
 
 
-def test_a_backup_that_is_finished_while_another_one_begins_is_left_alone(
+def test_concurrently_finished_backup_is_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, other = tmp_path / "a", tmp_path / "b"
@@ -128,7 +128,7 @@ def part(content: bytes) -> bytes:
     return len(content).to_bytes(4, "big") + content
 
 
-def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
+def test_rows_round_trip(tmp_path: Path) -> None:
     empty = (None,) * 4
     path = tmp_path / "a"
     with backup_archive.writing(path) as made:

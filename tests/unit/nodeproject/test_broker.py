@@ -34,7 +34,7 @@ def test_a_put_wakes_a_waiting_worker(connection: Connection) -> None:
     assert got == ["hello"]
 
 
-def test_what_was_put_before_is_taken_at_once(connection: Connection) -> None:
+def test_earlier_message_is_delivered_immediately(connection: Connection) -> None:
     queue = Queue("before", routing_key="before")
     got: list[str] = []
     with connection.channel() as channel:

@@ -93,7 +93,7 @@ async def test_before_there_is_a_genesis_no_chain_has_an_id(
     assert await led(paths, f"/ext/bc/{C}/rpc") == "/ext/bc/C/rpc"
 
 
-def test_sockets_are_opened_by_alias_and_by_what_may_be_an_id() -> None:
+def test_websocket_paths_accept_aliases_and_ids() -> None:
     paths = SocketPaths(CCHAIN_WEBSOCKETS)
 
     for path in ("/ext/bc/C/ws", "/ext/bc/evm/ws", "/ext/C/ws", "/ext/evm/ws"):
@@ -123,7 +123,7 @@ def test_a_chain_has_paths_by_each_of_its_aliases() -> None:
         ("/node/node/ext/bc/C/ws", False),
     ],
 )
-def test_a_websocket_may_be_opened_below_the_base_path(path: str, *, is_one: bool) -> None:
+def test_websocket_path_can_have_the_base_path(path: str, *, is_one: bool) -> None:
     base_paths = BasePaths("/node", NO_PROXIES)
 
     assert (path in SocketPaths(CCHAIN_WEBSOCKETS, base_paths.without)) == is_one

@@ -50,7 +50,7 @@ def test_no_node_is_without_the_p_chain(given: tuple[str, ...]) -> None:
         with_platform(updated(NodeSettings(), chains=given))
 
 
-def test_what_is_not_here_says_so(settings: Any) -> None:
+def test_absent_chain_is_reported(settings: Any) -> None:
     assert not is_left_out(P_CHAIN)
     assert not is_left_out(C_CHAIN)
     settings.NODE = updated(settings.NODE, chains=("P",))

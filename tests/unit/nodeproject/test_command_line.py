@@ -108,7 +108,7 @@ def test_the_help_of_a_command_has_its_own_flags_only() -> None:
         assert f" {option}" not in parser.format_help()
 
 
-def test_the_data_directory_of_a_command_goes_to_the_environment() -> None:
+def test_data_directory_flag_sets_the_environment() -> None:
     environ = {"NODE_DATA_DIR": "a"}
 
     assert cli.with_directory(["save", "--data-dir", "b", "name"], environ) == ["save", "name"]

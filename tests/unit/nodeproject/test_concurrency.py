@@ -122,7 +122,7 @@ async def test_a_request_waits_for_its_turn_for_so_long_only() -> None:
     assert (await get(app)).status == 200
 
 
-async def test_bodies_that_come_slowly_take_no_place() -> None:
+async def test_slow_bodies_do_not_count_against_the_limit() -> None:
     pages = Pages()
     pages.may_end.set()
     app = limit(pages, waiting=0)
@@ -179,7 +179,7 @@ async def test_pages_that_are_read_slowly_take_no_place_and_are_cut_off() -> Non
 
 
 @pytest.mark.parametrize("times", [1, 4])
-async def test_a_turn_ends_whatever_happens(times: int) -> None:
+async def test_failed_request_releases_its_slot(times: int) -> None:
     pages = Pages()
     app = limit(pages, waiting=2)
     async with asking(app, times):
@@ -191,7 +191,7 @@ async def test_a_turn_ends_whatever_happens(times: int) -> None:
     assert [answer.status for answer in answers] == [200] * 4
 
 
-async def test_a_client_that_leaves_does_not_interrupt_what_has_begun() -> None:
+async def test_disconnect_does_not_interrupt_a_running_page() -> None:
     """Django would abandon its thread, and then wait for it on the event loop."""
 
     class Listening(Pages):
@@ -309,7 +309,7 @@ class Working(Pages):
         await send({"type": "http.response.body", "body": self.page})
 
 
-async def test_threads_live_on_and_are_no_more_than_ever_worked_at_once() -> None:
+async def test_threads_are_reused_up_to_the_peak_concurrency() -> None:
     """Each thread has a database connection, whose caches take memory and time to fill."""
     pages = Working()
     app = limit(pages)

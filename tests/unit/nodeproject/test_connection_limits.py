@@ -40,7 +40,7 @@ def test_the_operators_value_takes_precedence(descriptors) -> None:
     assert process.connection_limits(10, 50).of_address == 10
 
 
-def test_descriptors_are_raised_as_far_as_they_may_be() -> None:
+def test_descriptor_limit_is_raised_to_the_hard_limit() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[0], 500), before[1]))
     try:

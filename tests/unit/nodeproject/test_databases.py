@@ -50,7 +50,7 @@ def test_a_transaction_of_a_full_block_is_written_at_its_end(
     assert log.stat().st_size > before + 2_000 * 4_000
 
 
-def test_who_commits_leaves_the_log_to_the_node_for_long(connection: sqlite3.Connection) -> None:
+def test_wal_checkpoint_is_rare_on_commit(connection: sqlite3.Connection) -> None:
     assert told(connection, "wal_autocheckpoint") == 4 * PAGES
 
 

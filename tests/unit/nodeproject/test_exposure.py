@@ -16,7 +16,7 @@ def node(host: str, *, development: bool = True, tokens: tuple[str, ...] = ()) -
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.9", "::1", "[::1]", "localhost"])
-def test_this_machine_alone_is_no_reason(host: str) -> None:
+def test_loopback_address_gives_no_warning(host: str) -> None:
     assert exposure(node(host)) == ""
 
 
@@ -24,7 +24,7 @@ def test_this_machine_alone_is_no_reason(host: str) -> None:
     ("host", "named"),
     [("0.0.0.0", "0.0.0.0"), ("::", "::"), ("*", "*"), ("", "*"), ("10.1.2.3", "10.1.2.3")],
 )
-def test_any_other_address_is_named_with_what_closes_it(host: str, named: str) -> None:
+def test_open_address_is_named_with_remedies(host: str, named: str) -> None:
     warning = exposure(node(host))
 
     assert warning.startswith(

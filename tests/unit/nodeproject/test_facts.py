@@ -10,14 +10,14 @@ from nodeproject.management.terminal import PIPE_WIDTH, console_for_tables, prin
 KEY = "0x" + "ab" * 32
 
 
-def test_values_stand_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_are_aligned_in_lines(capsys: pytest.CaptureFixture[str]) -> None:
     print_values("Title", {"a": "1", "long": "2"})
     title, *lines = capsys.readouterr().out.splitlines()
     assert title.startswith("Title ")
     assert lines == ["  a     1", "  long  2"]
 
 
-def test_where_there_are_none_there_is_no_title(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_values_print_no_title(capsys: pytest.CaptureFixture[str]) -> None:
     print_values("Title", {})
     assert capsys.readouterr().out == ""
 
@@ -48,7 +48,7 @@ def test_on_a_terminal_long_values_continue_in_their_column(
     assert last == "  b    2"
 
 
-def test_elsewhere_each_value_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_without_terminal_has_one_line_per_value(capsys: pytest.CaptureFixture[str]) -> None:
     print_values("Title", {"key": KEY * 4})
 
     assert printed(capsys)[1:] == [f"  key  {KEY * 4}"]

@@ -83,7 +83,7 @@ def test_a_value_that_does_not_fit_is_refused(name: str, value: str, words: str)
         ("NODE_TRUSTED_PROXIES", "proxy.lan"),
     ],
 )
-def test_what_no_node_can_work_with_is_refused_with_what_is_allowed(name: str, value: str) -> None:
+def test_invalid_setting_is_refused_with_the_allowed_values(name: str, value: str) -> None:
     with pytest.raises(BadSetting) as refused:
         read(NodeSettings, {name: value})
 
@@ -159,7 +159,7 @@ def test_no_setting_has_a_name_that_another_program_reads() -> None:
     assert not OTHERS & {name for name, _, _ in table(NodeSettings)}
 
 
-def test_a_choice_may_be_written_in_any_case() -> None:
+def test_choice_ignores_letter_case() -> None:
     assert read(Example, {"NODE_MODE": "Y"}).mode == "y"
 
 
@@ -216,7 +216,7 @@ def test_an_unknown_profile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"NODE_TRACE_INDEX": "off"}, False),
     ],
 )
-def test_calls_are_written_on_the_local_network_unless_it_is_said(environ, written):
+def test_call_index_defaults_to_the_local_network(environ, written):
     assert read(NodeSettings, environ).indexes_calls is written
 
 
@@ -229,7 +229,7 @@ def test_calls_are_written_on_the_local_network_unless_it_is_said(environ, writt
         ({"NODE_TOKEN_INDEX": "off"}, False),
     ],
 )
-def test_tokens_are_indexed_on_the_local_network_unless_it_is_said(environ, written):
+def test_token_index_defaults_to_the_local_network(environ, written):
     assert read(NodeSettings, environ).indexes_tokens is written
 
 

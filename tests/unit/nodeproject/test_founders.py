@@ -64,13 +64,13 @@ def test_a_file_that_is_too_long_for_a_proof_is_not_read_to_its_end(files: Path)
 @pytest.mark.parametrize(
     "document", [PUBLIC, {"nodePOP": PUBLIC}, {"result": {"nodeID": NODE, "nodePOP": PUBLIC}}]
 )
-def test_a_node_id_and_what_the_node_says_of_itself(files: Path, document: Any) -> None:
+def test_founder_from_node_id_and_public_document(files: Path, document: Any) -> None:
     found = founder(f"{NODE}:{public(files, document)}")
 
     assert (str(found.node_id), found.signer) == (NODE, PROOF)
 
 
-def test_what_is_none_is_reported(files: Path) -> None:
+def test_founder_with_malformed_key_is_refused(files: Path) -> None:
     certificate, key = files / "staker.crt", files / "signer.key"
 
     assert refusal("staker.crt") == "'staker.crt' is not CERT:SIGNER"
@@ -89,7 +89,7 @@ def test_what_is_none_is_reported(files: Path) -> None:
     ["", "{}", "[]", "1", '"text"', "{" * 100_000, '{"publicKey": "0x", "proofOfPossession": 5}',
      {"publicKey": "zz", "proofOfPossession": "zz"}],
 )  # fmt: skip
-def test_what_has_no_proof_is_refused(files: Path, document: Any) -> None:
+def test_founder_without_proof_of_possession_is_refused(files: Path, document: Any) -> None:
     path = public(files, document)
 
     assert refusal(f"{NODE}:{path}") == (
@@ -97,7 +97,7 @@ def test_what_has_no_proof_is_refused(files: Path, document: Any) -> None:
     )
 
 
-def test_somebody_elses_proof_is_refused(files: Path) -> None:
+def test_founder_with_foreign_proof_is_refused(files: Path) -> None:
     proof = {"proofOfPossession": proof_of_possession(8).proof_of_possession.hex()}
     path = public(files, PUBLIC | proof)
 

@@ -39,7 +39,7 @@ def test_values_are_found_wherever_the_bytes_are_split(
 
 
 @pytest.mark.parametrize("data", [b"1", b'"a"', b" null", b"}", b'{"a":1} x'])
-def test_what_is_no_object_or_array_is_refused(data: bytes) -> None:
+def test_text_outside_objects_and_arrays_is_refused(data: bytes) -> None:
     with pytest.raises(MalformedStream):
         list(JsonStream(LIMIT).feed(data))
 

@@ -31,7 +31,7 @@ def nodes(count: int) -> list[LocalNode]:
 
 
 @pytest.mark.parametrize("options", [{"votes": True}, {"votes": False}])
-def test_a_node_gets_what_all_may_share(options: dict[str, bool]) -> None:
+def test_node_inherits_shared_settings_only(options: dict[str, bool]) -> None:
     own = settings_of(Path("network"), nodes(2), 1, **options)
     caller = {
         "PATH": "/bin", "NODE_OPTIONS": "--trace", "NODE_LOG_LEVEL": "DEBUG", "NODE_MINING": "manual",
@@ -46,7 +46,7 @@ def test_a_node_gets_what_all_may_share(options: dict[str, bool]) -> None:
     assert ignored(caller, own) == ["NODE_HTTP_PORT", "NODE_PROFILE"]
 
 
-def test_what_is_not_shared_are_settings() -> None:
+def test_per_node_names_are_settings() -> None:
     names = {variable(declared) for declared in declared_in(NodeSettings)}
     assert names > EACH_ITS_OWN
     assert set(settings_of(Path("network"), nodes(1), 0, votes=False)) <= EACH_ITS_OWN
@@ -108,14 +108,14 @@ def test_voters_too_few_to_lose_one_are_reported(
     assert found[-1:] == said
 
 
-def test_voters_begin_at_all_others_and_name_no_producer() -> None:
+def test_voters_bootstrap_from_all_others_without_producer() -> None:
     second = settings_of(Path("network"), nodes(3), 1, votes=True)
     assert second["NODE_CONSENSUS"] == "snowman"
     assert second["NODE_PRODUCER"] == ""
     assert second["NODE_BOOTSTRAP"] == "127.0.0.1:9651,127.0.0.1:9655"
 
 
-def test_others_follow_a_sole_producer() -> None:
+def test_followers_bootstrap_from_the_sole_producer() -> None:
     first, second = (settings_of(Path("network"), nodes(3), place, votes=False) for place in (0, 1))
     assert first["NODE_CONSENSUS"] == second["NODE_CONSENSUS"] == "sole"
     assert first["NODE_PRODUCER"] == second["NODE_PRODUCER"] == str(IDS[0])
@@ -139,7 +139,7 @@ def test_a_network_has_a_node_at_least(count: str, words: str) -> None:
 @pytest.mark.parametrize(
     "words", [("status",), ("stop", "1"), ("start", "1"), ("pause", "1")], ids=" ".join
 )
-def test_a_second_terminal_hears_that_nothing_runs(
+def test_command_without_running_network_is_refused(
     tmp_path: Path, settings: Any, words: tuple[str, ...]
 ) -> None:
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path))

@@ -47,7 +47,7 @@ def test_of_a_sole_producer_only_that_one_counts() -> None:
     assert in_words(sole, EQUAL, set("bcde")).endswith("no block is produced until it does.")
 
 
-def test_a_node_hears_its_own_stake_too() -> None:
+def test_connected_stake_includes_the_own_stake() -> None:
     answers = NodeStatus(
         ready=True, p_height=0, c_height=0, peers=frozenset({"b", "c", "x"}), stakes=EQUAL
     )

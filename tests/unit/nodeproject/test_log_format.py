@@ -22,7 +22,7 @@ def record(name: str, text: str, *values: object, **extra: object) -> logging.Lo
     return made
 
 
-def test_entries_stand_for_themselves_and_others_have_time_level_and_name() -> None:
+def test_entries_are_unprefixed_and_records_have_time_level_and_name() -> None:
     formatter = TextFormatter(colours=False)
 
     assert formatter.format(record("node.transactions", "%s", "  From: 0x")) == "  From: 0x"
@@ -50,14 +50,14 @@ BREAKS = ("\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"
 
 
 @pytest.mark.parametrize("end", BREAKS)
-def test_a_value_does_not_begin_a_line(end: str) -> None:
+def test_value_cannot_start_a_log_line(end: str) -> None:
     shown = TextFormatter(colours=True).format(record("jsonrpc", "method %s", f"x{end}{FORGED}"))
 
     assert len(shown.splitlines()) == 1
 
 
 @pytest.mark.parametrize("end", BREAKS)
-def test_the_message_of_an_exception_begins_no_line_at_the_margin(end: str) -> None:
+def test_exception_message_lines_are_indented(end: str) -> None:
     made = record("jsonrpc", "method %s crashed", "x")
     made.exc_info = (ValueError, ValueError(f"x{end}{FORGED}"), None)
 
@@ -69,7 +69,7 @@ def test_the_message_of_an_exception_begins_no_line_at_the_margin(end: str) -> N
 
 
 @pytest.mark.parametrize("end", BREAKS)
-def test_a_value_in_an_entry_begins_no_line_at_the_margin(end: str) -> None:
+def test_value_in_an_entry_cannot_forge_a_line(end: str) -> None:
     text = f"  From: x{end}\x1b[31m{FORGED}"
 
     for colours in (True, False):
@@ -148,7 +148,7 @@ def passed(
     return [item for item in made if repeats.filter(item)]
 
 
-def test_one_place_in_the_code_writes_so_much_a_minute_and_says_what_it_left_out() -> None:
+def test_log_rate_per_code_location_is_limited_and_reported() -> None:
     now = 0.0
     repeats = RepeatFilter(lambda: now)
 
@@ -166,7 +166,7 @@ def test_one_place_in_the_code_writes_so_much_a_minute_and_says_what_it_left_out
     assert "omitted" not in json.loads(json_formatter().format(second))
 
 
-def test_what_is_asked_for_or_limited_elsewhere_is_not_left_out() -> None:
+def test_debug_and_separately_limited_records_are_kept() -> None:
     repeats = RepeatFilter()
 
     assert len(passed(repeats, 2 * REPEATS, levelno=logging.DEBUG)) == 2 * REPEATS

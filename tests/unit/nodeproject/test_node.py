@@ -27,7 +27,7 @@ def test_two_nodes_share_nothing() -> None:
     assert another.platform_chain.config.network_id == 5
 
 
-def test_what_belongs_together_is_one_node_s() -> None:
+def test_parts_of_a_node_belong_to_it() -> None:
     node = Node(given.NODE)
 
     for name in PARTS:

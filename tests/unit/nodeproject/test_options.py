@@ -66,16 +66,16 @@ def test_a_flag_is_its_variable(arguments: list[str], wanted: dict[str, str]) ->
     assert given(*arguments) == wanted
 
 
-def test_what_is_not_given_is_not_said() -> None:
+def test_omitted_flags_set_nothing() -> None:
     assert given() == {}
 
 
-def test_a_flag_and_what_it_implies_may_both_be_given() -> None:
+def test_flag_can_be_combined_with_its_implied_value() -> None:
     assert given("--block-time", "2", "--mining", "interval")["NODE_MINING"] == "interval"
 
 
 @pytest.mark.parametrize("other", [["--no-mining"], ["--mining", "manual"]])
-def test_a_flag_that_denies_what_another_one_implies_is_refused(other: list[str]) -> None:
+def test_contradictory_flags_are_refused(other: list[str]) -> None:
     with pytest.raises(ConflictingFlags) as refused:
         given("--block-time", "2", *other)
 
@@ -140,7 +140,7 @@ def test_a_second_node_needs_one_port_only(
         (["--port"], "expected one argument"),
     ],
 )
-def test_a_wrong_flag_ends_the_start_in_words(
+def test_wrong_flag_ends_the_start_with_a_message(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed: dict[str, str] = {}

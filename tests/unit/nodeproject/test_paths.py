@@ -90,7 +90,7 @@ def test_paths(paths: BasePaths, text: str, path: str) -> None:
         "/" + "a" * 128,
     ],
 )
-def test_texts_that_are_no_path(paths: BasePaths, text: str) -> None:
+def test_malformed_base_path_is_refused(paths: BasePaths, text: str) -> None:
     with pytest.raises(FormError):
         read_base_path(text)
 
@@ -149,7 +149,7 @@ def test_a_headers_path_is_not_removed_from_the_nodes_own(paths: BasePaths) -> N
     assert paths.stripped(asked) is asked
 
 
-async def test_django_is_given_the_path_whatever_its_own_begins_with(paths: BasePaths) -> None:
+async def test_django_receives_the_path_without_the_base_path(paths: BasePaths) -> None:
     given: list[Any] = []
 
     async def application(scope: Any, _receive: Any, _send: Any) -> None:
@@ -163,7 +163,7 @@ async def test_django_is_given_the_path_whatever_its_own_begins_with(paths: Base
 
 
 @pytest.mark.parametrize("part", sorted(FIRST_PARTS))
-def test_the_setting_is_none_of_the_nodes_own_paths(part: str) -> None:
+def test_base_path_equal_to_a_node_path_is_refused(part: str) -> None:
     for text in (f"/{part}", f"/{part}/", f"/{part}/below"):
         with pytest.raises(BadSetting, match="the node has pages of its own there"):
             read(NodeSettings, {"NODE_BASE_PATH": text})

@@ -92,7 +92,7 @@ async def test_a_path_that_is_an_interface_too_is_a_page_for_get_only(
     assert (await scene.get("/ext/both", method)).body == b"elsewhere"
 
 
-async def test_other_methods_are_reported_what_a_page_takes(scene: Scene) -> None:
+async def test_other_http_methods_get_405_with_allow(scene: Scene) -> None:
     answer = await scene.get("/ext/page", "POST", parts=(b"{}",))
 
     assert (answer.status, answer.body) == (405, b"GET, HEAD, OPTIONS only, received POST\n")
@@ -123,7 +123,7 @@ async def test_another_hosts_name_is_refused(scene: Scene, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/ext", "/ext/", "/ext/nothing", "/ext/page/more", "/ext//page"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_what_nobody_knows_is_not_found(scene: Scene, path: str, method: str) -> None:
+async def test_unknown_path_is_not_found(scene: Scene, path: str, method: str) -> None:
     answer = await scene.get(path, method)
 
     assert (answer.status, answer.body) == (404, b"404 page not found\n")
@@ -135,7 +135,7 @@ async def test_what_nobody_knows_is_not_found(scene: Scene, path: str, method: s
     "path", ["/ext/rpc", "/ext/rpc/", "/ext/docs", "/", "/admin/", "/extra", ""]
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
-async def test_what_others_know_is_theirs(scene: Scene, path: str, method: str) -> None:
+async def test_foreign_path_is_passed_on(scene: Scene, path: str, method: str) -> None:
     assert (await scene.get(path, method)).body == b"elsewhere"
 
 
@@ -201,7 +201,7 @@ async def test_a_page_that_waits_is_made_in_a_thread() -> None:
     scene.workers.close()
 
 
-async def test_pages_are_counted_by_their_paths_and_made_up_ones_together() -> None:
+async def test_pages_are_counted_by_path_and_unknown_paths_together() -> None:
     counted: dict[str, Replies] = {}
     known = dict.fromkeys(PAGES, GetPage(echo))
     front = Front(

@@ -44,7 +44,7 @@ def of_kombu(url: str) -> dict[str, Any]:
         "unix:///run/a%20b%25.sock",
     ],
 )
-def test_both_clients_find_the_same_server_and_verify_it_alike(url: str) -> None:
+def test_both_redis_clients_read_the_url_alike(url: str) -> None:
     of_redis = ConnectionPool.from_url(url)
     opened = of_redis.connection_class(**of_redis.connection_kwargs)
     kombu = of_kombu(url)
@@ -89,9 +89,7 @@ def test_both_clients_find_the_same_server_and_verify_it_alike(url: str) -> None
         ("unix://run/redis.sock", "a socket's path begins with a slash"),
     ],
 )
-def test_what_one_of_them_would_read_otherwise_is_refused_without_the_url(
-    url: str, reason: str
-) -> None:
+def test_ambiguous_redis_url_is_refused_without_repeating_it(url: str, reason: str) -> None:
     with pytest.raises(BadSetting) as refused:
         read(NodeSettings, {"NODE_REDIS_URL": url})
 

@@ -243,9 +243,7 @@ async def test_a_later_process_knows_published_heads(begin: Begin, rows: Rows) -
     assert await both_at(one, other, 2) == (2, 1)
 
 
-async def test_a_head_that_may_be_there_no_more_is_reported_as_none(
-    begin: Begin, rows: Rows
-) -> None:
+async def test_head_that_may_be_rewound_is_not_current(begin: Begin, rows: Rows) -> None:
     """A process reads a block, the chain is rewound, and only then the process announces the block."""
     one, slow, other = begin(), begin(), begin()
     for number in range(1, 7):
@@ -301,7 +299,7 @@ async def test_a_producer_without_endpoints_publishes_only_its_own_blocks(
     await settled_at(2, other, web)
 
 
-async def test_a_lagging_process_does_not_slow_others_down(begin: Begin, rows: Rows) -> None:
+async def test_lagging_process_does_not_slow_others_down(begin: Begin, rows: Rows) -> None:
     one, other, third = begin(), begin(), begin()
     for number in range(1, 4):
         one.commit(block(number, b"b"))
@@ -394,7 +392,7 @@ def test_forked_processes_publish_one_after_the_other(tmp_path: Path) -> None:
     assert (page.version, page.begun) == (6_000, 6_000)
 
 
-def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
+def test_head_page_is_allocated_on_disk(tmp_path: Path) -> None:
     """A process that writes to a hole of a mapped file is killed if the disk is full."""
     HeadPage.at(tmp_path / "head").publish_head(3)
     assert HeadPage.at(tmp_path / "head").height == 3

@@ -138,7 +138,7 @@ def test_a_flag_is_the_setting_in_its_unit(arguments: list[str], wanted: dict[st
         (["--block-time", "2", "--no-mine"], "--block-time means --mining interval, but --mining manual"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_had_is_refused_with_the_reason(
+def test_unsupported_tool_flag_is_refused_with_the_reason(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -112,7 +112,7 @@ def test_two_chains_share_nothing() -> None:
         assert getattr(one, name) is not getattr(another, name)
 
 
-def test_the_doors_of_two_chains_answer_each_for_its_own() -> None:
+def test_endpoints_of_two_chains_are_independent() -> None:
     fees = []
     for chain in (other(), other(parameters="avalanchego")):
         handler = registry(PlatformRpc(chain)).methods["platform.getMinStake"].handler

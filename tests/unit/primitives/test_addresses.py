@@ -20,7 +20,7 @@ prefixes = st.text(
 
 
 @given(st.sampled_from(["P", "X", "11111111111111111111111111111111LpoYY"]), prefixes, short_ids)
-def test_an_address_comes_back_with_any_prefix(chain: str, hrp: str, short_id: ShortID) -> None:
+def test_address_round_trips_with_any_prefix(chain: str, hrp: str, short_id: ShortID) -> None:
     assert parse_address(format_address(chain, hrp, short_id)) == (chain, hrp, short_id)
 
 
@@ -71,7 +71,7 @@ def test_any_other_text_is_refused(text: str) -> None:
         ("local1qqqqqq", "invalid checksum"),
     ],
 )
-def test_what_is_no_bech32_is_refused_with_its_reason(encoded: str, reason: str) -> None:
+def test_malformed_bech32_is_refused_with_its_reason(encoded: str, reason: str) -> None:
     with raises(
         addresses.AddressReason.INVALID_BECH32, kind=addresses.AddressError, match=rf"^{reason}$"
     ):

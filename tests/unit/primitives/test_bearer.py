@@ -80,7 +80,7 @@ def test_without_tokens_every_request_is_accepted() -> None:
     assert NO_TOKENS.accepts(b"Bearer anything")
 
 
-def test_a_refusal_tells_a_wrong_token_from_none() -> None:
+def test_challenge_distinguishes_wrong_and_missing_token() -> None:
     tokens = BearerTokens((FIRST,))
 
     assert tokens.challenge(b"") == b'Bearer realm="node"'

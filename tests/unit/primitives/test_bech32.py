@@ -34,7 +34,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize("text", VALID)
-def test_what_the_bip_calls_valid_comes_back(text: str) -> None:
+def test_valid_texts_of_the_bip_round_trip(text: str) -> None:
     prefix, groups = addresses.decode_groups(text)
     assert prefix == text.lower().rpartition("1")[0]
     assert addresses.encode_groups(prefix, groups) == text.lower()
@@ -45,14 +45,14 @@ def test_groups_are_numbered_as_the_bip_does() -> None:
 
 
 @pytest.mark.parametrize("text", INVALID)
-def test_what_the_bip_calls_invalid_is_refused(text: str) -> None:
+def test_invalid_texts_of_the_bip_are_refused(text: str) -> None:
     with pytest.raises(addresses.Bech32Error) as refusal:
         addresses.decode_groups(text)
     assert str(refusal.value) == INVALID[text]
 
 
 @given(st.binary(max_size=49))
-def test_bytes_come_back(data: bytes) -> None:
+def test_bytes_round_trip(data: bytes) -> None:
     assert addresses.decode(addresses.encode("local", data)) == ("local", data)
 
 
@@ -63,7 +63,7 @@ def test_bits_are_kept_in_order_and_filled_up_with_zeros(data: bytes) -> None:
     assert "".join(f"{group:05b}" for group in groups) == bits + "0" * (-len(bits) % 5)
 
 
-def test_a_letter_of_another_alphabet_is_no_letter() -> None:
+def test_non_ascii_letter_is_refused() -> None:
     # the lower case of the Kelvin sign is k; the sign itself counts as upper case
     with pytest.raises(addresses.Bech32Error, match=r"^invalid character in string: '\u212a'$"):
         addresses.decode("\u212a1AAAAAAAA")

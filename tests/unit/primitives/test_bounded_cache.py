@@ -47,7 +47,7 @@ def test_a_used_entry_outlives_an_older_one(use: Callable[[BoundedCache[str, int
     assert list(reversed(cache)) == ["c", "a"]
 
 
-def test_what_is_missing_is_none() -> None:
+def test_missing_key_gives_none_or_the_default() -> None:
     cache: BoundedCache[str, int] = BoundedCache(2)
     cache.touch("a")
     assert cache.get("a") is cache.peek("a") is cache.pop("a") is None
@@ -55,7 +55,7 @@ def test_what_is_missing_is_none() -> None:
     assert "a" not in cache
 
 
-def test_none_is_a_value() -> None:
+def test_none_can_be_cached() -> None:
     cache: BoundedCache[str, None] = BoundedCache(2)
     cache.put("a", None)
     cache.put("b", None)
@@ -71,7 +71,7 @@ def test_a_capacity_of_zero_stores_nothing() -> None:
     assert len(cache) == 0
 
 
-def test_heavy_entries_evict_as_many_old_ones_as_needed() -> None:
+def test_heavy_entry_evicts_as_many_old_entries_as_needed() -> None:
     cache = weighed(10)
     for key in "abcd":
         cache.put(key, b"two")
@@ -163,7 +163,7 @@ class Model:
 
 
 @given(st.integers(0, 4), st.integers(0, 12), st.lists(_STEPS, max_size=40))
-def test_it_does_what_a_list_would(
+def test_cache_behaves_like_a_list_model(
     most: int, most_weight: int, steps: list[tuple[object, ...]]
 ) -> None:
     cache, model = weighed(most_weight, most), Model(most, most_weight)

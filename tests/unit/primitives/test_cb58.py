@@ -12,7 +12,7 @@ ID_TEXT = "2ejCqUmBRNpFTyEcxfn2Tzb594VKCQHWg9Pxvs7x1MceEWSfnu"
 
 
 @given(st.integers(0, 8), st.binary(max_size=100))
-def test_bytes_come_back_with_all_zeros_in_front(zeros: int, data: bytes) -> None:
+def test_bytes_round_trip_with_leading_zeros(zeros: int, data: bytes) -> None:
     data = bytes(zeros) + data
     text = cb58.encode(data)
     assert cb58.decode(text) == data
@@ -52,7 +52,7 @@ def test_an_empty_text_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["1", "111", "2"])
-def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
+def test_text_shorter_than_a_checksum_is_refused(text: str) -> None:
     message = r"^input string is smaller than the checksum size$"
     with raises(cb58.Cb58Reason.MISSING_CHECKSUM, kind=cb58.Cb58Error, match=message):
         cb58.decode(text)
@@ -80,7 +80,7 @@ def test_another_size_than_asked_for_is_refused(data: bytes, size: int) -> None:
 
 
 @given(st.integers(0, 300))
-def test_every_text_of_the_right_size_is_looked_at(size: int) -> None:
+def test_text_of_maximum_length_is_decoded(size: int) -> None:
     longest = b"\xff" * size
     assert cb58.decode(cb58.encode(longest), size) == longest
 

@@ -41,7 +41,7 @@ def test_a_signature_is_one_message_s_by_one_key(key: PrivateKey) -> None:
 @pytest.mark.parametrize(
     "signature", [b"", b"\x30\x00", bytes(64), bytes(256), b"\xff" * 10_000], ids=len
 )
-def test_other_bytes_are_no_signature(key: PrivateKey, signature: bytes) -> None:
+def test_other_bytes_do_not_verify(key: PrivateKey, signature: bytes) -> None:
     assert not verify(key.public_key(), MESSAGE, signature)
 
 
@@ -58,7 +58,7 @@ def test_a_certificate_has_its_key() -> None:
     assert public_key_of(der) == key.public_key()
 
 
-def test_what_is_no_certificate_has_no_key() -> None:
+def test_public_key_of_malformed_certificate_is_refused() -> None:
     with raises(
         CertificateReason.MALFORMED_CERTIFICATE,
         kind=CertificateError,

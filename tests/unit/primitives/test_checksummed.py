@@ -12,7 +12,7 @@ HEX_ENCODINGS = [TextEncoding.HEX, TextEncoding.HEXC, TextEncoding.HEXNC]
 
 
 @given(st.binary(max_size=100), st.sampled_from(HEX_ENCODINGS))
-def test_bytes_come_back(data: bytes, encoding: TextEncoding) -> None:
+def test_bytes_round_trip(data: bytes, encoding: TextEncoding) -> None:
     text = checksummed.encode(data, encoding)
     assert checksummed.decode(text, encoding) == data
     assert checksummed.decode("0x" + text[2:].upper(), encoding) == data
@@ -32,7 +32,7 @@ def test_one_wrong_digit_is_noticed(data: bytes, drawn: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("encoding", TextEncoding)
-def test_an_empty_text_is_no_bytes(encoding: TextEncoding) -> None:
+def test_empty_text_decodes_to_no_bytes(encoding: TextEncoding) -> None:
     assert checksummed.decode("", encoding) == b""
 
 
@@ -46,7 +46,7 @@ def test_the_prefix_must_be_there(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["0x", "0x00", "0x001122"])
-def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
+def test_text_shorter_than_a_checksum_is_refused(text: str) -> None:
     message = r"^input string is smaller than the checksum size$"
     with raises(
         checksummed.EncodingReason.MISSING_HEX_CHECKSUM,
@@ -66,7 +66,7 @@ def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
         ("0x0_00", "invalid byte"),
     ],
 )
-def test_what_is_no_hex_is_refused(text: str, reason: str) -> None:
+def test_malformed_hex_is_refused(text: str, reason: str) -> None:
     with raises(
         checksummed.EncodingReason.INVALID_HEX,
         kind=checksummed.EncodingError,
@@ -75,7 +75,7 @@ def test_what_is_no_hex_is_refused(text: str, reason: str) -> None:
         checksummed.decode(text, TextEncoding.HEXNC)
 
 
-def test_json_is_no_way_to_write_bytes() -> None:
+def test_json_encoding_of_bytes_is_refused() -> None:
     message = r"^unsupported encoding in method$"
     with raises(
         checksummed.EncodingReason.UNSUPPORTED_ENCODING,

@@ -142,7 +142,7 @@ def expected_bytes(annotation: Any, value: Any) -> bytes:
 
 @settings(deadline=None)
 @given(structs_with_values())
-def test_a_value_has_the_bytes_of_the_table_and_comes_back(drawn: tuple[Any, Any]) -> None:
+def test_value_is_encoded_by_the_table_and_round_trips(drawn: tuple[Any, Any]) -> None:
     cls, value = drawn
     data = CODEC.marshal(value)
     assert data == b"\0\0" + expected_bytes(cls, value)
@@ -152,7 +152,7 @@ def test_a_value_has_the_bytes_of_the_table_and_comes_back(drawn: tuple[Any, Any
 
 @settings(deadline=None)
 @given(structs_with_values())
-def test_what_is_cut_off_anywhere_is_too_short(drawn: tuple[Any, Any]) -> None:
+def test_truncated_value_is_refused(drawn: tuple[Any, Any]) -> None:
     cls, value = drawn
     data = CODEC.marshal(value)
     for size in range(2, len(data)):
@@ -166,7 +166,7 @@ def test_what_is_cut_off_anywhere_is_too_short(drawn: tuple[Any, Any]) -> None:
 
 @settings(deadline=None)
 @given(structs_with_values(), st.binary(min_size=1, max_size=5))
-def test_what_follows_is_refused(drawn: tuple[Any, Any], more: bytes) -> None:
+def test_trailing_bytes_are_refused(drawn: tuple[Any, Any], more: bytes) -> None:
     cls, value = drawn
     data = CODEC.marshal(value)
     message = rf"^trailing buffer space: read {len(data)} provided {len(data + more)}$"
@@ -176,9 +176,7 @@ def test_what_follows_is_refused(drawn: tuple[Any, Any], more: bytes) -> None:
 
 @settings(deadline=None)
 @given(structs_with_values(), st.binary(max_size=5), st.binary(max_size=5))
-def test_a_value_among_others_is_read_where_it_stands(
-    drawn: tuple[Any, Any], before: bytes, after: bytes
-) -> None:
+def test_value_is_read_at_an_offset(drawn: tuple[Any, Any], before: bytes, after: bytes) -> None:
     cls, value = drawn
     data = CODEC.pack(value)
     found = CODEC.read(cls, before + data + after, len(before))
@@ -187,7 +185,7 @@ def test_a_value_among_others_is_read_where_it_stands(
 
 @settings(deadline=None)
 @given(rows)
-def test_types_behind_interfaces_come_back(row: Row) -> None:
+def test_interface_values_round_trip(row: Row) -> None:
     data = CODEC.marshal(row, SHAPE)
     assert data[2:6] == bytes.fromhex("00000003")
     assert CODEC.unmarshal(SHAPE, data) == row
@@ -215,7 +213,7 @@ def test_bytes_are_accepted_only_if_they_are_the_value_s_bytes(layout: Layout, d
 
 
 @given(st.binary(max_size=80) | st.lists(st.sampled_from(b"\0\1\2\3\t"), max_size=60).map(bytes))
-def test_any_bytes_behind_an_interface_are_refused_or_come_back(data: bytes) -> None:
+def test_random_interface_bytes_are_refused_or_round_trip(data: bytes) -> None:
     try:
         value, end = CODEC.read(SHAPE, data, 0)
     except errors.CodecError:
@@ -223,17 +221,17 @@ def test_any_bytes_behind_an_interface_are_refused_or_come_back(data: bytes) -> 
     assert CODEC.pack(value, SHAPE) == data[:end]
 
 
-def test_every_kind_of_field_stands_where_the_table_has_it() -> None:
+def test_every_kind_of_field_is_encoded_in_order() -> None:
     assert CODEC.pack(MIXED) == MIXED_BYTES
     assert CODEC.unmarshal(Mixed, b"\0\0" + MIXED_BYTES) == MIXED
 
 
-def test_identifiers_come_back_as_what_they_are() -> None:
+def test_decoded_identifiers_keep_their_type() -> None:
     (address,) = CODEC.unmarshal(Mixed, b"\0\0" + MIXED_BYTES).addresses
     assert type(address) is ShortID
 
 
-def test_a_text_that_is_no_utf_8_comes_back_unchanged() -> None:
+def test_invalid_utf_8_text_round_trips() -> None:
     data = b"\x00\x02\xff\xc3"
     text, _ = CODEC.read(Text, data, 0)
     assert CODEC.pack(text, Text) == data
@@ -274,7 +272,7 @@ def test_nesting_as_deep_as_the_limit_allows_is_refused_at_once() -> None:
         CODEC.unmarshal(SHAPE, b"\0\0" + bytes.fromhex("00000002") * 65535)
 
 
-def test_the_same_type_may_stand_beside_itself() -> None:
+def test_list_can_repeat_an_interface_type() -> None:
     row = Row((Box(Circle(1)), Box(Circle(2)), Circle(3)), Red())
     assert CODEC.unmarshal(SHAPE, CODEC.marshal(row, SHAPE)) == row
 
@@ -399,7 +397,7 @@ def test_fixed_bytes_of_a_struct_are_neither_filled_up_nor_cut_off(size: int) ->
         (Annotated[bytes, FixedLayout(4)], "000000", ""),
     ],
 )
-def test_the_error_names_what_the_bytes_end_within(annotation: Any, data: str, within: str) -> None:
+def test_error_names_the_truncated_field(annotation: Any, data: str, within: str) -> None:
     with pytest.raises(errors.CodecError) as caught:
         CODEC.read(annotation, bytes.fromhex(data), 0)
 

@@ -39,7 +39,7 @@ def test_it_is_handed_over_in_the_order_of_coming() -> None:
         pass
 
 
-def test_who_comes_back_waits_behind_who_was_there() -> None:
+def test_returning_thread_queues_behind_waiting_threads() -> None:
     lock, order = FairLock(), list[str]()
     with lock.held(SECONDS):
         waiting = queued(lock, lambda: order.append("other"), 1)
@@ -49,7 +49,7 @@ def test_who_comes_back_waits_behind_who_was_there() -> None:
     assert order == ["other", "own"]
 
 
-def test_who_gives_up_is_passed_over() -> None:
+def test_timed_out_thread_is_skipped() -> None:
     lock, gave_up = FairLock(), list[bool]()
 
     def try_it() -> None:

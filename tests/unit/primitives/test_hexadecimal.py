@@ -42,7 +42,7 @@ def reason(decode, *arguments):
         ("0x1" + 64 * "0", HexReason.NUMBER_TOO_LARGE, "hex number > 256 bits"),
     ],
 )
-def test_a_quantity_is_refused_in_the_words_of_its_fault(text, error, message):
+def test_malformed_quantity_is_refused_with_its_message(text, error, message):
     assert reason(decode_quantity, text) == (error, message)
 
 
@@ -59,7 +59,7 @@ def test_a_very_long_quantity_is_refused_by_its_length():
 
 
 @given(st.integers(min_value=0, max_value=2**256 - 1))
-def test_a_quantity_comes_back_as_it_was(number):
+def test_quantity_round_trips(number):
     text = encode_quantity(number)
     assert decode_quantity(text) == number
     assert decode_quantity("0X" + text[2:].upper()) == number
@@ -83,7 +83,7 @@ def test_data_is_refused_for_its_fault(text, error):
 
 
 @given(st.binary(max_size=100))
-def test_data_comes_back_as_it_was(data):
+def test_data_round_trips(data):
     assert decode_data(encode_data(data)) == data
 
 

@@ -58,7 +58,7 @@ def test_a_new_certificate_is_accepted_by_ourselves() -> None:
     identity.check_certificate(DER)
 
 
-def test_a_new_certificate_is_what_nodes_make_of_themselves() -> None:
+def test_new_certificate_has_the_form_of_avalanchegos() -> None:
     certificate = x509.load_der_x509_certificate(DER)
     key = load_pem_private_key(MADE.key_pem, None)
 
@@ -155,7 +155,7 @@ def test_another_kind_of_key_is_refused() -> None:
         identity.check_certificate(certificate_of(key_info))
 
 
-def test_a_curve_that_nobody_knows_is_refused() -> None:
+def test_unknown_curve_is_refused() -> None:
     elliptic, curve = bytes.fromhex("06072a8648ce3d0201"), bytes.fromhex("06032a0304")
     point = element(0x03, b"\x00\x04", bytes(64))
     key_info = element(0x30, element(0x30, elliptic, curve), point)
@@ -167,7 +167,7 @@ def test_a_curve_that_nobody_knows_is_refused() -> None:
         identity.check_certificate(certificate_of(key_info))
 
 
-def test_an_algorithm_that_nobody_knows_is_refused() -> None:
+def test_unknown_key_algorithm_is_refused() -> None:
     key_info = element(0x30, element(0x30, bytes.fromhex("06032a0304")), b"\x03\x02\x00\x00")
     with raises(
         identity.CertificateReason.UNSUPPORTED_KEY,
@@ -199,7 +199,7 @@ def test_a_certificate_that_is_cut_off_anywhere_is_malformed() -> None:
             identity.check_certificate(DER[:size])
 
 
-def test_what_follows_a_certificate_is_refused() -> None:
+def test_bytes_after_a_certificate_are_refused() -> None:
     with raises(identity.CertificateReason.MALFORMED_CERTIFICATE, kind=identity.CertificateError):
         identity.check_certificate(DER + b"\0")
 
@@ -229,6 +229,6 @@ def test_a_changed_byte_ends_in_nothing_but_a_refusal(place: int, byte: int) -> 
         "3007 3005 0201000201",
     ],
 )
-def test_other_shapes_are_no_certificates(data: str) -> None:
+def test_malformed_der_is_refused(data: str) -> None:
     with pytest.raises(identity.DerError, match=r"^malformed certificate$"):
         identity.subject_public_key_info(bytes.fromhex(data))

@@ -23,7 +23,7 @@ KINDS = [ID, ShortID, NodeID]
 
 
 @given(st.sampled_from(KINDS), st.data())
-def test_an_identifier_comes_back_from_its_text(kind: type[ID], data: st.DataObject) -> None:
+def test_identifier_round_trips_through_text(kind: type[ID], data: st.DataObject) -> None:
     identifier = kind(data.draw(st.binary(min_size=kind.SIZE, max_size=kind.SIZE)))
     found = kind.parse(str(identifier))
     assert found == identifier
@@ -32,7 +32,7 @@ def test_an_identifier_comes_back_from_its_text(kind: type[ID], data: st.DataObj
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("difference", [-1, 1])
-def test_other_lengths_are_no_identifiers(kind: type[ID], difference: int) -> None:
+def test_identifier_of_wrong_length_is_refused(kind: type[ID], difference: int) -> None:
     size = kind.SIZE + difference
     message = rf"^invalid hash length: expected {kind.SIZE} bytes but got {size}$"
     with pytest.raises(WrongIdLength, match=message):
@@ -51,7 +51,7 @@ def test_a_node_id_needs_its_prefix() -> None:
         NodeID.parse("111111111111111111116DBWJs")
 
 
-def test_the_error_of_a_long_text_stays_short() -> None:
+def test_error_for_a_long_text_is_short() -> None:
     with raises(IdReason.MISSING_NODE_PREFIX, kind=IdError) as caught:
         NodeID.parse("x" * 10_000)
     assert len(str(caught.value)) < 150

@@ -13,7 +13,7 @@ STEP = 64 * 4096
 
 
 @pytest.mark.parametrize("text", [b"a", b"\\n", b"a\\n"])
-def test_no_step_goes_over_a_long_string_at_once(text: bytes) -> None:
+def test_long_string_is_scanned_in_pieces(text: bytes) -> None:
     string = text * 1_000_000
 
     piece = json_limits._STRING_PART.match(string)
@@ -33,7 +33,7 @@ def test_no_step_goes_over_a_long_string_at_once(text: bytes) -> None:
         (['"', '""', 'a"b', '\\"', ",[{", "\n"], 6),
     ],
 )
-def test_what_is_in_a_string_is_none(
+def test_quotes_inside_strings_are_not_counted(
     value: Any, strings: int, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json_limits, "_PIECE", piece)

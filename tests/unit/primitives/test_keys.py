@@ -12,7 +12,7 @@ private_keys = st.integers(1, ORDER - 1).map(lambda number: number.to_bytes(32, 
 
 
 @given(private_keys)
-def test_a_key_comes_back_from_its_text(key: bytes) -> None:
+def test_private_key_round_trips_through_text(key: bytes) -> None:
     assert keys.parse_private_key(keys.format_private_key(key)) == key
 
 
@@ -39,7 +39,7 @@ def test_a_typing_error_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("number", [0, ORDER, 2**256 - 1])
-def test_numbers_outside_the_group_are_no_keys(number: int) -> None:
+def test_private_key_outside_the_group_is_refused(number: int) -> None:
     key = number.to_bytes(32, "big")
     with pytest.raises(InvalidPrivateKey, match=r"^invalid private key$"):
         keys.parse_private_key(keys.format_private_key(key))

@@ -53,7 +53,7 @@ def test_secrets_are_not_shown() -> None:
     assert shown == f"NodeIdentity(node_id={NODE.identity.node_id!r})"
 
 
-def test_the_first_certificate_counts_whatever_stands_around_it(tmp_path: Path) -> None:
+def test_first_certificate_of_a_pem_file_is_used(tmp_path: Path) -> None:
     chain = b"subject: nobody\n" + NODE.files.certificate_pem + node(1).files.certificate_pem
 
     assert load(tmp_path, certificate=chain) == NODE.identity

@@ -18,7 +18,7 @@ def test_characters_that_control_or_reorder_are_escaped(function) -> None:
 
 
 @pytest.mark.parametrize("text", ["plain", "a\tb", "größer ‑ 日本語 ✓ 👩‍🚀"])
-def test_other_text_stays(text: str) -> None:
+def test_printable_text_is_unchanged(text: str) -> None:
     assert printable(text) == one_line(text) == text
 
 
@@ -27,7 +27,7 @@ def test_all_ends_of_lines_are_one_kind_and_one_line_has_none() -> None:
     assert one_line("a\r\nb\nc") == "a\\x0d\\nb\\nc"
 
 
-def test_colours_stay_where_they_may_and_other_sequences_never() -> None:
+def test_only_allowed_colour_sequences_are_kept() -> None:
     text = "a\x1b[31mred\x1b[0m\tb\x1b]0;title\x07\x9b2J\x1b[2J"
 
     assert printable(text, colours=True) == (
@@ -37,7 +37,7 @@ def test_colours_stay_where_they_may_and_other_sequences_never() -> None:
 
 
 @pytest.mark.parametrize("line", ["", "plain", "\x1b[31mred\x1b[0m", "\x1b[31mred\x1b[m"])
-def test_a_line_without_an_open_colour_stays(line: str) -> None:
+def test_line_without_open_colour_is_unchanged(line: str) -> None:
     assert close_colours(line) == line
 
 

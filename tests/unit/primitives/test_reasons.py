@@ -25,7 +25,7 @@ def test_the_message_is_the_template_with_its_values() -> None:
     assert error.values == {"size": 7, "limit": 5}
 
 
-def test_a_message_without_values_is_no_template() -> None:
+def test_message_without_values_keeps_its_braces() -> None:
     assert str(InvalidThing(Cause.BRACES)) == "expected {}"
 
 

@@ -46,7 +46,7 @@ def test_split_reads_what_iterate_reads(values):
     assert rlp.split(payload, len(values)) == list(rlp.iterate(payload)) == values
 
 
-def test_split_tells_lists_from_strings():
+def test_split_distinguishes_lists_from_strings():
     (item,) = rlp.split(rlp.read_only_item(encode([[b"a"]])), 1)
     assert type(item) is RlpList
 
@@ -81,7 +81,7 @@ def test_split_says_which_element_is_malformed():
         ("c0 c0", rlp.RlpReason.MORE_THAN_ONE_VALUE),
     ],
 )
-def test_what_is_not_one_canonical_value_is_refused(data, error):
+def test_non_canonical_rlp_is_refused(data, error):
     with raises(error, kind=rlp.RlpError):
         rlp.read_only_item(bytes.fromhex(data))
 
@@ -123,5 +123,5 @@ def test_a_fixed_value_has_its_size():
 
 
 @given(st.integers(min_value=0, max_value=2**256 - 1))
-def test_an_integer_comes_back_as_it_was(number):
+def test_integer_round_trips(number):
     assert rlp.read_uint256(rlp.read_only_item(rlp.encode_uint(number))) == number

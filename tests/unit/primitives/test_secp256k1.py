@@ -59,7 +59,7 @@ def test_half_the_order_is_still_a_valid_s():
     assert secp256k1.is_valid(1, HALF_ORDER, 1)
 
 
-def test_a_point_that_is_not_on_the_curve_belongs_to_nobody():
+def test_recovery_with_a_point_off_the_curve_fails():
     with raises(
         secp256k1.SignatureReason.RECOVERY_FAILED,
         kind=secp256k1.SignatureError,
@@ -68,7 +68,7 @@ def test_a_point_that_is_not_on_the_curve_belongs_to_nobody():
         secp256k1.recover(DIGEST, 5, 1, 0)
 
 
-def test_many_are_recovered_at_once_and_a_bad_one_is_none():
+def test_batch_recovery_returns_none_for_a_bad_signature():
     good = SignedDigest(DIGEST, *secp256k1.sign(DIGEST, KEY))
     bad = good._replace(r=5)
     address = secp256k1.address_of_private_key(KEY)
@@ -76,7 +76,7 @@ def test_many_are_recovered_at_once_and_a_bad_one_is_none():
 
 
 @pytest.mark.parametrize("key", [b"", bytes(32), b"\x01" * 31, ORDER.to_bytes(32, "big")])
-def test_what_is_no_private_key_does_not_sign(key):
+def test_signing_with_invalid_key_is_refused(key):
     with pytest.raises(secp256k1.InvalidPrivateKey, match="invalid private key"):
         secp256k1.sign(DIGEST, key)
 
@@ -88,7 +88,7 @@ def test_a_signature_of_the_p_chain_names_its_signer(key, digest):
     assert secp256k1.recover_address(digest, signature) == address_of(key)
 
 
-def test_both_chains_sign_alike():
+def test_sign_and_sign_sha256_agree():
     r, s, y_parity = secp256k1.sign(DIGEST, KEY)
     expected = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([y_parity])
     assert secp256k1.sign_sha256(DIGEST, KEY) == expected
@@ -120,7 +120,7 @@ def test_the_other_of_two_signatures_is_refused(key, digest):
     ("r", "s", "v"),
     [(5, 1, 0), (0, 1, 0), (1, 0, 0), (ORDER, 1, 0), (1, 1, 4), (1, 1, 27), (2**256 - 1, 1, 3)],
 )
-def test_what_belongs_to_no_key_is_refused(r, s, v):
+def test_unrecoverable_signature_is_refused(r, s, v):
     signature = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([v])
     with raises(
         secp256k1.SignatureReason.INVALID_SIGNATURE,
@@ -136,7 +136,7 @@ def test_half_the_order_is_still_no_mutation():
 
 
 @pytest.mark.parametrize("key", [b"", bytes(32), b"\x01" * 33, ORDER.to_bytes(32, "big")])
-def test_what_is_no_private_key_neither_signs_for_the_p_chain_nor_has_a_public_key(key):
+def test_invalid_key_has_no_public_key_and_no_p_chain_signature(key):
     with pytest.raises(secp256k1.InvalidPrivateKey, match=r"^invalid private key$"):
         secp256k1.sign_sha256(DIGEST, key)
     with pytest.raises(secp256k1.InvalidPrivateKey, match=r"^invalid private key$"):

@@ -26,7 +26,7 @@ def test_all_upgrades_but_the_unscheduled_one_are_active() -> None:
     assert OWN_NETWORK.latest == 1_607_144_400
 
 
-def test_the_values_that_go_with_them() -> None:
+def test_upgrade_parameters_are_in_the_json() -> None:
     found = OWN_NETWORK.as_json()
 
     assert found["apricotPhase4MinPChainHeight"] == 0
@@ -44,7 +44,7 @@ def test_the_names_are_those_that_clients_read() -> None:
     }  # fmt: skip
 
 
-def test_what_info_upgrades_returns_can_be_read() -> None:
+def test_result_of_info_upgrades_can_be_parsed() -> None:
     assert parse_upgrades(OWN_NETWORK.as_json()) == OWN_NETWORK
     assert parse_upgrades({}) == UpgradeTimes()
     later = "2030-01-01T00:00:00Z"

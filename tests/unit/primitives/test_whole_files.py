@@ -90,7 +90,7 @@ def test_a_pipe_in_the_place_of_the_partial_file_is_refused(tmp_path: Path) -> N
         write(tmp_path / "a", b"new")
 
 
-def test_another_users_partial_file_is_refused_and_stays(
+def test_partial_file_of_another_user_is_refused_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a"
@@ -105,7 +105,7 @@ def test_another_users_partial_file_is_refused_and_stays(
     assert not path.exists()
 
 
-def test_an_own_partial_file_that_others_have_open_is_not_written_to(tmp_path: Path) -> None:
+def test_partial_file_open_elsewhere_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a"
     partial(path).write_bytes(b"half")
     partial(path).chmod(0o666)

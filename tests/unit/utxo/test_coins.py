@@ -36,7 +36,7 @@ ONE, TWO, THREE = utxos.ADDRESSES
 KEY_1, KEY_2, KEY_3 = utxos.KEYS
 
 
-def test_the_first_owners_sign_whatever_the_order_of_keys() -> None:
+def test_first_owners_sign_in_any_order_of_keys() -> None:
     owners = utxos.owners(ONE, TWO, THREE, threshold=2)
 
     assert Keychain.of([KEY_3, KEY_2, KEY_1]).signers_for(owners, 0) == SigningOwners(
@@ -58,7 +58,7 @@ def test_owners_sign_from_their_locktime_on() -> None:
     assert Keychain.of([KEY_1]).signers_for(owners, utxos.NOW) == SigningOwners((0,), (ONE,))
 
 
-def test_where_nobody_must_sign_nobody_does() -> None:
+def test_owner_with_threshold_zero_needs_no_signer() -> None:
     nobody = OutputOwners(0, 0, ())
 
     assert Keychain.of([KEY_1]).signers_for(nobody, 0) == SigningOwners((), ())
@@ -68,7 +68,7 @@ def test_keys_are_known_by_their_addresses_in_the_given_order() -> None:
     assert Keychain.of([KEY_3, KEY_1, KEY_3]).addresses == (THREE, ONE)
 
 
-def test_what_a_key_signs_is_its_address() -> None:
+def test_signature_recovers_the_address_of_the_key() -> None:
     digest = sha256(b"something")
 
     assert recover_address(digest, Keychain.of([KEY_1]).sign(digest, ONE)) == ONE
@@ -91,7 +91,7 @@ def test_each_address_signs_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert signed == [KEY_1, KEY_2]
 
 
-def test_bytes_that_are_no_key_are_refused() -> None:
+def test_invalid_private_key_is_refused() -> None:
     with pytest.raises(InvalidPrivateKey, match=r"^invalid private key$"):
         Keychain.of([bytes(32)])
 

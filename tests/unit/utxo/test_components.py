@@ -30,7 +30,7 @@ def test_a_utxo_may_hold_an_output_without_an_amount(content: UtxoContent) -> No
     assert CODEC.unmarshal(UTXO, CODEC.marshal(made)) == made
 
 
-def test_an_output_without_an_amount_is_no_output_of_a_transfer() -> None:
+def test_output_without_amount_is_refused_in_a_transfer() -> None:
     content = CODEC.pack(MintOutput(owners()), Annotated[UtxoContent, INTERFACE])
 
     with raises(

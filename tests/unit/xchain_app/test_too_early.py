@@ -38,7 +38,7 @@ def test_it_may_become_valid(case_id: str) -> None:
 
 
 @pytest.mark.parametrize("case_id", ["semantic/001", "semantic/005", "semantic/065"])
-def test_it_stays_invalid(case_id: str) -> None:
+def test_invalid_block_is_not_reported_as_too_early(case_id: str) -> None:
     with pytest.raises(InvalidBlock) as refused:
         execute(world(), case_id)
 

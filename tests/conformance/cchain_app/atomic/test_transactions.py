@@ -93,7 +93,7 @@ def _put(utxo: UTXO) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", cases("verify", phase=LATEST))
-def test_malformed_transactions_are_refused_with_the_reference_s_words(
+def test_malformed_transaction_is_refused_with_coreths_message(
     case: dict[str, Any],
 ) -> None:
     unsigned = unsigned_of(bytes.fromhex(case["unsignedBytes"]))
@@ -106,7 +106,7 @@ def test_malformed_transactions_are_refused_with_the_reference_s_words(
 
 
 @pytest.mark.parametrize("case", cases("parse"))
-def test_bytes_that_are_no_transaction_are_refused(case: dict[str, Any]) -> None:
+def test_malformed_bytes_are_refused(case: dict[str, Any]) -> None:
     raw = bytes.fromhex(case["bytes"])
     if "error" not in case:
         assert str(parse(raw).tx_id) == case["txID"]
@@ -177,7 +177,7 @@ def test_a_payload_that_is_cut_or_longer_is_refused(case: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("case", cases("flows"))
-def test_what_one_chain_puts_is_what_the_other_one_spends(case: dict[str, Any]) -> None:
+def test_exported_output_equals_the_imported_one(case: dict[str, Any]) -> None:
     exported = parse_platform_tx(bytes.fromhex(case["pExport"]["signedBytes"]))
     c_import = parse(bytes.fromhex(case["cImport"]["signedBytes"]))
     c_export = parse(bytes.fromhex(case["cExport"]["signedBytes"]))

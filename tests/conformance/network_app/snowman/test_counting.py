@@ -118,7 +118,7 @@ def test_a_poll_ends_as_soon_as_nothing_can_change(case: Any) -> None:
 
 
 @pytest.mark.parametrize("case", snowman_cases("poll_set"))
-def test_results_come_out_oldest_first(case: Any) -> None:
+def test_poll_results_are_returned_oldest_first(case: Any) -> None:
     blocks = _Blocks(case)
     polls = PollSet(_rules(case), blocks.parent_of)
     for step in case["steps"]:
@@ -133,7 +133,7 @@ def test_results_come_out_oldest_first(case: Any) -> None:
         assert len(polls) == step["open"]
 
 
-def test_no_file_of_the_vectors_is_forgotten() -> None:
+def test_every_vector_file_is_used() -> None:
     sources = [path.read_text() for path in Path(__file__).parent.glob("test_*.py")]
     for name in (path.stem for path in VECTORS.glob("*.json")):
         assert any(f'snowman_cases("{name}"' in source for source in sources), name

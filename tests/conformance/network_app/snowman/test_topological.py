@@ -117,7 +117,7 @@ def test_a_script_of_blocks_and_polls(case: Any) -> None:
 
 
 @pytest.mark.parametrize("case", snowman_cases("suite", lambda case: not _works(case)))
-def test_what_fails_behind_the_tree_was_decided_rightly(case: Any) -> None:
+def test_decisions_before_a_tree_failure_are_correct(case: Any) -> None:
     script = Script(case)
     for step in case["steps"]:
         if "add" in step:

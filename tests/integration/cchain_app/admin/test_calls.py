@@ -52,7 +52,7 @@ def test_a_transactions_page_has_its_call_tree(made, browse, written) -> None:
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_where_calls_are_given_up_a_page_executes_and_says_when_it_cannot(made, browse) -> None:
+def test_page_without_call_index_executes_or_explains(made, browse) -> None:
     index_calls(made.chain.evm, seconds=60)
     page = page_of(made, "inner_revert")
     before = browse(page).text
@@ -92,7 +92,7 @@ def test_a_tree_names_the_function_that_is_called(made, browse) -> None:
 
 @pytest.mark.node_settings(mining="manual")
 @pytest.mark.parametrize("written", [True, False])
-def test_a_tree_leads_to_the_calls_that_do_not_fit(made, browse, monkeypatch, written) -> None:
+def test_call_tree_links_to_the_remaining_calls(made, browse, monkeypatch, written) -> None:
     monkeypatch.setattr(pages, "MAX_CALLS", 2)
     if written:
         index_calls(made.chain.evm, seconds=60)
@@ -123,7 +123,7 @@ def test_the_list_says_how_far_the_rows_are(made, browse) -> None:
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_a_page_that_cannot_trace_says_so(made, browse, monkeypatch) -> None:
+def test_page_that_cannot_trace_explains_it(made, browse, monkeypatch) -> None:
     def too_long(*_arguments, **_options):
         raise TraceTimedOut
 
@@ -143,7 +143,7 @@ def test_calls_are_listed_by_address_block_and_transaction(made, browse) -> None
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_a_calls_page_leads_to_its_transaction_and_accounts(made, browse) -> None:
+def test_call_page_links_to_transaction_and_accounts(made, browse) -> None:
     index_calls(made.chain.evm, seconds=60)
     call = models.Call.objects.get(type=models.CallType.CREATE2)
 
@@ -169,7 +169,7 @@ def test_creations_are_listed_alone(made, browse) -> None:
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_a_contracts_page_says_who_created_it(made, browse) -> None:
+def test_contract_page_shows_the_creator(made, browse) -> None:
     index_calls(made.chain.evm, seconds=60)
 
     text = browse(detail("account", hexed(ADDRESSES["counter"]))).text

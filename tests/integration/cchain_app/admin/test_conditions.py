@@ -30,7 +30,7 @@ def test_the_first_page_says_nothing_where_nothing_was_set(browse: Browse, chain
     assert "<h3>Overrides</h3>" not in browse(ADMIN).text
 
 
-def test_what_waits_for_the_next_block_is_shown_until_it_is_made(
+def test_next_block_overrides_are_shown_until_the_block(
     browse: Browse, chain: Chain, rpc: Rpc
 ) -> None:
     time = chain.genesis.header.timestamp + 1_000
@@ -49,7 +49,7 @@ def test_what_waits_for_the_next_block_is_shown_until_it_is_made(
     assert RANDAO not in text
 
 
-def test_what_is_set_for_all_blocks_stays(browse: Browse, chain: Chain, rpc: Rpc) -> None:
+def test_overrides_of_all_blocks_remain_shown(browse: Browse, chain: Chain, rpc: Rpc) -> None:
     rpc("evm_setIntervalMining", 9)
     rpc("anvil_setBlockTimestampInterval", 12)
     rpc("anvil_setCoinbase", STRANGER)
@@ -62,7 +62,7 @@ def test_what_is_set_for_all_blocks_stays(browse: Browse, chain: Chain, rpc: Rpc
     assert "as NODE_MINING says" not in page.text
 
 
-def test_what_was_not_set_is_as_the_settings_say(browse: Browse, chain: Chain, rpc: Rpc) -> None:
+def test_unset_overrides_show_the_settings(browse: Browse, chain: Chain, rpc: Rpc) -> None:
     rpc("anvil_setCoinbase", STRANGER)
     text = browse(SETTINGS).text
     assert "as NODE_MINING says" in text
@@ -78,7 +78,7 @@ def test_how_often_the_chain_was_rewound_is_counted(browse: Browse, chain: Chain
     assert ">once<" in browse(SETTINGS).text
 
 
-def test_the_impersonated_are_shown_with_what_they_have(
+def test_impersonated_accounts_are_shown_with_balances(
     browse: Browse, chain: Chain, rpc: Rpc
 ) -> None:
     keyed = f"0x{SENDERS[0].hex()}"
@@ -100,7 +100,7 @@ def test_the_impersonated_are_shown_with_what_they_have(
     assert browse(listing("impersonation"), q=STRANGER).rows == []
 
 
-def test_impersonated_signatures_are_shown_with_who_is_answered(
+def test_impersonated_signatures_are_shown_with_their_signer(
     browse: Browse, chain: Chain, rpc: Rpc
 ) -> None:
     signature = "0x" + "ab" * 64 + "1b"
@@ -144,7 +144,7 @@ def test_an_impersonated_account_that_does_not_exist_has_nothing(
 @pytest.mark.parametrize(
     "model", ["developmentsettings", "impersonation", "impersonatedsignature", "createdaccount"]
 )
-def test_elsewhere_there_is_nothing_to_see(
+def test_public_network_has_no_development_pages(
     browse: Browse, chain: Chain, rpc: Rpc, settings: Any, model: str
 ) -> None:
     rpc("anvil_setCoinbase", STRANGER)

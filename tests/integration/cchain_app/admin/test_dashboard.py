@@ -73,7 +73,7 @@ def test_it_lists_the_latest_blocks_and_transactions(browse: Browse) -> None:
         ("12" * 20, "account", "0x" + "12" * 20),
     ],
 )
-def test_the_box_leads_to_a_block_a_transaction_or_an_account(
+def test_search_box_redirects_to_block_transaction_or_account(
     browse: Browse, text: str, view: str, key: object
 ) -> None:
     page = browse(JUMP, q=text)
@@ -84,7 +84,7 @@ def test_the_box_leads_to_a_block_a_transaction_or_an_account(
 
 
 @pytest.mark.usefixtures("chain")
-def test_the_box_leads_to_a_waiting_transaction(browse: Browse) -> None:
+def test_search_box_redirects_to_a_pending_transaction(browse: Browse) -> None:
     key = models.PoolTransaction.objects.get(hash=rows.waiting_hash(3)).pk
     answer = browse(JUMP, q=hexed(rows.waiting_hash(3))).response
     assert answer.headers["Location"] == reverse(

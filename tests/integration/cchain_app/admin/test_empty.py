@@ -8,7 +8,7 @@ from tests.integration.cchain_app.admin.paths import ADMIN, MODELS, listing
 pytestmark = pytest.mark.sqlite_only
 
 
-def test_it_says_when_there_is_no_chain_yet(admin_client: Client) -> None:
+def test_first_page_without_chain_explains_it(admin_client: Client) -> None:
     answer = admin_client.get(ADMIN)
     assert answer.status_code == 200
     assert "There is no chain yet" in answer.content.decode()

@@ -42,7 +42,7 @@ def test_the_page_is_there(admin_client: Client, path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "goes_to"), [("", "/admin/"), ("?next=/admin/auth/user/", "/admin/auth/user/")]
 )
-def test_the_login_continues_to_the_first_page_or_to_what_was_asked_for(
+def test_login_redirects_to_the_first_or_requested_page(
     client: Client, admin_user: User, path: str, goes_to: str
 ) -> None:
     page = client.get(f"/admin/login/{path}")
@@ -53,7 +53,7 @@ def test_the_login_continues_to_the_first_page_or_to_what_was_asked_for(
 
 
 @pytest.mark.parametrize("model", list(node_admin._THEMED))
-def test_admins_of_others_are_drawn_by_the_theme(model: type) -> None:
+def test_third_party_admins_use_the_theme(model: type) -> None:
     assert isinstance(node_admin.admin.site._registry[model], ModelAdmin)
 
 
@@ -109,7 +109,7 @@ _MENU = [item for group in UNFOLD["SIDEBAR"]["navigation"] for item in group["it
 
 
 @pytest.mark.parametrize("item", _MENU, ids=lambda item: item["title"])
-def test_an_item_of_the_menu_leads_to_a_page_that_its_permission_opens(
+def test_menu_items_match_the_permissions_of_their_pages(
     admin_client: Client, admin_user: User, rf: RequestFactory, item: dict[str, Any]
 ) -> None:
     assert admin_client.get(str(item["link"])).status_code == 200

@@ -24,7 +24,7 @@ def _leads_to(text: str, path: str) -> bool:
     return f'href="{path}"' in text
 
 
-def test_a_block_leads_to_its_neighbours_transactions_logs_and_miner(browse: Browse) -> None:
+def test_block_page_links_to_neighbours_transactions_logs_and_miner(browse: Browse) -> None:
     text = browse(detail("block", 7)).text
     for path in (
         reverse("admin:cchain_app_block_change", args=[6]),
@@ -43,14 +43,14 @@ def test_a_block_leads_to_its_neighbours_transactions_logs_and_miner(browse: Bro
         assert shown in text
 
 
-def test_the_head_has_no_next_and_the_genesis_no_parent_to_go_to(browse: Browse) -> None:
+def test_head_has_no_next_and_genesis_no_previous_link(browse: Browse) -> None:
     assert "next ›" not in browse(detail("block", BLOCKS)).text
     genesis = browse(detail("block", 0)).text
     assert "previous" not in genesis
     assert "next ›" in genesis
 
 
-def test_a_transaction_shows_its_receipt_and_leads_to_block_and_accounts(browse: Browse) -> None:
+def test_transaction_page_shows_receipt_and_links(browse: Browse) -> None:
     page = browse(detail("transaction", models.row_id(7, 4)))
     for path in (
         reverse("admin:cchain_app_block_change", args=[7]),
@@ -67,11 +67,11 @@ def test_a_transaction_shows_its_receipt_and_leads_to_block_and_accounts(browse:
         assert shown in page.text
 
 
-def test_a_failed_transaction_says_so(browse: Browse) -> None:
+def test_failed_transaction_is_shown_as_failed(browse: Browse) -> None:
     assert "failed" in browse(detail("transaction", models.row_id(7, rows.FAILED))).text
 
 
-def test_a_creation_leads_to_its_contract_and_names_no_function(browse: Browse) -> None:
+def test_creation_links_to_its_contract_without_function_name(browse: Browse) -> None:
     text = browse(detail("transaction", models.row_id(7, rows.CREATION))).text
     assert "new contract" in text
     assert checksum_address(rows.contract(7)) in text
@@ -135,7 +135,7 @@ def test_a_log_of_an_unknown_event_and_one_without_topics_are_shown(browse: Brow
     assert "anonymous" in browse(listing("log"), q="7").text
 
 
-def test_an_account_leads_to_its_transactions_logs_and_changes(browse: Browse) -> None:
+def test_account_page_links_to_transactions_logs_and_changes(browse: Browse) -> None:
     person = hexed(rows.person(5))
     text = browse(detail("account", person)).text
     for model in ("transaction", "log", "accountchange"):
@@ -144,7 +144,7 @@ def test_an_account_leads_to_its_transactions_logs_and_changes(browse: Browse) -
     assert "Code hash" not in text
 
 
-def test_a_contract_shows_code_storage_and_who_created_it(browse: Browse) -> None:
+def test_contract_page_shows_code_storage_and_creator(browse: Browse) -> None:
     for model in ("account", "contract"):
         text = browse(detail(model, hexed(rows.TOKEN))).text
         for shown in (
@@ -179,14 +179,12 @@ def test_an_address_that_the_chain_never_touched_is_an_account_with_nothing(brow
         ("pooltransaction", 0),
     ],
 )
-def test_a_page_that_is_not_there_leads_to_its_list(
-    browse: Browse, model: str, key: object
-) -> None:
+def test_missing_object_redirects_to_its_list(browse: Browse, model: str, key: object) -> None:
     page = browse(detail(model, key))
     assert (page.status, page.response.headers["Location"]) == (302, listing(model))
 
 
-def test_a_change_says_what_was_before(browse: Browse) -> None:
+def test_account_change_shows_the_previous_values(browse: Browse) -> None:
     assert "7 AVAX" in browse(detail("accountchange", models.row_id(7, 1))).text
     models.AccountChange.objects.filter(pk=models.row_id(7, 1)).update(
         nonce=None, balance=None, code_hash=None
@@ -194,7 +192,7 @@ def test_a_change_says_what_was_before(browse: Browse) -> None:
     assert "did not exist" in browse(detail("accountchange", models.row_id(7, 1))).text
 
 
-def test_a_waiting_transaction_shows_its_call_and_what_it_can_cost(browse: Browse) -> None:
+def test_pending_transaction_shows_call_and_maximum_cost(browse: Browse) -> None:
     text = browse(detail("pooltransaction", hexed(rows.waiting_hash(3)))).text
     for shown in (
         "transfer(address,uint256)",
@@ -224,5 +222,5 @@ def test_lists_and_titles_have_addresses_in_the_case_of_eip_55(browse: Browse, m
         assert addresses == {checksum_address(Address(bytes.fromhex(a[2:]))) for a in addresses}
 
 
-def test_a_hash_of_nothing_is_no_page(browse: Browse) -> None:
+def test_unknown_hash_redirects_to_the_list(browse: Browse) -> None:
     assert browse(detail("transaction", hexed(ZERO_HASH))).status == 302

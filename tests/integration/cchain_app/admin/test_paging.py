@@ -26,14 +26,14 @@ def _joined(pages: list[list[object]]) -> list[object]:
     return [key for page in pages for key in page]
 
 
-def test_the_first_page_begins_with_the_head(browse: Browse) -> None:
+def test_first_page_starts_with_the_head(browse: Browse) -> None:
     assert [row.number for row in browse(listing("block")).rows] == list(
         range(BLOCKS, BLOCKS - 50, -1)
     )
 
 
 @pytest.mark.parametrize("model", ["block", "transaction", "log", "accountchange"])
-def test_next_leads_through_all_rows_once_from_the_latest(browse: Browse, model: str) -> None:
+def test_next_links_visit_each_row_once_from_the_latest(browse: Browse, model: str) -> None:
     pages = _follow(browse, listing(model), "", "next_url")
     table = {
         "block": models.Block,
@@ -50,7 +50,7 @@ def test_accounts_are_listed_by_address(browse: Browse) -> None:
     assert _joined(pages) == sorted(models.Account.objects.values_list("pk", flat=True))
 
 
-def test_previous_leads_back_over_the_same_pages(browse: Browse) -> None:
+def test_previous_links_return_over_the_same_pages(browse: Browse) -> None:
     forwards = _follow(browse, listing("block"), "", "next_url")
     last = browse(listing("block"), next=forwards[-2][-1])
     start = last.response.context["cl"].previous_url
@@ -71,7 +71,7 @@ def test_a_search_keeps_its_term_from_page_to_page(browse: Browse) -> None:
     assert page.response.context["cl"].next_url == f"?next={page.rows[-1].pk}&q={token}"
 
 
-def test_what_matches_by_several_indexes_is_listed_once_in_order(browse: Browse) -> None:
+def test_row_matching_several_indexes_is_listed_once(browse: Browse) -> None:
     person = rows.person(5)
     models.Transaction.objects.filter(pk=models.row_id(3, 0)).update(sender=person, to=person)
     pages = _follow(browse, listing("transaction"), f"?q={hexed(person)}", "next_url")
@@ -99,7 +99,7 @@ def test_changes_of_an_account_are_paged_by_block(browse: Browse) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "0x12", "1.5"])
-def test_a_cursor_that_is_no_key_leads_to_the_start(browse: Browse, cursor: str) -> None:
+def test_invalid_cursor_redirects_to_the_first_page(browse: Browse, cursor: str) -> None:
     page = browse(listing("block"), next=cursor)
     assert (page.status, page.response.headers["Location"]) == (302, "/admin/cchain_app/block/")
     told = browse(listing("block"))

@@ -63,7 +63,7 @@ def _counts() -> list[int]:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_there_is_no_adding(admin_client: Client, model: str, method: str) -> None:
+def test_rows_cannot_be_added(admin_client: Client, model: str, method: str) -> None:
     before = _counts()
     assert getattr(admin_client, method)(f"{CCHAIN}{model}/add/").status_code == 403
     assert _counts() == before
@@ -71,7 +71,7 @@ def test_there_is_no_adding(admin_client: Client, model: str, method: str) -> No
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_there_is_no_deleting(admin_client: Client, model: str, method: str) -> None:
+def test_rows_cannot_be_deleted(admin_client: Client, model: str, method: str) -> None:
     before = _counts()
     path = f"{CCHAIN}{model}/{KEYS[model]}/delete/"
     assert getattr(admin_client, method)(path, {"post": "yes"}).status_code == 403
@@ -79,7 +79,7 @@ def test_there_is_no_deleting(admin_client: Client, model: str, method: str) -> 
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_there_is_no_changing(admin_client: Client, model: str) -> None:
+def test_rows_cannot_be_changed(admin_client: Client, model: str) -> None:
     assert admin_client.get(detail(model, KEYS[model])).status_code == 200
     before = _counts()
     assert admin_client.post(detail(model, KEYS[model]), {"nonce": 1}).status_code == 403
@@ -138,7 +138,7 @@ def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
     assert all(isinstance(model_admin, ReadOnlyModelAdmin) for model_admin in ours)
 
 
-def test_staff_sees_what_it_may_view_only(client: Client) -> None:
+def test_staff_sees_permitted_models_only(client: Client) -> None:
     staff = User.objects.create_user("reader", is_staff=True)
     staff.user_permissions.add(
         Permission.objects.get(codename="view_block", content_type__app_label="cchain_app")
@@ -149,7 +149,7 @@ def test_staff_sees_what_it_may_view_only(client: Client) -> None:
     assert client.get(detail("transaction", KEYS["transaction"])).status_code == 403
 
 
-def test_strangers_are_sent_to_the_login(client: Client) -> None:
+def test_anonymous_requests_redirect_to_the_login(client: Client) -> None:
     for path in ("/admin/", listing("block"), detail("block", 7), "/admin/jump/?q=7"):
         answer = client.get(path)
         assert answer.status_code == 302

@@ -96,7 +96,7 @@ def test_waiting_transactions_are_found_by_hash_and_sender(browse: Browse) -> No
     assert _found(browse, "pooltransaction", hexed(rows.waiting_hash(3))) == expected
 
 
-def test_what_was_fetched_is_found_by_account_and_by_number(browse: Browse) -> None:
+def test_forked_rows_are_found_by_account_and_number(browse: Browse) -> None:
     assert _found(browse, "forkedaccount", hexed(rows.TOKEN)) == [rows.TOKEN]
     assert len(browse(listing("forkedslot"), q=hexed(rows.TOKEN)).rows) == 50
     assert _found(browse, "forkedslot", hexed(rows.person(1))) == []
@@ -120,7 +120,7 @@ def test_what_was_fetched_is_found_by_account_and_by_number(browse: Browse) -> N
         "é",
     ],
 )
-def test_what_is_not_there_is_an_empty_list(browse: Browse, model: str, text: str) -> None:
+def test_search_without_match_is_an_empty_list(browse: Browse, model: str, text: str) -> None:
     page = browse(listing(model), q=text)
     assert (page.status, page.rows) == (200, [])
     assert f"Nothing found for “{escape(text)}”." in page.text

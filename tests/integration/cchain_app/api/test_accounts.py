@@ -49,9 +49,7 @@ def test_settings_say_which_and_how_many(rpc: Rpc, db: None, settings: Any, tmp_
     assert rpc("eth_accounts") == [*derived, f"0x{SENDER.hex()}"]
 
 
-def test_impersonated_accounts_follow_in_the_order_in_which_they_came(
-    rpc: Rpc, chain: Chain
-) -> None:
+def test_impersonated_accounts_are_listed_in_order_of_request(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_impersonateAccount", STRANGER)
     rpc("anvil_impersonateAccount", "0x" + "11" * 20)
     rpc("anvil_impersonateAccount", FIRST)
@@ -99,7 +97,7 @@ def test_typed_data_is_signed(rpc: Rpc, chain: Chain, form: Any, version: str) -
         ("personal_unlockAccount", [STRANGER, "", 0]),
     ],
 )
-def test_who_has_no_key_here_signs_nothing(
+def test_signing_for_unknown_account_is_refused(
     rpc: Rpc, chain: Chain, method: str, params: list[Any]
 ) -> None:
     assert refused(rpc, method, *params) == (-32000, "unknown account")
@@ -138,7 +136,7 @@ def test_who_has_no_key_here_signs_nothing(
         ("eth_signTypedData_v4", [FIRST, '{"a":' * 90_000], "typed data is nested deeper than 64"),
     ],
 )
-def test_bad_arguments_are_refused_by_words(
+def test_invalid_arguments_are_refused_with_a_message(
     rpc: Rpc, chain: Chain, method: str, params: list[Any], words: str
 ) -> None:
     code, message = refused(rpc, method, *params)
@@ -146,7 +144,7 @@ def test_bad_arguments_are_refused_by_words(
     assert words in message
 
 
-def test_an_unlocked_account_is_no_news(rpc: Rpc, chain: Chain) -> None:
+def test_unlocking_an_available_account_returns_true(rpc: Rpc, chain: Chain) -> None:
     assert rpc("personal_unlockAccount", FIRST, "", 300) is True
     rpc("anvil_impersonateAccount", STRANGER)
     assert rpc("personal_unlockAccount", STRANGER) is True

@@ -116,7 +116,7 @@ def test_the_fee_history_has_their_prices(rpc: Rpc, chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(hardfork="prague")
-def test_the_node_computes_what_a_request_leaves_out(rpc: Rpc, chain: Chain) -> None:
+def test_omitted_blob_fields_are_computed(rpc: Rpc, chain: Chain) -> None:
     filled = rpc(
         "eth_fillTransaction", {"from": FIRST, "to": TO, "blobs": texts(OTHER_BLOB, ZERO_BLOB)}
     )

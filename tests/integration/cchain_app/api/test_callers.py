@@ -86,7 +86,7 @@ def uses_of_keys(account: str) -> dict[str, list[Any]]:
     }
 
 
-def test_the_methods_that_ask_who_calls(chain: Chain) -> None:
+def test_guarded_methods_are_those_that_sign_or_name_urls(chain: Chain) -> None:
     registry = this_node().endpoints.interfaces["C"].registry
     assert {method.name for method in registry if method.guard is not None} == SIGNING | NAMING
     assert set(uses_of_keys("")) == SIGNING
@@ -153,7 +153,7 @@ def test_programs_on_this_machine_alone_name_urls(
 
 
 @pytest.mark.node_settings(fork_url_callers="any")
-def test_a_setting_lets_everybody_name_urls(chain: Chain) -> None:
+def test_setting_lets_any_caller_name_urls(chain: Chain) -> None:
     for caller in ({"origin": PAGE}, {"peer": "203.0.113.9"}):
         assert ask("anvil_setRpcUrl", "http://127.0.0.1:1/", **caller) is None
 

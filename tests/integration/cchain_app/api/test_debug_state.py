@@ -65,7 +65,7 @@ def test_pages_follow_one_another(rpc, storing):
     assert range_at(rpc, "0x3", 0, 0) == {"storage": {}, "nextKey": first}
 
 
-def test_what_there_is_not_is_said(rpc, storing):
+def test_missing_objects_are_reported(rpc, storing):
     with pytest.raises(JsonRpcError, match="transaction index 8 out of range for block 0x"):
         range_at(rpc, "0x2", len(KEYS) + 1)
     with pytest.raises(JsonRpcError, match="block 0xffff not found"):
@@ -74,7 +74,7 @@ def test_what_there_is_not_is_said(rpc, storing):
         rpc("debug_storageRangeAt", "0x2", "0x0", hexed(STORE), "0x", 1)
 
 
-def test_what_was_changed_there_and_back_is_not_modified(rpc, storing):
+def test_reverted_change_is_not_a_modified_account(rpc, storing):
     own = storing.evm.config.coinbase
     storing.do(to=STORE, gas=100_000, value=0, data=words(1, KEYS[1] + 100))
     changed = rpc("debug_getModifiedAccountsByNumber", 2, 4)
@@ -138,7 +138,7 @@ def test_accounts_are_those_of_the_height(rpc, storing):
             assert one["root"] == proof["storageHash"]
 
 
-def test_accounts_come_page_by_page_with_code_and_storage(rpc, storing):
+def test_account_dump_is_paged_with_code_and_storage(rpc, storing):
     whole, found, start = dump(rpc, "0x3")["accounts"], {}, "0x"
     while start is not None:
         page = dump(rpc, "0x3", start, 3)
@@ -154,7 +154,7 @@ def test_accounts_come_page_by_page_with_code_and_storage(rpc, storing):
     assert rpc("debug_dumpBlock", "0x3") == dump(rpc, "0x3")
 
 
-def test_what_is_not_there_at_all(rpc, chain):
+def test_unsupported_debug_methods_are_refused(rpc, chain):
     assert rpc("debug_getBadBlocks") == []
     with pytest.raises(JsonRpcError, match="unknown preimage"):
         rpc("debug_preimage", hexed(bytes(32)))
@@ -215,6 +215,6 @@ def test_a_transaction_is_filled_so_that_it_can_be_signed(rpc, storing):
         ({"chainId": "0x1"}, "chainId does not match node's"),
     ],
 )
-def test_what_cannot_be_filled(rpc, storing, fields, words_of_it):
+def test_unfillable_transaction_is_refused(rpc, storing, fields, words_of_it):
     with pytest.raises(JsonRpcError, match=f"^.*{words_of_it}"):
         rpc("eth_fillTransaction", {"from": hexed(SENDER), "to": hexed(RECIPIENT), **fields})

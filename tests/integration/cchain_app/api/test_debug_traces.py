@@ -58,7 +58,7 @@ def test_a_transaction_is_reported_by_its_steps(rpc, made):
     assert [step["op"] for step in found["structLogs"]][:3] == ["PUSH1", "SLOAD", "PUSH1"]
 
 
-def test_a_revert_is_no_error_of_the_method(rpc, made):
+def test_reverted_transaction_has_a_trace(rpc, made):
     found = rpc("debug_traceTransaction", made.hash("revert"), CALLS)
 
     assert (found["error"], found["revertReason"]) == ("execution reverted", "no")
@@ -134,7 +134,7 @@ def test_tags_name_blocks(rpc, made, tag):
     assert rpc("debug_traceBlockByNumber", tag, CALLS) == []
 
 
-def test_what_is_not_there_is_said_in_geths_words(rpc, made):
+def test_missing_objects_have_geths_messages(rpc, made):
     for asked, message in (
         (("debug_traceTransaction", NOWHERE), "transaction not found"),
         (("debug_traceBlockByNumber", "0xffffff"), "block #16777215 not found"),
@@ -184,7 +184,7 @@ def test_options_that_mean_nothing_are_refused(rpc, made, options, code, message
     assert found[1].startswith(message)
 
 
-def test_members_of_options_are_known_in_any_case_and_others_ignored(rpc, made):
+def test_trace_options_ignore_case_and_unknown_members(rpc, made):
     options = {"TRACER": "callTracer", "tracerconfig": {"OnlyTopCall": True}, "fullStorage": 1}
 
     assert "calls" not in rpc("debug_traceTransaction", made.hash("count_again"), options)
@@ -199,7 +199,7 @@ def test_a_trace_that_takes_too_long_ends(rpc, made):
 
 
 @pytest.mark.node_settings(trace_timeout=0.01)
-def test_nobody_has_more_time_than_the_node_gives(rpc, made):
+def test_trace_timeout_is_limited_by_the_node(rpc, made):
     options = {**CALLS, "timeout": "1000h"}
     call = {"to": hexed(ADDRESSES["loop"]), "gas": hex(40_000_000)}
 
@@ -215,7 +215,7 @@ def test_an_answer_has_its_bounds(rpc, made):
     assert rpc("debug_traceTransaction", made.hash("out_of_gas"), CALLS)["error"] == "out of gas"
 
 
-def test_what_was_traced_is_kept_whatever_time_it_was_given(rpc, made, engine):
+def test_trace_cache_ignores_the_timeout_option(rpc, made, engine):
     first = rpc("debug_traceTransaction", made.hash("count"), CALLS)
     again = rpc("debug_traceTransaction", made.hash("count"), {**CALLS, "timeout": "2s"})
     assert again == first
@@ -225,9 +225,7 @@ def test_what_was_traced_is_kept_whatever_time_it_was_given(rpc, made, engine):
     assert len(engine.blocks) == 3
 
 
-def test_who_asks_about_a_second_transaction_has_the_rest_of_the_block_executed_once(
-    rpc, made, engine
-):
+def test_second_trace_of_a_block_records_the_rest_at_once(rpc, made, engine):
     found = [rpc("debug_traceTransaction", made.hash(name), CALLS) for name in made.sent]
     assert sum(count for _, count, _ in engine.blocks) == 1 + len(made.sent)
     whole = rpc("debug_traceBlockByNumber", "0x2", CALLS)
@@ -235,7 +233,7 @@ def test_who_asks_about_a_second_transaction_has_the_rest_of_the_block_executed_
     assert engine.blocks[-1] == (2, len(made.sent), 0)
 
 
-def test_who_asks_backwards_has_each_transaction_recorded_once(rpc, made, engine):
+def test_backward_traces_record_each_transaction_once(rpc, made, engine):
     names = list(made.sent)
     for name in reversed(names):
         rpc("debug_traceTransaction", made.hash(name), CALLS)
@@ -262,7 +260,7 @@ class SlowEngine(CountingEngine):
         )
 
 
-def test_who_asks_again_about_what_took_too_long_has_nothing_else_executed(rpc, made, monkeypatch):
+def test_repeated_slow_trace_executes_nothing_else(rpc, made, monkeypatch):
     engine = SlowEngine(made.chain.evm.engine, {made.sent["count"].hash})
     monkeypatch.setitem(made.chain.evm.__dict__, "engine", engine)
 
@@ -309,7 +307,7 @@ def test_the_rest_of_a_block_has_the_time_of_one_transaction(rpc, made, engine, 
 
 
 @pytest.mark.node_settings(trace_bytes=5_000)
-def test_what_is_too_large_of_the_rest_of_a_block_spoils_no_answer(rpc, made):
+def test_oversized_trace_in_a_block_does_not_affect_others(rpc, made):
     for name in ("transfer", "count", "count_again", "create"):
         found = rpc("debug_traceTransaction", made.hash(name), {"limit": 2_000})
         assert found["failed"] is False
@@ -317,7 +315,7 @@ def test_what_is_too_large_of_the_rest_of_a_block_spoils_no_answer(rpc, made):
 
 
 @pytest.mark.node_settings(trace_cache=20_000)
-def test_what_is_kept_is_bounded(rpc, made):
+def test_trace_cache_is_bounded(rpc, made):
     for name in made.sent:
         rpc("debug_traceTransaction", made.hash(name))
         rpc("debug_traceTransaction", made.hash(name), CALLS)
@@ -405,7 +403,7 @@ def test_overrides_that_contradict_each_other_are_refused(rpc, made):
         ({"maxFeePerGas": "0x1"}, "tracing failed: max fee per gas less than block base fee: "),
     ],
 )
-def test_a_call_that_cannot_begin_is_refused(rpc, made, call, message):
+def test_invalid_call_is_refused(rpc, made, call, message):
     code, words_ = refusal(rpc, "debug_traceCall", {**COUNT, **call}, "latest", CALLS)
 
     assert code == -32000
@@ -418,7 +416,7 @@ def test_an_invalid_block_is_refused(rpc, made):
     assert message.startswith("could not decode block: rlp: expected input list")
 
 
-def test_a_block_that_stands_on_nothing_is_refused(rpc, made):
+def test_block_without_known_parent_is_refused(rpc, made):
     header = made.block.header
     for changes, message in (
         ({"parent_hash": Hash(bytes.fromhex(NOWHERE[2:]))}, f"parent {NOWHERE} not found"),

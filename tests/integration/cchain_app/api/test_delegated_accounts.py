@@ -76,7 +76,7 @@ def test_a_delegated_account_may_replace_the_one_in_flight(send, delegated):
     assert send(of_owner(2)) == IN_FLIGHT
 
 
-def test_a_delegation_that_was_taken_back_limits_nobody(send, chain, delegated):
+def test_revoked_delegation_has_no_limit(send, chain, delegated):
     nobody = (authorization(0, Address(bytes(20)), 1),)
     assert send(signed(type=SET_CODE, nonce=1, gas=200_000, authorizations=nobody)) is None
     chain.mine()
@@ -90,7 +90,7 @@ def test_a_waiting_authorization_counts_like_a_delegation(send):
     assert send(of_owner(1)) == IN_FLIGHT
 
 
-def test_an_authority_is_known_to_whoever_starts_later(send, chain):
+def test_restarted_process_knows_the_authorities(send, chain):
     assert send(delegating(1, 0)) is None
     chain.forget()
     assert send(of_owner(1)) == GAPPED
@@ -102,7 +102,7 @@ def test_within_one_batch_the_limit_holds_too(chain, rpc):
     assert rpc("txpool_status") == {"pending": "0x2", "queued": "0x0"}
 
 
-def test_an_account_with_several_waiting_is_no_authority(send):
+def test_account_with_several_pending_is_refused_as_authority(send):
     assert send(of_owner(0)) is None
     assert send(delegating(0)) is None  # allowed: only one of its transactions is pending
     assert send(signed(key=OTHER, nonce=0)) is None
@@ -111,7 +111,7 @@ def test_an_account_with_several_waiting_is_no_authority(send):
     assert send(delegating(2, nonce=1)) is None
 
 
-def test_whoever_sets_its_own_code_may_replace_that_and_send_no_more(send):
+def test_self_delegating_sender_can_only_replace_its_transaction(send):
     own = {"signers": (0,), "key": OWNER, "at": 1}
     assert send(delegating(*own.pop("signers"), **own)) is None
     assert send(of_owner(1)) == IN_FLIGHT
@@ -127,7 +127,7 @@ def test_an_authority_named_by_two_is_free_when_both_are_mined(send, chain):
     assert send(of_owner(1)) is None
 
 
-def test_an_authority_is_free_when_what_named_it_is_replaced(send):
+def test_replaced_transaction_releases_its_authority(send):
     assert send(delegating(0)) is None
     assert send(of_owner(1)) == GAPPED
     assert send(signed(nonce=0, **DEARER)) is None
@@ -141,7 +141,7 @@ def test_a_replacement_that_names_another_frees_the_first(send):
     assert send(signed(key=OTHER, nonce=1)) == GAPPED
 
 
-def test_an_authority_is_free_when_what_named_it_expires(send, chain):
+def test_expired_transaction_releases_its_authority(send, chain):
     assert send(delegating(0, nonce=5)) is None  # queued
     assert send(of_owner(1)) == GAPPED
     assert expire(evm_chain(), now=2**33) == 1
@@ -149,14 +149,14 @@ def test_an_authority_is_free_when_what_named_it_expires(send, chain):
 
 
 @pytest.mark.node_settings(pool_slots=1, pool_queue=1, pool_account_slots=1)
-def test_an_authority_is_free_when_what_named_it_has_to_leave_a_full_pool(send):
+def test_evicted_transaction_releases_its_authority(send):
     assert send(delegating(0, nonce=5)) is None
     assert send(of_owner(1)) == GAPPED
     assert send(signed(key=OTHER, nonce=5, **DEARER)) is None  # replaces the only queued one
     assert send(of_owner(1, max_fee_per_gas=70 * GWEI, max_priority_fee_per_gas=3 * GWEI)) is None
 
 
-def test_an_authorization_that_nobody_signed_binds_nobody(send):
+def test_forged_authorization_limits_no_account(send):
     forged = authorization(0, RECIPIENT, 0)._replace(r=0)
     assert send(signed(type=SET_CODE, gas=100_000, authorizations=(forged,))) is None
     assert [send(of_owner(nonce)) for nonce in (0, 1, 3)] == [None, None, None]
@@ -181,7 +181,7 @@ def test_a_set_code_transaction_must_be_one(rpc, chain, fields, words):
     assert refusal.value.message.startswith(words)
 
 
-def test_authorities_are_only_looked_for_while_some_wait(send, chain):
+def test_authorities_are_queried_only_while_some_are_pending(send, chain):
     def looks(nonce):
         with CaptureQueriesContext(connection) as seen:
             assert send(signed(nonce=nonce)) is None

@@ -66,7 +66,7 @@ def test_a_revert_is_reported_by_both(rpc, chain):
         assert (failure.value.code, failure.value.data) == (3, "0xdeadbeef")
 
 
-def test_the_access_list_saves_what_it_says(rpc, counting):
+def test_created_access_list_has_the_reported_gas(rpc, counting):
     call = {"from": hexed(SENDER), "to": hexed(CONTRACT)}
     answer = rpc("eth_createAccessList", call, "latest")
     listed = tuple(

@@ -80,7 +80,7 @@ def test_filters_that_are_polled_report_followed_blocks(candidates, rpc):
     assert rpc("eth_getFilterChanges", heads) == []
 
 
-async def test_subscribers_hear_of_each_followed_block(
+async def test_subscribers_receive_each_followed_block(
     shared_candidates: Any, application, follower
 ):
     async with Socket(application) as socket:
@@ -96,7 +96,7 @@ async def test_subscribers_hear_of_each_followed_block(
         assert of_logs == ["0x0", "0x1"]
 
 
-async def test_an_answer_goes_before_what_its_block_has_to_tell(follower, monkeypatch):
+async def test_response_precedes_notifications_of_its_block(follower, monkeypatch):
     loop, order = asyncio.get_running_loop(), []
     told = asyncio.Event()
 

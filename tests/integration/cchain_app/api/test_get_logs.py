@@ -84,7 +84,7 @@ def test_too_many_logs_are_refused(rpc, logged, settings):
     assert len(rpc("eth_getLogs", {"fromBlock": "0x0", "toBlock": "0x3"})) == 4
 
 
-def test_a_log_filter_reports_what_get_logs_finds(rpc, logged):
+def test_log_filter_and_get_logs_agree(rpc, logged):
     made = rpc("eth_newFilter", {"address": hexed(LOGGER)})
     assert rpc("eth_getFilterChanges", made) == []
     _, block = logged.do(to=LOGGER, data=b"\x0d", gas=100_000, value=0)

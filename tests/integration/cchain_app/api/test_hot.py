@@ -55,7 +55,7 @@ def used(chain, monkeypatch):
     return {method: body(method, *params) for method, params in asked.items()}
 
 
-def test_what_is_remembered_is_answered_on_the_event_loop(used):
+def test_cached_values_are_answered_on_the_event_loop(used):
     for method, asked in used.items():
         answered = hot_dispatcher().answer(asked)
         assert b'"result"' in answered, answered
@@ -79,7 +79,7 @@ def test_more_logs_than_the_event_loop_may_render_are_left_to_a_thread(chain, mo
         assert asyncio.run(on_event_loop(asked)) == answered, "it is known now"
 
 
-def test_what_has_to_be_read_is_left_to_a_thread(used):
+def test_uncached_values_are_read_in_a_thread(used):
     unknown = [
         body("eth_getBalance", "0x" + "31" * 20, "latest"),
         body("eth_getBalance", hexed(RECIPIENT), "0x0"),
@@ -93,7 +93,7 @@ def test_what_has_to_be_read_is_left_to_a_thread(used):
         assert asyncio.run(on_event_loop(asked)) is MISS, asked
 
 
-def test_what_was_read_once_is_remembered(used):
+def test_value_is_cached_after_the_first_read(used):
     asked = body("eth_getBalance", hexed(RECIPIENT), "latest")
     assert asyncio.run(on_event_loop(asked)) is MISS
     answered = hot_dispatcher().answer(asked)

@@ -147,7 +147,7 @@ def test_the_gas_is_the_usual_one(rpc: Rpc, chain: Chain) -> None:
     assert rpc("eth_estimateGas", call) == before
 
 
-def test_blocks_before_stay_what_they_were(rpc: Rpc, asking: Chain) -> None:
+def test_earlier_blocks_are_unchanged(rpc: Rpc, asking: Chain) -> None:
     sent = [do_ask(asking)]
     for signer in (STRANGER, OTHER):
         rpc("anvil_impersonateSignature", [NONSENSE, signer])
@@ -176,7 +176,7 @@ def test_it_survives_a_restart(rpc: Rpc, asking: Chain) -> None:
 
 
 @pytest.mark.parametrize("back", ["evm_revert", "anvil_rollback"])
-def test_it_stays_when_the_chain_goes_back(rpc: Rpc, asking: Chain, back: str) -> None:
+def test_impersonated_signature_survives_a_revert(rpc: Rpc, asking: Chain, back: str) -> None:
     asking.mine()
     snapshot = rpc("evm_snapshot")
     rpc("anvil_impersonateSignature", [NONSENSE, OTHER])
@@ -244,7 +244,7 @@ def test_a_chain_with_it_is_exported_on_request_alone(
         ([{"signature": NONSENSE}, STRANGER], "cannot unmarshal non-string"),
     ],
 )
-def test_bad_arguments_are_refused_by_words(
+def test_invalid_arguments_are_refused_with_a_message(
     rpc: Rpc, chain: Chain, params: list[Any], words: str
 ) -> None:
     code, message = refused(rpc, "anvil_impersonateSignature", *params)
@@ -253,7 +253,9 @@ def test_bad_arguments_are_refused_by_words(
     assert models.ImpersonatedSignature.objects.count() == 0
 
 
-def test_there_is_room_for_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_impersonated_signatures_is_limited(
+    rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(accounts, "MAX_SIGNATURES", 1)
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
@@ -264,7 +266,7 @@ def test_there_is_room_for_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.M
     assert ask(rpc) == word(STRANGER)
 
 
-def test_it_is_refused_where_others_follow_the_chain(
+def test_method_is_refused_on_a_chain_with_peers(
     rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chain.evm, "has_peers", lambda: True)

@@ -122,7 +122,7 @@ def test_a_contract_sends_several_in_a_block(rpc: Rpc, rich: Chain) -> None:
     assert rpc("eth_getBalance", TO) == "0x6"
 
 
-def test_what_was_sent_is_traced_as_of_its_sender(rpc: Rpc, rich: Chain) -> None:
+def test_impersonated_transaction_is_traced_with_its_sender(rpc: Rpc, rich: Chain) -> None:
     rpc("anvil_impersonateAccount", CONTRACT)
     sent = rpc("eth_sendTransaction", {"from": CONTRACT, "to": TO, "value": "0x2"})
     block = rich.mine()
@@ -176,7 +176,7 @@ def test_its_bytes_are_nobodys_signature(rpc: Rpc, rich: Chain, *, mined: bool) 
     assert models.Transaction.objects.filter(raw=bytes.fromhex(raw[2:])).count() == mined
 
 
-def test_nobody_spends_anothers_coins_by_naming_them(rpc: Rpc, rich: Chain) -> None:
+def test_forged_sender_is_refused(rpc: Rpc, rich: Chain) -> None:
     balance = rpc("eth_getBalance", FIRST)
     forged = impersonate(unsigned(value=COIN), SENDERS[0])
     recovered = recover_sender(decode_unsigned(forged.raw))
@@ -191,7 +191,7 @@ def test_nobody_spends_anothers_coins_by_naming_them(rpc: Rpc, rich: Chain) -> N
     assert rpc("eth_getBalance", FIRST) == balance
 
 
-def test_who_is_not_impersonated_any_more_needs_a_key(rpc: Rpc, rich: Chain) -> None:
+def test_account_after_impersonation_needs_a_key(rpc: Rpc, rich: Chain) -> None:
     rpc("anvil_impersonateAccount", STRANGER)
     assert rpc("anvil_stopImpersonatingAccount", STRANGER) is None
 
@@ -200,7 +200,7 @@ def test_who_is_not_impersonated_any_more_needs_a_key(rpc: Rpc, rich: Chain) -> 
     assert STRANGER not in rpc("eth_accounts")
 
 
-def test_everybody_is_impersonated_until_nobody_is(rpc: Rpc, rich: Chain) -> None:
+def test_auto_impersonation_can_be_turned_on_and_off(rpc: Rpc, rich: Chain) -> None:
     assert rpc("anvil_autoImpersonateAccount", True) is None
     assert rpc("hardhat_autoImpersonateAccount", True) is True
     rpc("eth_sendTransaction", {"from": OTHER, "to": TO})
@@ -210,7 +210,7 @@ def test_everybody_is_impersonated_until_nobody_is(rpc: Rpc, rich: Chain) -> Non
     assert models.Impersonation.objects.count() == 0
 
 
-def test_stopping_for_all_leaves_who_was_named(rpc: Rpc, rich: Chain) -> None:
+def test_ending_auto_impersonation_keeps_named_accounts(rpc: Rpc, rich: Chain) -> None:
     rpc("hardhat_impersonateAccount", STRANGER)
     rpc("anvil_autoImpersonateAccount", True)
     rpc("anvil_autoImpersonateAccount", False)
@@ -218,7 +218,7 @@ def test_stopping_for_all_leaves_who_was_named(rpc: Rpc, rich: Chain) -> None:
     assert rpc("eth_accounts")[11:] == [STRANGER]
 
 
-def test_hardhats_names_tell_whether_something_changed(rpc: Rpc, chain: Chain) -> None:
+def test_hardhat_methods_return_whether_something_changed(rpc: Rpc, chain: Chain) -> None:
     assert rpc("hardhat_impersonateAccount", STRANGER) is True
     assert rpc("hardhat_impersonateAccount", STRANGER) is True
     assert models.Impersonation.objects.count() == 1
@@ -237,7 +237,7 @@ def test_ganaches_names_do_the_same(rpc: Rpc, chain: Chain) -> None:
     assert rpc("evm_lockUnknownAccount", STRANGER) is True
 
 
-def test_who_has_a_key_signs_though_impersonated(rpc: Rpc, chain: Chain) -> None:
+def test_impersonated_account_with_key_signs(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_impersonateAccount", f"0x{SENDER.hex()}")
     sent = rpc("eth_sendTransaction", {"from": f"0x{SENDER.hex()}", "to": TO})
     raw = bytes.fromhex(rpc("eth_getRawTransactionByHash", sent)[2:])
@@ -255,7 +255,7 @@ def test_who_has_a_key_signs_though_impersonated(rpc: Rpc, chain: Chain) -> None
         ("hardhat_autoImpersonateAccount", [1], "cannot unmarshal number into Go value"),
     ],
 )
-def test_bad_arguments_are_refused_by_words(
+def test_invalid_arguments_are_refused_with_a_message(
     rpc: Rpc, chain: Chain, method: str, params: list[Any], words: str
 ) -> None:
     code, message = refused(rpc, method, *params)

@@ -41,7 +41,9 @@ def test_it_answers_the_mnemonics_next_account(rpc: Rpc, chain: Chain) -> None:
     assert rpc("eth_getBalance", address_of(10), "latest") == "0x0"
 
 
-def test_there_are_only_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_created_accounts_is_limited(
+    rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(accounts, "MAX_ACCOUNTS", 2)
     made = [rpc("personal_newAccount"), rpc("personal_newAccount")]
     with pytest.raises(JsonRpcError) as refused:
@@ -62,7 +64,7 @@ def test_it_signs(rpc: Rpc, chain: Chain) -> None:
     assert recover_sender(decode_unsigned(bytes.fromhex(raw[2:]))).hex() == made[2:]
 
 
-def test_it_sends_what_it_signs(rpc: Rpc, chain: Chain) -> None:
+def test_created_account_signs_its_transactions(rpc: Rpc, chain: Chain) -> None:
     made = rpc("personal_newAccount", "")
     rpc("anvil_setBalance", made, hex(10**18))
     rpc("anvil_impersonateAccount", made)
@@ -96,7 +98,7 @@ def test_it_survives_a_restart_and_going_back(rpc: Rpc, chain: Chain) -> None:
     assert rpc("personal_newAccount", "") == address_of(11)
 
 
-def test_what_is_stored_is_its_number_alone(rpc: Rpc, chain: Chain) -> None:
+def test_only_the_number_of_a_created_account_is_stored(rpc: Rpc, chain: Chain) -> None:
     rpc("personal_newAccount", "pass words")
 
     (row,) = models.CreatedAccount.objects.values()

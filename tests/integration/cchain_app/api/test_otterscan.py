@@ -34,7 +34,7 @@ def test_a_header_is_had_by_number_or_quantity(rpc, made, number):
     assert rpc("erigon_getHeaderByHash", header["hash"]) == header
 
 
-def test_there_is_no_header_of_a_block_that_is_not_there(rpc, made):
+def test_header_of_missing_block_is_null(rpc, made):
     assert rpc("erigon_getHeaderByNumber", 99) is None
     assert rpc("erigon_getHeaderByHash", NOWHERE) is None
     assert rpc("erigon_getHeaderByNumber", "latest")["number"] == "0x3"
@@ -55,7 +55,7 @@ def test_code_is_there_from_its_block_on(rpc, made):
         rpc("ots_hasCode", hexed(SENDER), 99)
 
 
-def test_a_blocks_details_are_its_header_and_what_it_paid(rpc, made):
+def test_block_details_are_header_and_fees(rpc, made):
     details = rpc("ots_getBlockDetails", 2)
     block = rpc("eth_getBlockByNumber", "0x2", False)
     receipts = rpc("eth_getBlockReceipts", "0x2")
@@ -77,7 +77,7 @@ def test_an_unknown_block_has_no_details(rpc, made):
     assert rpc("ots_getBlockTransactions", 99, 0, 10) is None
 
 
-def test_transactions_come_in_pages_from_the_first_on(rpc, made):
+def test_block_transactions_are_paged_from_the_first(rpc, made):
     page = rpc("ots_getBlockTransactions", 2, 1, 5)
     whole = rpc("eth_getBlockByNumber", "0x2", True)
     receipts = rpc("eth_getBlockReceipts", "0x2")
@@ -151,7 +151,7 @@ def test_a_transaction_is_found_by_sender_and_nonce(rpc, made):
     assert rpc("ots_getTransactionBySenderAndNonce", hexed(RECIPIENT), 0) is None
 
 
-def test_a_nonce_that_a_creation_used_is_no_transactions(rpc, made):
+def test_nonce_used_by_a_creation_has_no_transaction(rpc, made):
     factory = hexed(ADDRESSES["factory"])
 
     assert int(rpc("eth_getTransactionCount", factory, "latest"), 16) == 2

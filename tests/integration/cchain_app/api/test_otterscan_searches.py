@@ -34,14 +34,14 @@ def ends(page):
     return page["firstPage"], page["lastPage"]
 
 
-def test_who_takes_part_inside_is_found(rpc, indexed):
+def test_account_in_inner_calls_is_found(rpc, indexed):
     page = rpc("ots_searchTransactionsBefore", ADDRESS["counter"], 0, 25)
 
     assert names(indexed, page) == ["delegate", "count_again", "count", "deployment"]
     assert ends(page) == (True, True)
 
 
-def test_a_search_after_a_receipt_finds_who_takes_part_inside(rpc, made):
+def test_search_after_a_receipt_finds_inner_calls(rpc, made):
     index_calls(made.chain.evm, seconds=0)
     page = rpc("ots_searchTransactionsBefore", ADDRESS["counter"], 0, 25)
 
@@ -70,7 +70,7 @@ def test_a_search_by_an_index_that_is_far_behind_is_refused_with_the_heights(
     assert refused.value.message == words.format(1, 2)
 
 
-def test_who_is_paid_by_a_selfdestruct_is_found(rpc, indexed):
+def test_selfdestruct_beneficiary_is_found(rpc, indexed):
     page = rpc("ots_searchTransactionsBefore", hexed(RECIPIENT), 0, 25)
 
     assert names(indexed, page) == ["pay_and_destroy", "transfer"]
@@ -84,7 +84,7 @@ def test_without_rows_of_calls_senders_recipients_and_creations_are_found(rpc, m
     assert len(rpc("ots_searchTransactionsBefore", hexed(SENDER), 0, 25)["txs"]) == 21
 
 
-def test_receipts_go_with_their_transactions(rpc, indexed):
+def test_receipts_match_their_transactions(rpc, indexed):
     page = rpc("ots_searchTransactionsBefore", ADDRESS["proxy"], 0, 25)
 
     for sent, receipt in zip(page["txs"], page["receipts"], strict=True):
@@ -150,7 +150,7 @@ def remade(made):
 
 
 @pytest.mark.parametrize("written", [True, False])
-def test_a_factory_is_the_creator_of_what_it_makes(rpc, made, remade, written):
+def test_creator_of_factory_contract_is_the_factory(rpc, made, remade, written):
     if written:
         index_calls(made.chain.evm, seconds=60)
     transaction, created = remade
@@ -160,7 +160,7 @@ def test_a_factory_is_the_creator_of_what_it_makes(rpc, made, remade, written):
     }  # fmt: skip
 
 
-def test_rows_that_lag_say_nothing_of_a_contract_that_came_again(rpc, indexed, remade):
+def test_lagging_index_is_not_used_for_a_recreated_contract(rpc, indexed, remade):
     transaction, created = remade
     # As if it had been created and destroyed once before.
     former = models.Call.objects.filter(creates=True, succeeded=True).earliest("id")

@@ -71,7 +71,7 @@ def test_creations_and_selfdestructs_have_forms_of_their_own(rpc, made):
     assert (destruction["result"], destruction["traceAddress"]) == (None, [0, 0])
 
 
-def test_failures_have_paritys_words(rpc, made):
+def test_failures_have_paritys_messages(rpc, made):
     (top,) = rpc("trace_transaction", made.hash("revert"))
     outer, inner = rpc("trace_transaction", made.hash("inner_revert"))
     (empty,) = rpc("trace_transaction", made.hash("out_of_gas"))
@@ -127,7 +127,7 @@ def test_one_entry_is_had_by_its_index_among_all(rpc, made):
         assert rpc("trace_get", made.hash("pay_and_destroy"), indexes) is None
 
 
-def test_what_was_not_asked_for_is_empty(rpc, made):
+def test_unrequested_trace_types_are_empty(rpc, made):
     result = rpc("trace_replayTransaction", made.hash("count"), [])
 
     assert result == {
@@ -198,7 +198,7 @@ def test_a_call_is_traced_with_another_state(rpc, made):
     )
 
 
-def test_a_call_that_cannot_begin_is_an_error(rpc, made):
+def test_invalid_call_is_an_error(rpc, made):
     call = {"to": hexed(RECIPIENT), "gas": "0x5207"}
 
     code, words_ = refusal(rpc, "trace_call", call, ["trace"])
@@ -206,7 +206,7 @@ def test_a_call_that_cannot_begin_is_an_error(rpc, made):
     assert "intrinsic gas too low: have 20999, want 21000" in words_
 
 
-def test_calls_in_a_row_see_what_those_before_them_did(rpc, made):
+def test_call_many_executes_on_previous_results(rpc, made):
     count = {"from": hexed(SENDER), "to": hexed(ADDRESSES["counter"])}
     pay = {"from": hexed(SENDER), "to": hexed(RECIPIENT), "value": "0x7"}
     first, paid, second = rpc(
@@ -246,7 +246,7 @@ def test_unknown_types_are_refused(rpc, made, types, words_):
     assert refusal(rpc, "trace_replayTransaction", NOWHERE, types) == (-32602, words_)
 
 
-def test_what_was_traced_is_kept(rpc, made, engine):
+def test_traces_are_cached(rpc, made, engine):
     for _ in range(2):
         rpc("trace_transaction", made.hash("count"))
         rpc("trace_get", made.hash("count"), ["0x0"])
@@ -257,7 +257,7 @@ def test_what_was_traced_is_kept(rpc, made, engine):
 
 
 @pytest.mark.node_settings(trace_cache=0)
-def test_nothing_is_kept_without_room(rpc, made, engine):
+def test_cache_of_size_zero_keeps_nothing(rpc, made, engine):
     for _ in range(2):
         rpc("trace_transaction", made.hash("count"))
 
@@ -271,7 +271,7 @@ def test_an_answer_has_its_bounds(rpc, made):
 
 
 @pytest.mark.node_settings(trace_bytes=3_000)
-def test_a_results_object_has_its_bounds_whatever_it_is_made_of(rpc, made):
+def test_trace_result_size_is_limited(rpc, made):
     too_large = (-32003, "response too large")
     echo = {"to": ADDRESSES["reverter"], "value": 0, "data": bytes(2_000), "gas": 200_000}
     sent, _ = made.chain.do(**echo)

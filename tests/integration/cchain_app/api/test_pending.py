@@ -138,9 +138,7 @@ def test_each_method_that_takes_a_block_has_a_question() -> None:
     assert takes_block - set(REFUSED) == set(QUESTIONS)
 
 
-def test_each_method_says_at_pending_what_it_says_of_the_block_when_it_is_made(
-    waiting: Chain, rpc: Rpc
-) -> None:
+def test_pending_results_match_the_mined_block(waiting: Chain, rpc: Rpc) -> None:
     before = {method: rpc(method, *ask("pending")) for method, ask in QUESTIONS.items()}
 
     rpc("evm_mine")
@@ -170,7 +168,7 @@ _ABOUT_TRANSACTIONS = {"debug_storageRangeAt"}
 
 
 @pytest.mark.parametrize("method", REFUSED)
-def test_methods_that_refuse_pending_say_so(waiting: Chain, rpc: Rpc, method: str) -> None:
+def test_methods_without_pending_support_are_refused(waiting: Chain, rpc: Rpc, method: str) -> None:
     params, words = REFUSED[method]
 
     with pytest.raises(JsonRpcError, match=words):
@@ -326,7 +324,7 @@ def test_outside_development_it_is_kept_beside_a_pool_that_changes_too(
     assert builds.during(ask) == 1
 
 
-def test_while_one_thread_builds_the_others_read_the_last_block_if_only_time_has_passed(
+def test_readers_use_the_last_pending_block_during_a_build(
     waiting: Chain, rpc: Rpc, builds: Builds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = _balance(rpc)
@@ -360,7 +358,7 @@ def test_a_block_is_built_again_while_the_head_moves(
         rpc("eth_getBlockTransactionCountByNumber", "pending")
 
 
-def test_a_block_is_built_again_when_the_state_was_edited_meanwhile(
+def test_pending_block_is_rebuilt_after_a_concurrent_edit(
     waiting: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build, edits = EvmVM.build, [1]

@@ -91,7 +91,7 @@ def test_the_first_account_sends_where_none_is_named(rpc: Rpc, chain: Chain) -> 
     assert send(rpc, to=TO, **{"from": None})["from"] == FIRST
 
 
-def test_nonces_follow_what_waits(rpc: Rpc, chain: Chain) -> None:
+def test_nonces_follow_pending_transactions(rpc: Rpc, chain: Chain) -> None:
     sent = [send(rpc, to=TO, **{"from": FIRST}) for _ in range(3)]
 
     assert [other["nonce"] for other in sent] == ["0x0", "0x1", "0x2"]
@@ -112,7 +112,7 @@ def test_nonces_follow_what_waits(rpc: Rpc, chain: Chain) -> None:
         ({"type": "0x2"}, 2),
     ],
 )
-def test_its_type_is_what_its_members_say(
+def test_transaction_type_follows_from_its_members(
     rpc: Rpc, chain: Chain, members: dict[str, Any], kind: int
 ) -> None:
     sent = send(rpc, to=TO, **members)
@@ -188,7 +188,7 @@ def test_a_transaction_of_type_2_becomes_one_with_a_gas_price(rpc: Rpc, chain: C
         ({"from": STRANGER}, "unknown account"),
     ],
 )
-def test_only_what_is_pending_is_sent_again(
+def test_resend_requires_a_pending_transaction(
     rpc: Rpc, chain: Chain, changed: dict[str, Any], words: str
 ) -> None:
     members = {"from": FIRST, "to": TO, "gas": "0x5208", "nonce": "0x0", "gasPrice": hex(3 * GWEI)}
@@ -271,7 +271,7 @@ def test_one_that_would_fail_is_sent_where_its_gas_is_named(rpc: Rpc, chain: Cha
         ({"nonce": "latest"}, -32602, "hex string without 0x prefix"),
     ],
 )
-def test_input_that_cannot_be_sent_is_refused_by_words(
+def test_invalid_transaction_is_refused_with_a_message(
     rpc: Rpc, chain: Chain, members: dict[str, Any], code: int, words: str
 ) -> None:
     refusal = refused(rpc, "eth_sendTransaction", {"to": TO, **members})
@@ -296,7 +296,7 @@ def test_a_nonce_that_was_named_is_kept(rpc: Rpc, chain: Chain) -> None:
     assert low.message == "nonce too low: next nonce 1, tx nonce 0"
 
 
-def test_a_nonce_that_a_client_takes_meanwhile_is_passed_over(
+def test_nonce_used_concurrently_is_skipped(
     rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = signed(key=JUNK_KEYS[0])
@@ -370,7 +370,7 @@ def test_an_unsigned_one_needs_no_leave(rpc: Rpc, chain: Chain) -> None:
     assert STRANGER not in rpc("eth_accounts")
 
 
-def test_an_unsigned_one_says_who_sends_it(rpc: Rpc, chain: Chain) -> None:
+def test_unsigned_transaction_requires_a_sender(rpc: Rpc, chain: Chain) -> None:
     refusal = refused(rpc, "eth_sendUnsignedTransaction", {"to": TO})
     assert refusal.code == -32602
     assert "missing required field 'from'" in refusal.message

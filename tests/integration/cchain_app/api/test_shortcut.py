@@ -89,7 +89,7 @@ def test_the_hash_of_the_block_before_is_that_of_the_chain_as_it_continues_and_b
     assert len(set(seen)) == 4  # the block of the snapshot is seen twice
 
 
-def test_what_clients_ask_most_is_answered_by_the_shortcut(asked, chain):
+def test_frequent_requests_are_answered_by_the_shortcut(asked, chain):
     receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
     usual = [json.dumps(body).encode() for body in of_head(receipts)]
     for body in usual:
@@ -104,7 +104,7 @@ def test_what_clients_ask_most_is_answered_by_the_shortcut(asked, chain):
     assert asked.by_shortcut == len(usual) + 1
 
 
-def test_answers_follow_whatever_changes_them(asked, chain, rpc):
+def test_shortcut_answers_follow_every_change(asked, chain, rpc):
     receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
     bodies = [json.dumps(body).encode() for body in of_head(receipts)]
     seen: list[list[bytes]] = []
@@ -159,7 +159,7 @@ def test_an_estimate_tries_no_more_gas_than_block_caller_and_node_allow(asked, r
     assert (21_000 < int(answered["result"], 16) < 22_000, asked.by_shortcut - before) == (True, 1)
 
 
-def test_an_estimate_for_a_next_block_that_was_set_by_hand_is_left_to_the_method(asked, rpc):
+def test_estimate_with_next_block_overrides_uses_the_method(asked, rpc):
     unnamed = json.dumps(one("eth_estimateGas", {"to": COUNTER_TEXT})).encode()
     at_head = json.dumps(one("eth_estimateGas", {"to": COUNTER_TEXT}, "latest")).encode()
 
@@ -186,7 +186,7 @@ def test_a_batch_beyond_the_limits_is_for_the_dispatcher(chain, limits):
     assert b'"error"' in answered
 
 
-def test_what_was_set_while_a_call_was_read_is_seen_by_the_next_one(chain, rpc, monkeypatch):
+def test_change_during_a_call_is_visible_to_the_next_call(chain, rpc, monkeypatch):
     chain_id = bytecode.assemble("CHAINID 0 MSTORE 32 0 RETURN")
     rpc("anvil_setCode", NOBODY, encode_data(chain_id))
     asked = Asked()
@@ -238,7 +238,7 @@ def test_a_call_of_the_console_is_left_to_the_method(asked, chain):
     assert answered == [False, True]
 
 
-def test_a_call_that_reads_much_of_what_is_remembered_is_answered_by_the_shortcut(asked, chain):
+def test_call_with_many_cached_reads_uses_the_shortcut(asked, chain):
     chain.do(to=None, data=bytecode.deploy_code(READER), gas=500_000, value=0)
     to = encode_data(bytecode.created(SENDER, 2))
     body = json.dumps(one("eth_call", {"to": to}, "latest")).encode()

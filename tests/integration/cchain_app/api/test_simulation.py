@@ -115,7 +115,7 @@ def test_a_base_fee_that_is_overridden_is_read_and_not_paid(rpc, traced):
     assert {value["calls"][0]["status"] for value in (named, unnamed)} == {"0x1"}
 
 
-def test_overrides_last_and_what_a_call_moves_is_reported_if_asked(rpc, traced):
+def test_overrides_persist_and_transfers_are_traced_on_request(rpc, traced):
     pay = {
         "from": RICH,
         "to": hexed(ADDRESSES["proxy"]),
@@ -148,7 +148,7 @@ def test_overrides_last_and_what_a_call_moves_is_reported_if_asked(rpc, traced):
     assert silent["hash"] == first["hash"]
 
 
-def test_withdrawals_are_paid_and_stand_in_the_header(rpc, traced):
+def test_withdrawals_are_paid_and_in_the_header(rpc, traced):
     paid = {"index": "0x0", "validatorIndex": "0x5", "address": NOBODY, "amount": "0x3"}
     read = bytecode.assemble("ADDRESS BALANCE 0 MSTORE 32 0 RETURN")
     first, second = simulate(
@@ -194,7 +194,7 @@ def test_all_calls_share_the_gas_cap(rpc, traced):
     )
 
 
-def test_what_cannot_begin_ends_the_request(rpc, traced):
+def test_invalid_call_fails_the_simulation(rpc, traced):
     nonce = int(rpc("eth_getTransactionCount", hexed(SENDER), "latest"), 16)
     called = {"from": hexed(SENDER), "to": NOBODY, "maxFeePerGas": hex(10**11)}
     for given, code in ((nonce - 1, -38010), (nonce + 1, -38011)):
@@ -224,7 +224,7 @@ def test_system_contracts_that_overrides_break_end_the_request(rpc, traced):
     assert message.startswith("system call failed to execute")
 
 
-def test_an_empty_account_is_gone_with_its_storage_when_it_is_called(rpc, traced):
+def test_called_empty_account_is_deleted_with_its_storage(rpc, traced):
     one = {"0x" + "00" * 32: "0x" + "00" * 31 + "01"}
     given = {NOBODY: {"stateDiff": one}, RICH: {"state": one}}
     (called,) = simulate(rpc, {"stateOverrides": given, "calls": [{"from": RICH, "to": NOBODY}]})
@@ -255,7 +255,7 @@ def test_it_is_aborted_in_time(rpc, traced):
         for name in ("native", "reference")
     ],
 )
-def test_blocks_continue_from_what_was_changed_by_hand_on_the_head(rpc, traced, engine):
+def test_simulation_starts_from_edited_state(rpc, traced, engine):
     made = hexed(Address(b"\xcc" * 20))
     rpc("anvil_setCode", made, hexed(bytecode.STORE))
     rpc("anvil_setBalance", RICH, hex(COIN))

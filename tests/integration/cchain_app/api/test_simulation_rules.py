@@ -234,7 +234,7 @@ def test_the_highest_nonce_overflows_without_validation(simulate: Any) -> None:
     assert [item["nonce"] for item in found["transactions"]] == [hex(2**64 - 1), "0x0"]
 
 
-def test_the_last_call_has_what_gas_is_left(simulate: Any) -> None:
+def test_last_call_has_the_remaining_gas(simulate: Any) -> None:
     """An overridden gas limit also applies to the following blocks."""
     spend = assemble("JUMPDEST GAS 500000 LT 0 JUMPI STOP")  # until half a million is left
     burn = assemble("JUMPDEST 0 JUMP")
@@ -302,7 +302,7 @@ def test_value_is_paid_always(refusal: Any, options: dict[str, bool]) -> None:
     )
 
 
-def test_gas_must_do_for_what_comes_before_execution_and_not_be_above_the_blocks(
+def test_gas_must_cover_intrinsic_cost_and_fit_the_block(
     refusal: Any,
 ) -> None:
     assert refusal(block(call(C1, gas="0x0"))) == (
@@ -403,7 +403,7 @@ def test_a_state_takes_the_slots_away_that_it_does_not_name(simulate: Any) -> No
     ]
 
 
-def test_code_that_an_override_gives_is_replaced_by_what_comes_after_it(simulate: Any) -> None:
+def test_overridden_code_is_replaced_by_a_later_creation(simulate: Any) -> None:
     created = bytecode.created(C0, 0)
     taken = {"stateOverrides": {hexed(created): EMPTY, hexed(C0): {"balance": "0x1e8480"}}}
     (found,) = simulate(
@@ -446,7 +446,7 @@ def test_a_precompile_has_the_hash_of_no_code_until_it_is_given_some(simulate: A
     assert results(found) == [[(1, hexed(words(0)))], [(1, hexed(keccak256(ANSWER)))]]
 
 
-def test_two_precompiles_may_be_moved_to_one_address(simulate: Any) -> None:
+def test_two_precompiles_can_move_to_one_address(simulate: Any) -> None:
     moved = {
         "stateOverrides": {
             "0x" + "00" * 19 + place: {"movePrecompileToAddress": hexed(C2)}

@@ -45,7 +45,7 @@ def test_a_balance_is_known_by_block_hash(rpc, chain):
     assert rpc("eth_getBalance", hexed(RECIPIENT), hexed(block.hash)) == "0x5"
 
 
-def test_slots_of_several_accounts_come_together(rpc, chain):
+def test_storage_of_several_accounts_is_read_in_one_call(rpc, chain):
     init = bytecode.deploy_code(bytecode.COUNTER)
     chain.do(to=None, value=0, gas=200_000, data=init)
     counter = bytecode.created(SENDER, 0)
@@ -86,7 +86,7 @@ def test_the_count_of_transactions_is_the_nonce(rpc, chain):
     assert rpc("eth_getTransactionCount", hexed(SENDER), "0x0") == "0x0"
 
 
-def test_the_pending_count_is_after_what_can_run_and_not_behind_a_gap(rpc, chain):
+def test_pending_count_stops_at_a_nonce_gap(rpc, chain):
     chain.do()
     chain.send(chain.make(), chain.make())
     assert rpc("eth_getTransactionCount", hexed(SENDER), "pending") == "0x3"
@@ -186,7 +186,7 @@ def test_each_count_of_a_batch_has_its_own_outcome(chain):
 
 
 @pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_getBalance"])
-def test_a_height_whose_state_is_gone_fails_its_own_calls(chain, monkeypatch, method):
+def test_pruned_height_fails_only_its_own_calls(chain, monkeypatch, method):
     chain.do()
     stored = state.state_at
 

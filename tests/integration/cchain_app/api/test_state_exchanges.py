@@ -69,7 +69,7 @@ def expected(exchange: dict[str, Any]) -> dict[str, Any]:
     return {"error": {**exchange["error"], "message": message}}
 
 
-def test_answers_are_go_ethereums(imported: None, rpc: Any) -> None:
+def test_answers_match_go_ethereum(imported: None, rpc: Any) -> None:
     differ = [
         (item["method"], str(item["params"])[:300], found, wanted)
         for item in EXCHANGES

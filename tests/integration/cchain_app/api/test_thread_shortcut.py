@@ -71,7 +71,7 @@ def unremembered(chain, code: bytes, before: bytes = b"") -> tuple["Asked", byte
 
 
 @pytest.mark.parametrize("batch", [1, 3])
-def test_what_calls_in_a_thread_ask_for_is_read_together(chain, batch):
+def test_reads_of_calls_in_a_thread_are_batched(chain, batch):
     deploy_counter(chain)
     asked, body = unremembered(chain, MAPPING)
     body = body if batch == 1 else b"[%b]" % b",".join([body] * batch)
@@ -83,7 +83,7 @@ def test_what_calls_in_a_thread_ask_for_is_read_together(chain, batch):
     assert answered.count(b"00c8") == batch
 
 
-def test_a_call_that_asks_by_what_it_has_read_reads_by_itself_in_the_end(chain):
+def test_call_with_dependent_reads_falls_back_to_single_reads(chain):
     deploy_counter(chain)
     asked, body = unremembered(chain, CHAIN, FILL_CHAIN)
     answered = asked.dispatchers[1].answer(body)

@@ -34,7 +34,7 @@ def imported(db, node_settings):
 
 
 @pytest.mark.node_settings(genesis=GENESIS, mining="manual")
-def test_answers_are_go_ethereums(imported, rpc):
+def test_answers_match_go_ethereum(imported, rpc):
     differ = []
     for number, one in enumerate(EXCHANGES):
         try:

@@ -86,7 +86,7 @@ def test_without_a_filter_all_of_the_chain_matches(rpc, made):
     ],
     ids=["sender", "recipient", "union", "intersection", "nobody"],
 )
-def test_entries_match_by_who_calls_and_who_is_called(rpc, made, asked, matches):
+def test_entries_match_by_caller_and_callee(rpc, made, asked, matches):
     first = 2 if "fromBlock" in asked else 1
 
     expected = [
@@ -98,7 +98,7 @@ def test_entries_match_by_who_calls_and_who_is_called(rpc, made, asked, matches)
     assert rpc("trace_filter", asked) == expected
 
 
-def test_creations_and_selfdestructs_are_found_by_what_they_name(rpc, made):
+def test_creations_and_selfdestructs_match_their_addresses(rpc, made):
     created = rpc("trace_filter", {"toAddress": [hexed(CREATED)]})
     destroyed = rpc("trace_filter", {"fromAddress": [hexed(CREATED)]})
     paid = rpc("trace_filter", {"toAddress": [hexed(RECIPIENT)]})
@@ -130,7 +130,7 @@ def test_rows_are_read_in_parts(rpc, indexed, monkeypatch):
     ]
 
 
-def test_rows_say_what_need_not_be_executed(rpc, indexed, monkeypatch):
+def test_index_avoids_execution_of_other_blocks(rpc, indexed, monkeypatch):
     counting = CountingEngine(indexed.chain.evm.engine)
     monkeypatch.setitem(indexed.chain.evm.__dict__, "engine", counting)
 
@@ -226,7 +226,7 @@ def test_blocks_in_which_nothing_matches_take_time_too(rpc, chain, monkeypatch):
 
 
 @pytest.mark.node_settings(trace_timeout=3.5)
-def test_the_traces_of_found_rows_have_what_time_is_left(rpc, indexed, monkeypatch):
+def test_traces_of_found_rows_use_the_remaining_time(rpc, indexed, monkeypatch):
     engine = TickingEngine(indexed.chain.evm.engine)
     monkeypatch.setitem(indexed.chain.evm.__dict__, "engine", engine)
     monkeypatch.setattr(output, "time", engine)

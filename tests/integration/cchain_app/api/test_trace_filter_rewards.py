@@ -41,7 +41,7 @@ def whole(rpc, first=1, last=LAST):
     return [entry for number in range(first, last + 1) for entry in rpc("trace_block", hex(number))]
 
 
-def test_rewards_stand_at_the_end_of_each_block(rpc, imported):
+def test_rewards_are_last_in_each_block(rpc, imported):
     found = rpc("trace_filter", {"fromBlock": "0x1"})
 
     assert found == whole(rpc)
@@ -49,7 +49,7 @@ def test_rewards_stand_at_the_end_of_each_block(rpc, imported):
     assert paid == sorted([*range(1, MERGE), *WITH_UNCLES])
 
 
-def test_rewards_are_found_by_who_is_paid(rpc, imported):
+def test_rewards_match_their_author(rpc, imported):
     uncle = "0x" + UNCLE.hex()
     found = rpc("trace_filter", {"toAddress": [uncle]})
     assert [item["blockNumber"] for item in found] == list(WITH_UNCLES)
@@ -73,7 +73,7 @@ def test_rewards_are_found_by_who_is_paid(rpc, imported):
     assert any(other["type"] == "reward" for other in union)
 
 
-def test_nobody_sends_a_reward(rpc, imported):
+def test_rewards_match_no_sender(rpc, imported):
     sender, uncle = "0x" + SENDER.hex(), "0x" + UNCLE.hex()
 
     assert rpc("trace_filter", {"fromAddress": [uncle]}) == []

@@ -44,7 +44,7 @@ def test_every_block_of_every_fork_is_traced(directory: Path, rpc: Rpc, engine: 
 
 
 @pytest.mark.parametrize(("number", "coins"), list(zip(WITH_UNCLES, (5, 3, 2), strict=True)))
-def test_blocks_of_proof_of_work_show_what_they_pay(
+def test_proof_of_work_blocks_have_reward_traces(
     directory: Path, rpc: Rpc, number: int, coins: int
 ) -> None:
     bring(history().genesis, history().file)

@@ -120,7 +120,7 @@ REFUSED = [
 
 @pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
 @pytest.mark.parametrize(("raw", "words"), REFUSED, ids=[words[:40] for _, words in REFUSED])
-def test_what_the_pool_refuses_is_said_in_geths_words(rpc, chain, raw, words):
+def test_pool_rejection_has_geths_message(rpc, chain, raw, words):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_sendRawTransaction", raw)
     assert failure.value.code == -32000
@@ -139,7 +139,7 @@ def test_on_a_chain_to_develop_against_as_many_wait_behind_a_gap_as_the_pool_tak
 
 
 @pytest.mark.node_settings(network_id=5)
-def test_elsewhere_the_limits_are_geths(node_settings):
+def test_public_network_has_geths_limits(node_settings):
     evm = evm_chain()
     assert (evm.pool_limits.fee_cap, evm.pool_limits.account_queued) == (100 * 10**18, 64)
     assert evm.gas_cap(10**9) == 50_000_000

@@ -197,7 +197,7 @@ def bodies() -> list[bytes]:
     ]
 
 
-def test_each_request_has_the_same_response_and_is_counted_alike(both) -> None:
+def test_whole_requests_get_the_same_response_and_counts(both) -> None:
     plain, whole = both
 
     async def ask() -> None:
@@ -235,7 +235,7 @@ def responses(served: Served, asked: list[bytes], head: tuple[bytes, ...] = PLAI
     return asyncio.run(ask())
 
 
-def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(both, caplog) -> None:
+def test_calls_are_answered_whole_and_logged_like_the_method(both, caplog) -> None:
     log = this_node().transaction_logs["C"]
     log.begin(in_thread=False)
     told = []
@@ -284,7 +284,7 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
 )
 @pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
-def test_long_calls_of_several_connections_are_answered_alike_in_threads(
+def test_long_calls_of_several_connections_run_in_crate_threads(
     both, handed_over: list[int], method: str, calls: list[object]
 ) -> None:
     asked = [
@@ -326,9 +326,7 @@ async def ask_by_turns(served: Served, body: bytes, count: int) -> None:
 
 
 @pytest.mark.usefixtures("crowded")
-def test_calls_that_come_to_nothing_in_threads_are_soon_not_handed_over(
-    both, handed_over: list[int]
-) -> None:
+def test_failing_calls_are_soon_not_handed_to_threads(both, handed_over: list[int]) -> None:
     short_of_gas = {"to": COUNTER_TEXT, "gas": "0x5208"}
     # A call that waits too long on a busy machine does not count as a failure of its kind.
     for call, most in (({"to": COUNTER_TEXT}, 40), (short_of_gas, 20)):
@@ -381,7 +379,7 @@ def test_calls_of_one_connection_wait_for_no_thread(both, handed_over: list[int]
     assert handed_over == []
 
 
-def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:
+def test_frames_get_the_dispatchers_answer_and_log(both) -> None:
     plain, _ = both
     node, told = this_node(), []
     frames = whole_frames(
@@ -452,7 +450,7 @@ def test_without_time_calls_are_left_to_the_shortcut(both, monkeypatch) -> None:
         lambda _: (b"\r\n\r\n", b"", b"x" * 5000),
     ],
 )
-def test_what_is_no_whole_request_goes_past(both, cut) -> None:
+def test_incomplete_request_is_passed_on(both, cut) -> None:
     asked = request(PLAIN, bodies()[0])
 
     async def ask() -> list[list[bytes]]:
@@ -472,7 +470,7 @@ def test_what_is_no_whole_request_goes_past(both, cut) -> None:
     assert whole[-1] == b"past"
 
 
-def test_a_failure_leaves_the_request_to_the_door(both, caplog) -> None:
+def test_failure_of_the_fast_path_passes_the_request_on(both, caplog) -> None:
     class Panic(BaseException):
         """The exception that a panic in a native extension raises."""
 

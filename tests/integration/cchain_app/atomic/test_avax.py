@@ -88,7 +88,7 @@ def test_pages_of_the_outputs_that_wait(both: Both, avax: Rpc) -> None:
         ),
     ],
 )
-def test_what_cannot_be_listed(avax: Rpc, params: dict[str, Any], words: str) -> None:
+def test_invalid_utxo_query_is_refused(avax: Rpc, params: dict[str, Any], words: str) -> None:
     assert refusal(avax, "avax.getUTXOs", **params).startswith(words)
 
 
@@ -124,7 +124,7 @@ def test_a_transaction_is_issued_and_found(both: Both, avax: Rpc, encoding: Text
     assert json.loads(shown["tx"])["id"] == tx_id
 
 
-def test_what_cannot_be_issued(both: Both, avax: Rpc) -> None:
+def test_invalid_atomic_transaction_is_refused(both: Both, avax: Rpc) -> None:
     assert refusal(avax, "avax.getAtomicTxStatus") == "nil transaction ID"
     assert refusal(avax, "avax.issueTx", tx="zz").startswith("problem decoding transaction: ")
     garbled = encode(b"\0\0\0\0\0\7", TextEncoding.HEX)

@@ -55,7 +55,7 @@ def status(both: Both, tx: AtomicTx) -> AtomicStatus:
     return atomic_txs.status_of(atomic_txs.find(both.c.evm, tx.tx_id))
 
 
-def test_coins_go_to_the_c_chain_and_back_and_none_is_lost(both: Both) -> None:
+def test_transfer_to_the_c_chain_and_back_keeps_the_amount(both: Both) -> None:
     both.exported_to_c(5 * UNIT)
     (waiting,) = both.to_c()
     tx = both.make_import()
@@ -111,7 +111,7 @@ def test_an_output_is_imported_once(both: Both) -> None:
     assert status(both, again) is AtomicStatus.UNKNOWN
 
 
-def test_what_is_issued_again_is_acknowledged(both: Both) -> None:
+def test_repeated_issue_is_acknowledged(both: Both) -> None:
     both.exported_to_c(UNIT)
     tx = both.make_import()
     for _ in range(2):
@@ -153,7 +153,7 @@ def test_an_export_with_a_used_nonce_is_refused(both: Both) -> None:
         atomic.issue(both.c.evm, second)
 
 
-def test_an_export_goes_before_a_transaction_with_its_nonce_which_leaves_the_pool(
+def test_export_displaces_a_pooled_transaction_with_its_nonce(
     both: Both,
 ) -> None:
     tx = both.c.make(value=1)
@@ -196,7 +196,7 @@ def _with_amount(tx: AtomicTx, amount: int) -> AtomicTx:
     return build(unsigned, [SignatureCredential((signature,))])
 
 
-def test_what_the_chain_shows_of_such_a_block(both: Both, ethereum: Callable[..., Any]) -> None:
+def test_block_with_atomic_transactions_is_shown(both: Both, ethereum: Callable[..., Any]) -> None:
     both.exported_to_c(UNIT)
     sent = both.make_export(UNIT)
     atomic.issue(both.c.evm, sent)
@@ -224,7 +224,7 @@ def test_what_the_chain_shows_of_such_a_block(both: Both, ethereum: Callable[...
     assert EWOQ_ACCOUNT in changes[0].accounts
 
 
-def test_views_for_people_who_query(both: Both) -> None:
+def test_sql_views_show_atomic_transactions(both: Both) -> None:
     both.exported_to_c(UNIT)
     tx = both.make_import()
     block = both.do(tx)
@@ -262,7 +262,7 @@ def test_withdrawals_are_numbered_through_the_chain(both: Both) -> None:
     assert models.Withdrawal.objects.count() == 3
 
 
-def test_the_pchain_s_pool_refuses_to_import_what_waits_for_another_chain(both: Both) -> None:
+def test_p_chain_refuses_import_of_output_for_another_chain(both: Both) -> None:
     both.exported_to_c(UNIT)
     (utxo,) = both.to_c()
     tx = platform.signed(

@@ -94,7 +94,9 @@ def shown_ids(rpc: Rpc) -> set[int]:
 
 
 @pytest.mark.parametrize("given", [NEW, hex(NEW), str(NEW)])
-def test_it_is_shown_from_then_on_and_block_0_stays(rpc: Rpc, chain: Chain, given: object) -> None:
+def test_changed_chain_id_is_shown_and_block_0_is_unchanged(
+    rpc: Rpc, chain: Chain, given: object
+) -> None:
     before = rpc("eth_getBlockByNumber", "0x0", True)
     assert shown_ids(rpc) == {CHAIN_ID}
 
@@ -185,7 +187,7 @@ def test_typed_data_is_signed_as_its_domain_says(rpc: Rpc, chain: Chain) -> None
     assert Account.recover_message(message, signature=signature).lower() == OWN
 
 
-def test_who_is_impersonated_sends_for_it(rpc: Rpc, chain: Chain) -> None:
+def test_impersonated_account_uses_the_changed_chain_id(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", NEW)
     rpc("anvil_setBalance", TELLER, hex(10**18))
     rpc("anvil_impersonateAccount", TELLER)
@@ -257,7 +259,7 @@ def test_a_chain_for_which_transactions_wait_keeps_its_own(rpc: Rpc, chain: Chai
     assert shown_ids(rpc) == {NEW}
 
 
-def test_what_others_follow_keeps_its_own(
+def test_chain_id_of_a_chain_with_peers_cannot_be_changed(
     rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chain.evm, "has_peers", lambda: True)
@@ -276,7 +278,7 @@ def restart(**changes: Any) -> EvmChain:
     return evm_chain()
 
 
-def test_it_stays_after_a_restart_with_the_settings_of_before(rpc: Rpc, chain: Chain) -> None:
+def test_changed_chain_id_survives_a_restart(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", NEW)
     rpc("eth_sendRawTransaction", hexed(made(chain, NEW).raw))
     chain.mine()
@@ -303,9 +305,7 @@ def test_a_start_may_name_the_first_one_or_this_one_and_no_other(rpc: Rpc, chain
         restart(chain_id=7)
 
 
-def test_a_snapshot_has_the_one_of_its_moment_and_what_waited_for_it(
-    rpc: Rpc, chain: Chain
-) -> None:
+def test_snapshot_restores_chain_id_and_pending_transactions(rpc: Rpc, chain: Chain) -> None:
     waiting = chain.make(value=3)
     chain.send(waiting)
     first = rpc("evm_snapshot")
@@ -354,9 +354,7 @@ def test_a_reset_brings_back_the_first_one(rpc: Rpc, chain: Chain) -> None:
         restart(chain_id=NEW)
 
 
-def test_a_rollback_to_the_first_block_keeps_it_and_it_may_be_changed_again(
-    rpc: Rpc, chain: Chain
-) -> None:
+def test_rollback_keeps_the_changed_chain_id(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", NEW)
     chain.mine()
     rpc("anvil_rollback", 1)
@@ -416,7 +414,7 @@ async def test_a_web_process_learns_of_it_at_the_next_tick(
     assert evm.config.chain_id == NEW
 
 
-def test_what_was_checked_before_the_change_is_not_admitted_after_it(
+def test_transaction_checked_before_the_change_is_refused(
     rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admit = transactions.admit
@@ -452,9 +450,7 @@ def test_a_block_that_was_built_before_the_change_is_built_again(rpc: Rpc, chain
     assert len(block.transactions) == 1
 
 
-def test_a_builder_that_knows_the_old_one_does_not_drop_what_is_signed_for_the_new(
-    rpc: Rpc, chain: Chain
-) -> None:
+def test_stale_builder_keeps_transactions_of_the_new_chain_id(rpc: Rpc, chain: Chain) -> None:
     other = another_process(chain.evm)
     vm = other.vm
     vm.set_preference(vm.last_accepted())

@@ -98,7 +98,7 @@ def test_a_dump_waits_for_no_writer(rpc, shared_chain):
 
 
 @pytest.mark.parametrize("count", [3, 100], ids=["few", "many"])
-def test_what_a_dump_changes_can_be_undone(rpc, shared_chain, count):
+def test_loaded_dump_can_be_reverted(rpc, shared_chain, count):
     shared_chain.do(value=1)
     rpc("anvil_setBalance", address(0), "0x7")
     rpc("anvil_setStorageAt", address(1), 1, WORD)

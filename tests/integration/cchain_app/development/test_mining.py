@@ -23,7 +23,7 @@ def block(rpc, number: object = "latest") -> dict:
     return rpc("eth_getBlockByNumber", number, False)
 
 
-def test_evm_mine_makes_a_block_with_what_waits(rpc, chain):
+def test_evm_mine_mines_pending_transactions(rpc, chain):
     sent = chain.make(value=5)
     chain.send(sent)
     assert rpc("evm_mine") == "0x0"
@@ -207,7 +207,7 @@ def test_a_reorganisation_makes_blocks_again(rpc, chain):
         rpc("anvil_reorg", 2, [[hexed(instead.raw), 2]])
 
 
-def test_a_reorganisation_takes_transactions_that_nobody_signed(rpc, chain):
+def test_reorg_accepts_unsigned_transactions(rpc, chain):
     rpc("anvil_setBalance", SOMEBODY, hex(10**18))
     chain.do(value=1)
     wanted = {"from": SOMEBODY, "to": hexed(RECIPIENT), "value": "0x40"}
@@ -253,14 +253,14 @@ def test_the_clock_is_not_moved_to_where_no_answer_can_say_the_time(rpc, chain):
 
 
 @pytest.mark.node_settings(gas_limit=100_000_000)
-def test_a_call_may_use_what_a_block_has(rpc, chain):
+def test_call_can_use_the_block_gas_limit(rpc, chain):
     gas_left = {"data": "0x5a5f5260205ff3"}
     assert 99_000_000 < int(rpc("eth_call", gas_left, "latest"), 16) < 100_000_000
     needs_much = {"data": "0x6303938700" + "5a" + "11" + "600d57" + "5f5ffd" + "5b00"}
     assert int(rpc("eth_estimateGas", needs_much), 16) > 60_000_000
 
 
-def test_it_says_what_it_is(rpc, chain):
+def test_node_info_and_metadata_describe_the_node(rpc, chain):
     chain.do()
     info = rpc("anvil_nodeInfo")
     assert (info["currentBlockNumber"], info["hardFork"]) == ("0x1", "Osaka")

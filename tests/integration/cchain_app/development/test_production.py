@@ -49,7 +49,7 @@ def test_the_error_names_the_embedded_profile(rpc: Rpc, chain: Chain, method: st
 
 
 @PRODUCTION
-def test_other_methods_are_as_ever(rpc: Rpc, chain: Chain) -> None:
+def test_other_methods_are_unchanged(rpc: Rpc, chain: Chain) -> None:
     assert refusal(rpc, "evm_nothing") == PLAIN.format("evm_nothing")
     assert rpc("eth_accounts") == []
     assert not {"evm", "anvil", "hardhat", "personal"} & set(rpc("rpc_modules"))
@@ -96,7 +96,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @EMBEDDED
-def test_what_was_set_for_blocks_stays_and_the_mining_mode_does_not(
+def test_stored_block_overrides_apply_but_not_the_mining_mode(
     rpc: Rpc, chain: Chain, settings: Any
 ) -> None:
     """As after an update of a production node on which an older version has set it."""
@@ -168,7 +168,7 @@ def test_the_state_file_needs_the_embedded_profile(producer: Chain, tmp_path: Pa
         load_state_file(producer.evm, tmp_path / "state.json")
 
 
-def test_a_setting_that_was_used_up_by_a_block_is_gone(chain: Chain, settings: Any) -> None:
+def test_next_block_override_is_removed_after_its_block(chain: Chain, settings: Any) -> None:
     """It was set in the embedded profile, and another process makes the block."""
     fee = 7 * 10**9
     cheats.change_conditions(chain.evm, lambda found, _: replace(found, next_base_fee=fee))

@@ -17,7 +17,7 @@ def hexed(data: bytes) -> str:
     return "0x" + data.hex()
 
 
-def test_it_goes_back_to_the_height_the_state_and_the_changes_by_hand(rpc, chain):
+def test_revert_restores_height_state_and_cheats(rpc, chain):
     chain.do(value=1)
     rpc("anvil_setBalance", SOMEBODY, 7)
     number = rpc("evm_snapshot")
@@ -40,7 +40,7 @@ def test_it_goes_back_to_the_height_the_state_and_the_changes_by_hand(rpc, chain
     assert rpc("eth_getBalance", SOMEBODY) == "0x7"
 
 
-def test_only_changes_by_hand_are_taken_back_too(rpc, chain):
+def test_revert_without_blocks_undoes_cheats(rpc, chain):
     chain.do()
     number = rpc("evm_snapshot")
     rpc("anvil_setBalance", SOMEBODY, 8)
@@ -51,7 +51,7 @@ def test_only_changes_by_hand_are_taken_back_too(rpc, chain):
     chain.do()
 
 
-def test_snapshots_nest_and_later_ones_end(rpc, chain):
+def test_revert_removes_later_snapshots(rpc, chain):
     first = rpc("evm_snapshot")
     chain.do(value=1)
     second = rpc("evm_snapshot")
@@ -62,7 +62,7 @@ def test_snapshots_nest_and_later_ones_end(rpc, chain):
     assert rpc("evm_snapshot") == "0x3"
 
 
-def test_what_waited_waits_again(rpc, chain):
+def test_revert_restores_pending_transactions(rpc, chain):
     waiting = chain.make(value=3)
     chain.send(waiting)
     number = rpc("evm_snapshot")
@@ -74,7 +74,7 @@ def test_what_waited_waits_again(rpc, chain):
     assert rpc("eth_getBalance", hexed(RECIPIENT)) == "0x3"
 
 
-def test_what_an_impersonated_account_sent_waits_again(rpc, chain):
+def test_revert_restores_pending_impersonated_transactions(rpc, chain):
     chain.do(to=Address(bytes.fromhex(SOMEBODY[2:])), value=10**18)
     rpc("anvil_impersonateAccount", SOMEBODY)
     waiting = rpc("eth_sendTransaction", {"from": SOMEBODY, "to": hexed(RECIPIENT), "value": "0x3"})
@@ -113,7 +113,7 @@ def test_filters_continue_at_the_new_head(rpc, chain):
     assert rpc("eth_getFilterChanges", asked) == [hexed(block.hash) for block in blocks]
 
 
-def test_of_two_that_go_back_to_one_snapshot_at_once_one_does(rpc, chain):
+def test_concurrent_reverts_to_a_snapshot_succeed_once(rpc, chain):
     number = rpc("evm_snapshot")
     chain.do(value=1)
 
@@ -133,7 +133,7 @@ FILTERS = {"eth_newBlockFilter": [], "eth_newPendingTransactionFilter": [], "eth
 
 
 @pytest.mark.parametrize("method", FILTERS)
-def test_a_filter_made_while_the_chain_goes_back_misses_nothing(rpc, chain, monkeypatch, method):
+def test_filter_created_during_a_revert_misses_nothing(rpc, chain, monkeypatch, method):
     deployment = bytecode.deploy_code(bytecode.LOGGER)
     chain.do(to=None, data=deployment, gas=500_000, value=0)
     number = rpc("evm_snapshot")
@@ -159,7 +159,7 @@ def test_a_filter_made_while_the_chain_goes_back_misses_nothing(rpc, chain, monk
 
 
 @pytest.mark.parametrize("back", ["evm_revert", "anvil_reset", "evm_setTime"])
-def test_the_time_goes_back_also_where_the_p_chain_has_blocks_since(rpc, chain, back, monkeypatch):
+def test_revert_moves_time_back_despite_p_chain_blocks(rpc, chain, back, monkeypatch):
     """A jump of a year ends stakers in blocks that are final: the P-Chain's time does not go back before them."""
     year = 366 * 86_400
     rpc("evm_mine")

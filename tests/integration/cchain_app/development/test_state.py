@@ -25,7 +25,7 @@ def test_a_balance_is_there_at_once_and_the_block_before_does_not_see_it(rpc, ch
     assert [rpc("eth_getBalance", SOMEBODY, hex(n)) for n in range(3)] == ["0x0", "0x10", "0x63"]
 
 
-def test_what_the_heads_block_changed_keeps_its_history(rpc, chain):
+def test_edit_on_the_head_keeps_the_history_of_its_block(rpc, chain):
     chain.do(value=5)
     rpc("anvil_setBalance", hexed(RECIPIENT), "7")
     assert [rpc("eth_getBalance", hexed(RECIPIENT), hex(n)) for n in range(2)] == ["0x0", "0x7"]
@@ -87,7 +87,7 @@ def test_a_sender_whose_balance_was_set_can_send(rpc, chain):
         ("1" * 78 + "9", "is not a number"),
     ],
 )
-def test_amounts_that_are_none_are_refused(rpc, chain, value, words):
+def test_invalid_amounts_are_refused(rpc, chain, value, words):
     with pytest.raises(JsonRpcError) as refused:
         rpc("anvil_setBalance", SOMEBODY, value)
     assert refused.value.code == -32602
@@ -111,7 +111,7 @@ def test_restart(rpc, chain):
     assert rpc("eth_getBalance", SOMEBODY) == "0x5"
 
 
-def test_an_account_that_would_have_storage_alone_has_nonce_1_and_stays(rpc, chain):
+def test_account_with_set_storage_gets_nonce_1(rpc, chain):
     rpc("anvil_setStorageAt", SOMEBODY, 0, "0x" + "01" * 32)
     assert rpc("eth_getTransactionCount", SOMEBODY, "latest") == "0x1"
     chain.do(to=bytes.fromhex(SOMEBODY[2:]), value=0)

@@ -52,9 +52,7 @@ def test_accounts_are_listed_as_they_were_at_the_pin(browse: Browse, asked: Fork
     assert [str(row.address) for row in browse(listing("forkedaccount"), q=RICH).rows] == [RICH]
 
 
-def test_a_contract_is_shown_with_its_code_and_leads_to_its_slots(
-    browse: Browse, asked: ForkedChain
-) -> None:
+def test_forked_contract_shows_code_and_links_to_slots(browse: Browse, asked: ForkedChain) -> None:
     page = browse(detail("forkedaccount", COUNTER))
     assert len(page.chain_statements) == 2
     assert COUNTER_CODE in page.text
@@ -74,7 +72,7 @@ def test_slots_are_found_by_their_account(browse: Browse, asked: ForkedChain) ->
     assert browse(listing("forkedslot"), q=RICH).rows == []
 
 
-def test_a_slot_shows_what_our_blocks_made_of_it(browse: Browse, asked: ForkedChain) -> None:
+def test_forked_slot_shows_its_local_value(browse: Browse, asked: ForkedChain) -> None:
     assert "the same" in browse(detail("forkedslot", SLOT)).text
     to = Address(bytes.fromhex(COUNTER[2:]))
     asked.mine(asked.make(to=to, data=b"\x01", gas=100_000, value=0))
@@ -84,12 +82,14 @@ def test_a_slot_shows_what_our_blocks_made_of_it(browse: Browse, asked: ForkedCh
     assert "0x" + "00" * 31 + "08" in page.text
 
 
-def test_a_slot_that_was_emptied_here_says_so(browse: Browse, asked: ForkedChain, rpc: Rpc) -> None:
+def test_forked_slot_emptied_locally_is_shown_as_unset(
+    browse: Browse, asked: ForkedChain, rpc: Rpc
+) -> None:
     rpc("anvil_setStorageAt", COUNTER, "0x0", "0x" + "00" * 32)
     assert "not set" in browse(detail("forkedslot", SLOT)).text
 
 
-def test_no_page_shows_what_may_be_a_key(
+def test_no_page_shows_keys_of_the_upstream_url(
     browse: Browse, asked: ForkedChain, rpc: Rpc, admin_client: Client
 ) -> None:
     rpc("anvil_setCoinbase", RICH)
@@ -111,7 +111,7 @@ def test_no_page_shows_what_may_be_a_key(
             assert secret not in text, path
 
 
-def test_a_fork_without_its_remote_node_says_that_nobody_is_asked(
+def test_fork_without_upstream_url_explains_it(
     browse: Browse, asked: ForkedChain, rpc: Rpc, settings: Any
 ) -> None:
     rpc("anvil_setCoinbase", RICH)
@@ -122,7 +122,7 @@ def test_a_fork_without_its_remote_node_says_that_nobody_is_asked(
 
 
 @pytest.mark.parametrize("model", ["forkedaccount", "forkedslot"])
-def test_what_fetches_nothing_yet_says_when_it_will(
+def test_empty_fork_list_explains_when_rows_are_fetched(
     browse: Browse, forked: ForkedChain, model: str
 ) -> None:
     evm_chain().db.objects(browse(listing(model)).response.context["cl"].model).all().delete()

@@ -32,7 +32,7 @@ def again(settings, **changes):
     return load_genesis(evm_chain())
 
 
-def test_what_is_asked_at_the_start(forked, remote):
+def test_fork_start_asks_few_questions(forked, remote):
     names = [method for method, _ in remote.asked]
     assert names[:3] == ["eth_getBlockByNumber", "eth_chainId", "eth_getAccountInfo"]
     funded = [who for who, one in forked.evm.own_genesis.alloc.items() if one.balance]
@@ -53,7 +53,7 @@ def test_a_second_start_asks_nothing(forked, remote):
     assert remote.asked == []
 
 
-def test_the_row_of_the_chain_says_what_it_is_a_fork_of(forked, remote):
+def test_chain_row_names_the_forked_chain(forked, remote):
     row = models.Chain.objects.get()
     assert row.fork_url == remote.url.removesuffix("/v2/s3cr3tk3y")
     assert (row.fork_number, row.chain_id) == (PIN, 777)
@@ -62,16 +62,16 @@ def test_the_row_of_the_chain_says_what_it_is_a_fork_of(forked, remote):
 
 
 @pytest.mark.parametrize(("number", "height"), [("", 20), ("-3", 17), ("0", 0)])
-def test_the_block_may_be_named_apart(with_fork, remote, settings, number, height):
+def test_fork_block_can_be_a_separate_setting(with_fork, remote, settings, number, height):
     assert again(settings, fork_url=(remote.url,), fork_block_number=number).number == height
 
 
-def test_the_chain_id_may_be_another(rpc, with_fork, settings):
+def test_fork_can_have_another_chain_id(rpc, with_fork, settings):
     again(settings, fork_chain_id=31_337)
     assert rpc("eth_chainId") == hex(31_337)
 
 
-def test_the_chain_id_is_not_set_by_hand(rpc, forked):
+def test_chain_id_of_a_fork_cannot_be_changed(rpc, forked):
     kept = rpc("eth_chainId")
     with pytest.raises(JsonRpcError) as refused:
         rpc("anvil_setChainId", 31_337)
@@ -122,12 +122,12 @@ def test_a_fork_is_not_another_one_by_its_settings(forked, remote, settings):
         ({"profile": "production"}, "NODE_PROFILE is not embedded"),
     ],
 )
-def test_a_chain_of_others_is_no_fork(with_fork, settings, changes, words):
+def test_fork_settings_on_a_chain_with_peers_are_refused(with_fork, settings, changes, words):
     with raises(ForkReason.NEEDS_OWN_CHAIN, kind=ForkRefused, match=words):
         again(settings, **changes)
 
 
-def test_nothing_begins_where_nobody_answers(with_fork, remote, settings):
+def test_unreachable_upstream_starts_no_chain(with_fork, remote, settings):
     remote.stop()
     with pytest.raises(UpstreamAway, match="failed to get fork block number") as failure:
         again(settings, fork_url=(remote.url,))
@@ -136,7 +136,7 @@ def test_nothing_begins_where_nobody_answers(with_fork, remote, settings):
     assert not models.Block.objects.exists()
 
 
-def test_nothing_begins_at_a_block_that_is_not_there(with_fork, remote, settings):
+def test_missing_fork_block_starts_no_chain(with_fork, remote, settings):
     with raises(UpstreamReason.NO_SUCH_BLOCK, kind=UpstreamError, match="does not have block 21"):
         again(settings, fork_url=(f"{remote.url}@21",))
     assert not models.Chain.objects.exists()
@@ -161,7 +161,7 @@ def counter(rpc):
 
 
 @pytest.mark.parametrize("options", [(), ({},), ({"forking": {"blockNumber": PIN}},)])
-def test_reset_goes_back_to_the_pin(rpc, forked, remote, options):
+def test_reset_returns_to_the_fork_block(rpc, forked, remote, options):
     rpc("anvil_setStorageAt", COUNTER, "0x0", "0x" + "11" * 32)
     forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:]))))
     forked.asks_nothing()
@@ -230,7 +230,7 @@ def test_a_reset_that_cannot_be_written_leaves_the_chain_where_it_is(
     assert forked.mine().number == block.number + 1
 
 
-def test_a_reset_that_is_not_told_changes_nothing(rpc, forked):
+def test_reset_to_an_unavailable_block_changes_nothing(rpc, forked):
     block = forked.mine()
     for options in ({"jsonRpcUrl": "http://127.0.0.1:1/"}, {"blockNumber": 99}):
         with pytest.raises(Exception, match=r"fork block number|does not have block 99"):
@@ -286,7 +286,7 @@ def test_another_servers_url_gets_no_headers(rpc, forked, remote):
     assert remote.headers[-1]["Authorization"] == "Bearer sesame"
 
 
-def test_it_goes_back_to_snapshots_and_blocks_as_any_chain(rpc, forked):
+def test_fork_supports_snapshots_and_rollback(rpc, forked):
     rpc("anvil_setBalance", RICH, "0x7")
     first = forked.mine(
         forked.make(to=Address(bytes.fromhex(COUNTER[2:])), data=b"\x01", gas=90_000, value=0)
@@ -312,7 +312,7 @@ def test_it_goes_back_to_snapshots_and_blocks_as_any_chain(rpc, forked):
     forked.mine()
 
 
-def test_the_admin_says_what_it_is_a_fork_of(forked, remote, admin_client):
+def test_admin_names_the_forked_chain(forked, remote, admin_client):
     page = admin_client.get("/admin/").content.decode()
     assert "Fork of" in page
     assert remote.url.removesuffix("/v2/s3cr3tk3y") in page

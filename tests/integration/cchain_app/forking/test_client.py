@@ -93,7 +93,7 @@ def test_the_server_says_when_to_try_again(server):
     assert waits == [7.0]
 
 
-def test_nobody_waits_longer_than_the_time_for_one_question(server):
+def test_retries_are_limited_by_the_timeout(server):
     server.fails = lambda _: (429, {"Retry-After": "30"}, b"")
     waits = Waits()
     with pytest.raises(UpstreamAway, match="HTTP status 429"):
@@ -108,7 +108,7 @@ def test_retries_end(server):
     assert server.counts == {"eth_chainId": 3}
 
 
-def test_an_error_that_stays_is_not_tried_again(server):
+def test_permanent_error_is_not_retried(server):
     server.fails = lambda _: (200, {}, error(-32000, "no such thing", "0x12"))
     with pytest.raises(UpstreamRefused, match=r"^no such thing$") as refusal:
         client(server.url).ask("eth_chainId", [])
@@ -125,7 +125,7 @@ def test_the_next_url_is_asked_after_a_failure(server):
         assert (first.counts.total(), server.counts.total()) == (1, 2)
 
 
-def test_who_was_away_is_asked_once_and_not_again_and_again(server):
+def test_absent_upstream_is_asked_once_without_retries(server):
     waits = Waits()
     asked = client(server.url, waits=waits, retries=3)
     server.stop()
@@ -167,7 +167,7 @@ def test_who_was_away_is_asked_once_and_not_again_and_again(server):
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), BadUpstreamAnswer, "other than JSON-RPC"),
     ],
 )
-def test_what_is_refused(server, answer, refusal, words):
+def test_malformed_upstream_answer_is_refused(server, answer, refusal, words):
     server.fails = lambda _: answer
     with pytest.raises(refusal, match=words):
         client(server.url, retries=0).ask("eth_chainId", [])
@@ -189,13 +189,13 @@ def test_an_answer_is_read_up_to_its_limit_and_the_next_question_has_its_own(ser
     assert server.counts == {"eth_chainId": 2}
 
 
-def test_what_is_passed_on_may_hold_any_number_of_values(server):
+def test_forwarded_result_has_no_value_limit(server):
     result = b"[" + b"[]," * 2_000 + b"[]]"
     server.fails = lambda _: (200, {}, b'{"result":' + result + b"}")
     assert bytes(client(server.url).pass_on("eth_getLogs", [])) == result
 
 
-def test_headers_and_passwords_are_sent_and_never_told(server):
+def test_headers_and_passwords_are_sent_and_never_shown(server):
     url = server.url.replace("http://", "http://me:sesame1@")
     server.fails = lambda _: (
         200,
@@ -212,7 +212,7 @@ def test_headers_and_passwords_are_sent_and_never_told(server):
     assert "is not known" in said
 
 
-def test_headers_go_to_named_servers_alone(server):
+def test_headers_are_sent_to_named_servers_only(server):
     with UpstreamServer(RemoteChain()) as other:
         keys = {"headers": {"X-Key": "sesame2"}, "servers": servers_of([server.url])}
         for url in (server.url, server.url.replace("127.0.0.1", "localhost"), other.url):
@@ -247,7 +247,7 @@ def test_an_account_is_three_questions_unless_one_has_answered(server):
     assert server.counts == {"eth_getAccountInfo": 2}
 
 
-def test_who_has_nothing_does_not_exist(server):
+def test_account_without_content_does_not_exist(server):
     assert questions.account(client(server.url), ADDRESS, 7) == (None, b"")
 
 

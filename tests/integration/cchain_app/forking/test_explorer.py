@@ -10,7 +10,7 @@ pytestmark = pytest.mark.sqlite_only
 
 
 @pytest.mark.usefixtures("forked")
-def test_nobody_knows_the_supply_of_a_fork(client: Client) -> None:
+def test_supply_of_a_fork_is_refused(client: Client) -> None:
     def ask(**query: str) -> object:
         return client.get("/api", query, headers={"host": "localhost"}).json()
 

@@ -29,7 +29,7 @@ def long_ago(
     monkeypatch.setattr(checks, "BEGAN", network_rows.ago(90).timestamp())
 
 
-def test_nobody_misses_the_networks_process(long_ago: None) -> None:
+def test_fork_without_network_process_is_healthy(long_ago: None) -> None:
     assert checks.measure_network().error == ""
 
 

@@ -25,7 +25,7 @@ def ask(forked):
     return ask
 
 
-def test_blocks_up_to_the_pin_come_unchanged(ask, forked, remote):
+def test_blocks_up_to_the_fork_block_are_forwarded_unchanged(ask, forked, remote):
     forked.mine()
     for number in (0, 3, PIN):
         told = remote.chain.block(number)
@@ -35,7 +35,7 @@ def test_blocks_up_to_the_pin_come_unchanged(ask, forked, remote):
     assert ask("eth_getBlockByNumber", "latest", True)["result"]["number"] == hex(PIN + 1)
 
 
-def test_before_the_first_own_block_the_latest_is_the_pin_whatever_came_upstream(ask, remote):
+def test_latest_is_the_fork_block_before_the_first_own_block(ask, remote):
     remote.chain.head += 1
     assert ask("eth_getBlockByNumber", "latest", True)["result"] == remote.chain.block(PIN)
 
@@ -57,7 +57,7 @@ def test_of_upstreams_blocks_above_the_pin_nothing_is_shown(ask, remote):
     assert ask("eth_getLogs", by_hash)["error"]["message"] == "unknown block"
 
 
-def test_transactions_up_to_the_pin_come_unchanged(ask):
+def test_transactions_up_to_the_fork_block_are_forwarded_unchanged(ask):
     for method in ("eth_getTransactionByHash", "eth_getTransactionReceipt"):
         told = {"hash": transaction_hash(3), "blockNumber": "0x3"}
         assert ask(method, transaction_hash(3))["result"] == told
@@ -126,20 +126,20 @@ def test_logs_of_both_are_counted_against_the_limit(ask, forked, settings):
     assert words == "query returned more than 2 results"
 
 
-def test_own_logs_ask_nobody(ask, forked, remote):
+def test_own_logs_do_not_ask_upstream(ask, forked, remote):
     forked.mine()
     forked.asks_nothing()
     assert ask("eth_getLogs", {"fromBlock": hex(PIN + 1)})["result"] == []
     assert remote.asked == []
 
 
-def test_there_are_no_proofs_on_own_blocks(ask, forked):
+def test_proofs_on_own_blocks_are_refused(ask, forked):
     forked.mine()
     answer = ask("eth_getProof", RICH, [], "latest")["error"]
     assert (answer["code"], "belongs to a fork" in answer["message"]) == (-32603, True)
 
 
-def test_without_the_remote_node_it_is_said(ask, remote):
+def test_absent_upstream_is_reported(ask, remote):
     remote.stop()
     for method, *params in (
         ("eth_getBlockByNumber", "0x1", False),
@@ -160,7 +160,7 @@ def test_each_method_that_is_passed_on_exists_and_names_a_block_there(forked):
         assert methods[name].params[0].name == "hash"
 
 
-def test_an_error_of_the_remote_node_is_reported_in_its_words(ask, remote):
+def test_upstream_error_keeps_its_message(ask, remote):
     remote.fails = lambda _: (200, {}, error(-32000, "unfinalized data cannot be queried"))
     answer = ask("eth_getBlockByNumber", "0x1", False)["error"]
     assert answer == {"code": -32603, "message": "unfinalized data cannot be queried"}

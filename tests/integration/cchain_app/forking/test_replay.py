@@ -137,7 +137,7 @@ def test_the_chain_continues_from_there(rpc, replayed):
     assert counter(rpc) == 10
 
 
-def test_what_is_asked_is_few(replayed, remote):
+def test_replay_asks_few_questions(replayed, remote):
     counts = remote.counts
     assert counts["eth_getTransactionByHash"] == 1
     assert counts["eth_getBlockByNumber"] == 2
@@ -179,7 +179,7 @@ def test_a_fork_without_replay_does_not_get_one(forked, settings):
 
 
 @pytest.mark.parametrize("options", [(), ({},), ({"forking": {}},)])
-def test_reset_goes_back_to_the_replay(rpc, replayed, remote, options):
+def test_reset_returns_to_the_replayed_block(rpc, replayed, remote, options):
     head = rpc("eth_getBlockByNumber", "latest", True)
     rpc("anvil_setBalance", RICH, "0x1")
     replayed.mine(THIRD)
@@ -208,7 +208,7 @@ def test_reset_to_the_pin_drops_the_replay(rpc, replayed, settings):
         replayed.restart()
 
 
-def test_nobody_goes_back_below_the_replay(rpc, replayed):
+def test_rollback_below_the_replay_is_refused(rpc, replayed):
     with pytest.raises(Exception, match="Rollback depth must not exceed"):
         rpc("anvil_rollback", 1)
     replayed.mine(THIRD)
@@ -216,7 +216,7 @@ def test_nobody_goes_back_below_the_replay(rpc, replayed):
     assert rpc("eth_blockNumber") == hex(HEIGHT)
 
 
-def test_the_admin_says_what_was_replayed(replayed, admin_client):
+def test_admin_shows_the_replayed_transaction(replayed, admin_client):
     page = admin_client.get("/admin/").content.decode()
     assert f"from block 15 on, with the next up to {text(SECOND)}; state roots cover" in page
 
@@ -251,7 +251,7 @@ def test_a_block_and_a_transaction_are_refused(block, remote, settings, changes)
     assert remote.asked == []
 
 
-def test_a_hash_that_is_none_is_refused(block, settings):
+def test_malformed_transaction_hash_is_refused(block, settings):
     words = "0x and 64 hexadecimal digits"
     refused(
         settings,
@@ -297,7 +297,7 @@ def test_an_answer_that_cannot_be_read_is_refused(block, remote, settings, answe
     refused(settings, UpstreamReason.OTHER_FORM, words, kind=BadUpstreamAnswer)
 
 
-def test_state_that_is_not_told_ends_the_beginning(block, remote, settings):
+def test_missing_upstream_state_ends_the_start(block, remote, settings):
     gone = error(-32000, "missing trie node")
     remote.fails = lambda method: (200, {}, gone) if method == "eth_getStorageAt" else None
     refused(settings, UpstreamReason.ARCHIVE_NEEDED, "needs an archive node")

@@ -106,7 +106,7 @@ def test_an_account_is_asked_for_once(rpc, forked, remote):
     assert models.Account.objects.get(address=address(RICH)).nonce == 5
 
 
-def test_who_does_not_exist_is_asked_for_once_too(rpc, forked, remote):
+def test_missing_account_is_fetched_once(rpc, forked, remote):
     forked.asks_nothing()
     for _ in range(2):
         forked.restart()
@@ -127,7 +127,7 @@ def test_a_slot_is_asked_for_once_also_where_it_is_zero(rpc, forked, remote):
     assert models.StorageSlot.objects.filter(key__gte=address(COUNTER)).count() == 1
 
 
-def test_what_our_blocks_write_wins_and_the_pin_stays_as_it_was(rpc, forked):
+def test_local_writes_shadow_the_fork_block(rpc, forked):
     forked.mine(count(forked))
     forked.mine(count(forked))
     assert [counter(rpc, hex(PIN + index)) for index in range(3)] == [7, 8, 9]
@@ -138,7 +138,7 @@ def test_what_our_blocks_write_wins_and_the_pin_stays_as_it_was(rpc, forked):
     assert models.ForkedSlot.objects.get(key__gte=address(COUNTER)).value[-1] == 7
 
 
-def test_who_was_deleted_here_is_not_asked_for_again(rpc, forked, remote):
+def test_locally_deleted_account_is_not_fetched_again(rpc, forked, remote):
     rpc("anvil_setBalance", RICH, "0x0")
     rpc("anvil_setNonce", RICH, "0x0")
     assert not models.Account.objects.filter(address=address(RICH)).exists()
@@ -166,7 +166,7 @@ def test_without_the_remote_node_the_chain_continues(rpc, forked, remote):
     assert rpc("eth_getBlockByNumber", hex(PIN), False) == remote.chain.block(PIN)
 
 
-def test_what_was_not_kept_is_an_error_while_nobody_answers(rpc, forked, remote):
+def test_unfetched_state_fails_while_upstream_is_absent(rpc, forked, remote):
     remote.stop()
     with pytest.raises(Exception, match="does not answer") as failure:
         rpc("eth_getBalance", RICH, "latest")
@@ -187,7 +187,7 @@ def test_nothing_is_kept_of_an_account_that_was_reported_in_part(rpc, forked, re
     assert int(rpc("eth_getBalance", RICH, "latest"), 16) == 10**20
 
 
-def test_an_archive_is_named_where_the_state_is_gone(rpc, forked, remote):
+def test_pruned_upstream_state_asks_for_an_archive_node(rpc, forked, remote):
     remote.fails = lambda _: (
         200,
         {},
@@ -197,7 +197,7 @@ def test_an_archive_is_named_where_the_state_is_gone(rpc, forked, remote):
         rpc("eth_getBalance", RICH, "latest")
 
 
-def test_a_block_whose_state_is_not_told_is_not_made(rpc, forked, remote):
+def test_block_with_unavailable_state_is_not_built(rpc, forked, remote):
     counting = count(forked)
     rpc("eth_sendRawTransaction", "0x" + counting.raw.hex())
     remote.fails = lambda method: (503, {}, b"") if method == "eth_getStorageAt" else None
@@ -210,7 +210,7 @@ def test_a_block_whose_state_is_not_told_is_not_made(rpc, forked, remote):
     assert counter(rpc) == 8
 
 
-def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
+def test_unfetched_state_without_url_is_refused(rpc, forked, settings):
     settings.NODE = updated(settings.NODE, fork_url=())
     forked.restart()
     assert rpc("eth_blockNumber") == hex(PIN)
@@ -218,7 +218,7 @@ def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
         rpc("eth_getBalance", RICH, "latest")
 
 
-def test_within_a_transaction_of_the_database_nobody_is_asked(forked, remote):
+def test_upstream_is_not_asked_inside_a_database_transaction(forked, remote):
     """Cheats fetch the state before the transaction begins; here it was not fetched."""
     chain = forked.evm
     forked.asks_nothing()
@@ -241,7 +241,7 @@ def test_blockhash_reads_before_the_pin_and_is_kept(rpc, forked, remote):
     assert rpc("eth_call", {"to": NOBODY}, "latest") == hash_of(3)
 
 
-def test_where_nobody_answers_slots_of_the_ring_buffers_do_not_stop_blocks(rpc, with_fork, remote):
+def test_ring_buffer_slots_do_not_need_upstream(rpc, with_fork, remote):
     """EIP-2935's contract exists on the remote chain: each block overwrites another of its slots."""
     ring = "0x0000f90827f1c53a10cb7a02335b175320002935"
     # A short form of its system call: SSTORE(NUMBER, CALLDATALOAD(0)).

@@ -10,9 +10,7 @@ from cchain_app.selectors import blocks
 from chaindb import clock
 
 
-def test_its_rules_are_by_the_clock_where_a_fork_is_to_come(
-    chain: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_next_fork_depends_on_the_clock(chain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     evm: EvmChain = chain.evm
     schedule = replace(evm.config.schedule, times={"shanghai": 0, "cancun": clock.now() + 1000})
     head = blocks.head(evm)
@@ -24,7 +22,7 @@ def test_its_rules_are_by_the_clock_where_a_fork_is_to_come(
         assert blocks.fork_of_next(evm, head) == "cancun"
 
 
-def test_the_clock_is_not_asked_where_none_is_to_come(
+def test_clock_is_not_read_without_a_scheduled_fork(
     chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "offset", None)

@@ -87,7 +87,7 @@ def any_filter(chance: random.Random) -> LogFilter:
 
 
 @pytest.mark.parametrize("most_events", [512, 4], ids=["events known", "too many events"])
-def test_a_search_finds_what_a_look_at_every_log_finds(logs, monkeypatch, most_events):
+def test_log_search_equals_a_full_scan(logs, monkeypatch, most_events):
     monkeypatch.setattr(selector, "MAX_EVENTS", most_events)
     chance = random.Random(21)
     sizes = set()
@@ -111,7 +111,7 @@ def test_as_many_logs_as_the_limit_are_found_and_no_more(logs):
         find_logs(evm_chain(), wanted, 0, BLOCKS, len(found) - 1)
 
 
-def test_the_event_loop_does_not_even_begin_a_search(logs):
+def test_log_search_on_the_event_loop_is_refused(logs):
     async def on_event_loop() -> None:
         find_logs(evm_chain(), LogFilter(), 0, BLOCKS, 0)
 

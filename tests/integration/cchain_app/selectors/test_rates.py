@@ -40,7 +40,7 @@ def test_each_minute_has_its_blocks_the_oldest_first() -> None:
     assert found[-6] == EvmMinute(0, 0, 0)
 
 
-def test_time_continues_where_no_block_comes() -> None:
+def test_minutes_without_blocks_are_empty() -> None:
     found = figures.minutes(evm_chain(), HEAD + 90)
     assert (found[-1].blocks, found[-2].blocks) == (0, 15)
     assert figures.minutes(evm_chain(), HEAD + 86_400) == [EvmMinute(0, 0, 0)] * module.WINDOW
@@ -50,7 +50,7 @@ def test_blocks_ahead_of_the_clock_are_of_now() -> None:
     assert figures.minutes(evm_chain(), HEAD - 60)[-1].blocks == 60
 
 
-def test_a_minute_that_is_not_wholly_looked_at_is_left_out(
+def test_incomplete_minute_is_omitted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MAX_BLOCKS", 70)

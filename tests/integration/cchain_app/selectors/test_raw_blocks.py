@@ -36,18 +36,20 @@ def made(chain: Chain) -> list[RawBlock]:
     ]
 
 
-def test_blocks_come_as_they_were_made(made: list[RawBlock], rpc: Rpc) -> None:
+def test_raw_blocks_equal_the_mined_blocks(made: list[RawBlock], rpc: Rpc) -> None:
     assert raw_blocks(evm_chain(), 0, 3, PLENTY) == made
     shown = [rpc("debug_getRawBlock", hex(number)) for number in range(4)]
     assert shown == [encode_data(item.raw) for item in made]
 
 
-def test_they_come_in_two_statements(made: list[RawBlock], django_assert_num_queries: Any) -> None:
+def test_raw_blocks_take_two_statements(
+    made: list[RawBlock], django_assert_num_queries: Any
+) -> None:
     with django_assert_num_queries(2):
         raw_blocks(evm_chain(), 0, 3, PLENTY)
 
 
-def test_they_come_downwards_too(made: list[RawBlock]) -> None:
+def test_raw_blocks_can_be_read_downwards(made: list[RawBlock]) -> None:
     assert raw_blocks(evm_chain(), 3, 1, PLENTY) == made[:0:-1]
 
 
@@ -92,7 +94,7 @@ def test_waiting_transactions_are_reported_newest_last(chain: Chain) -> None:
     assert pool.newest_hashes(evm_chain(), 0) == []
 
 
-def test_waiting_transactions_are_given_as_they_came(chain: Chain) -> None:
+def test_pending_transactions_are_returned_as_received(chain: Chain) -> None:
     first, second = signed(nonce=0), signed(nonce=5)
     chain.send(first, second)
     unknown = Hash(b"\x99" * 32)

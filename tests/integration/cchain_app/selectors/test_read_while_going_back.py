@@ -90,7 +90,7 @@ def test_slots_at_once(monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: M
     assert state_at(chain.evm, 1).storage(CONTRACT, SLOT) == b"\x11" * 32
 
 
-def test_what_is_set_for_the_next_blocks(
+def test_read_of_block_overrides_during_a_revert(
     monkeypatch: pytest.MonkeyPatch, rpc: Rpc, chain: Chain
 ) -> None:
     somebody = f"0x{CONTRACT.hex()}"
@@ -115,7 +115,9 @@ def test_a_block(
     assert rpc("eth_getTransactionReceipt", f"0x{lost.hash.hex()}") is None
 
 
-def test_a_block_that_is_gone(monkeypatch: pytest.MonkeyPatch, chain: Chain, rpc: Rpc) -> None:
+def test_read_of_a_removed_block_during_a_revert(
+    monkeypatch: pytest.MonkeyPatch, chain: Chain, rpc: Rpc
+) -> None:
     snapshot = rpc("evm_snapshot")
     chain.do()
     chain.do()
@@ -134,7 +136,7 @@ def test_a_block_that_is_gone(monkeypatch: pytest.MonkeyPatch, chain: Chain, rpc
     assert blocks.by_number(chain.evm, 1) is None
 
 
-def test_a_value_that_is_changed_by_hand_on_the_same_height(
+def test_read_of_an_edited_slot_at_the_same_height(
     monkeypatch: pytest.MonkeyPatch, chain: Chain, rpc: Rpc
 ) -> None:
     somebody = f"0x{CONTRACT.hex()}"
@@ -155,7 +157,7 @@ def test_a_value_that_is_changed_by_hand_on_the_same_height(
     assert state_at(chain.evm, 0).storage(CONTRACT, SLOT) == b"\x11" * 32
 
 
-def test_the_head_of_who_follows(
+def test_read_of_the_head_during_a_revert(
     monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile
 ) -> None:
     chain.do(value=1)
@@ -175,7 +177,7 @@ def test_the_head_of_who_follows(
     chain.evm.memory.reset_to(stored.load_block(chain.evm.db, 0, chain.evm.format))
 
 
-def test_what_is_found_by_hash_has_it(
+def test_read_by_hash_during_a_revert(
     monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile
 ) -> None:
     old = blocks.head(chain.evm)

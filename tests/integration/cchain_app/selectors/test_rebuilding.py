@@ -58,7 +58,7 @@ def test_the_root_is_the_heads_however_many_rows_are_taken_together(
     assert found == head.header.state_root
 
 
-def test_what_was_changed_by_hand_on_the_head_is_not_in_its_root(with_storage: Any) -> None:
+def test_state_root_excludes_edits_on_the_head(with_storage: Any) -> None:
     head = with_storage.mine()
     nobody = Address(b"\x99" * 20)
     cheats.change_state(
@@ -88,7 +88,7 @@ def test_an_account_that_is_another_one_makes_another_root(with_storage: Any) ->
     assert verified(with_storage) is not None
 
 
-def test_storage_of_nobody_is_found(with_storage: Any) -> None:
+def test_storage_without_account_is_found(with_storage: Any) -> None:
     key = b"\x01" * 20 + bytes(32)
     models.StorageSlot.objects.create(key=key, value=b"\x01" * 32)
     with raises(StateDifference.ROOT_DIFFERS, kind=StateDiffers, match="of no trie"):
@@ -125,11 +125,13 @@ def test_code_that_is_missing_is_found(with_storage: Any) -> None:
     models.Code.objects.create(hash=account.code_hash, code=code.code)
 
 
-def test_without_a_chain_there_is_no_root(db: None, node_settings: Any, tmp_path: Path) -> None:
+def test_verification_without_chain_returns_none(
+    db: None, node_settings: Any, tmp_path: Path
+) -> None:
     assert verify_state(Database(), select_trie("auto", cached=False), tmp_path) is None
 
 
-def test_the_file_of_the_trie_is_gone_with_its_process_whatever_ends_that(tmp_path: Path) -> None:
+def test_scratch_trie_file_is_already_unlinked(tmp_path: Path) -> None:
     key, found = b"a" * 40, b"\xc0"
     with scratch_nodes(tmp_path) as nodes:
         nodes.write({key: found})
@@ -138,7 +140,7 @@ def test_the_file_of_the_trie_is_gone_with_its_process_whatever_ends_that(tmp_pa
 
 
 @pytest.mark.parametrize("engine", ["native", "reference"])
-def test_without_room_for_the_trie_nothing_is_said_of_the_rows(
+def test_full_disk_for_the_trie_gives_no_verdict(
     with_storage: Any, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Path] = []

@@ -125,7 +125,7 @@ def test_the_last_slots_of_an_account_have_none_behind_them(chain: Chain) -> Non
         assert state.storage(STRANGER, Slot(slot)) == bytes(32)
 
 
-def test_state_of_the_past_is_no_question_to_the_memory(counts: Counts) -> None:
+def test_historical_state_does_not_use_the_cache(counts: Counts) -> None:
     state = state_at(evm_chain(), 0)
     for _ in range(3):
         state.account(STRANGER)

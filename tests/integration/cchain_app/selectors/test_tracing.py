@@ -60,7 +60,7 @@ def test_a_trace_is_the_same_at_any_height(made):
     assert traced(made, "count") == before
 
 
-def test_what_a_block_changed_is_read_at_once(made, django_assert_max_num_queries):
+def test_changes_of_a_block_are_read_in_few_statements(made, django_assert_max_num_queries):
     fields = {"to": RECIPIENT, "value": 1, "gas": 21_000}
     made.chain.send(*(made.chain.make(**fields) for _ in range(5)))
     block = made.chain.mine()
@@ -104,7 +104,7 @@ def test_the_genesis_block_was_not_executed(made):
         ({"succeeded": False}, "status is 1, its receipt says 0"),
     ],
 )
-def test_a_trace_that_is_not_what_the_receipt_says_is_a_fault(made, changed, words):
+def test_trace_that_contradicts_the_receipt_is_an_error(made, changed, words):
     first, *others = made.block.receipts
     other = replace(made.block, receipts=(replace(first, **changed), *others))
 
@@ -134,7 +134,7 @@ def test_a_block_that_cannot_be_executed_any_more_is_a_fault(made):
         tracing.trace_block(made.chain.evm, skipping, FRAMES, time_limit=SECONDS)
 
 
-def test_the_state_before_a_transaction_has_what_those_before_it_did(made, engine):
+def test_state_before_a_transaction_includes_earlier_ones(made, engine):
     chain, slot = made.chain.evm, Slot(bytes(32))
     counted = [
         int.from_bytes(
@@ -161,7 +161,7 @@ def test_the_state_before_a_transaction_has_the_blocks_system_calls(made):
     assert before.storage(history, slot) == made.deployed.hash
 
 
-def test_there_is_a_state_before_the_first_transaction_of_an_empty_block(made):
+def test_empty_block_has_a_state_before_index_0(made):
     empty = made.chain.mine()
     found = tracing.state_before(made.chain.evm, empty, 0, time_limit=SECONDS)
 
@@ -169,7 +169,7 @@ def test_there_is_a_state_before_the_first_transaction_of_an_empty_block(made):
 
 
 @pytest.mark.parametrize("beyond", [0, 90])
-def test_there_is_no_state_before_a_transaction_that_is_not_there(made, beyond):
+def test_transaction_index_out_of_range_is_refused(made, beyond):
     index = len(made.sent) + beyond
 
     with pytest.raises(tracing.TransactionIndexOutOfRange) as refusal:

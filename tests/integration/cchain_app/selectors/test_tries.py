@@ -50,7 +50,7 @@ def test_a_block_that_is_made_in_between_changes_no_root(chain: Any) -> None:
     assert wanted[1] == wanted[2]
 
 
-def test_an_account_that_nobody_had_is_in_the_root(chain: Any) -> None:
+def test_empty_account_is_in_the_state_root(chain: Any) -> None:
     nobody = AccountState(0, 1, chain.evm.genesis.state_changes().accounts[SENDER].after.code_hash)
     roots = RootsAfter(chain.evm, chain.genesis)
     address = Address(b"\x77" * 20)
@@ -75,7 +75,7 @@ def roots_at_each_height(chain: Any) -> list[bytes]:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 1000])
-def test_what_has_changed_since_is_read_in_parts(
+def test_changes_since_a_height_are_read_in_parts(
     busy: Any, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
     monkeypatch.setattr(tries, "ROWS_AT_ONCE", rows)
@@ -100,7 +100,7 @@ class Clock:
 
 
 @pytest.mark.node_settings(rpc_call_timeout=1.0)
-def test_what_has_changed_since_is_read_in_the_time_of_a_call(
+def test_reading_changes_respects_the_call_timeout(
     busy: Any, rpc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(output, "time", Clock())

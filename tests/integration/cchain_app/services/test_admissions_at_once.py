@@ -17,7 +17,7 @@ _WAIT_FOR_A_LOCK = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AN
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one lock for all")
-def test_who_waits_for_the_pool_does_not_keep_the_head_from_moving(shared_chain: Chain) -> None:
+def test_waiting_for_the_pool_does_not_block_the_head(shared_chain: Chain) -> None:
     chain, made = evm_chain(), shared_chain.make()
     shared_chain.do()
 

@@ -67,7 +67,7 @@ def waiting() -> int:
     return models.PoolTransaction.objects.count()
 
 
-def test_what_is_acknowledged_is_in_a_block(mining: Chain) -> None:
+def test_acknowledged_transaction_is_in_a_block(mining: Chain) -> None:
     made = mining.make()
 
     assert submit(made) == [made.hash]
@@ -87,7 +87,7 @@ def test_no_row_of_the_pool_is_written(mining: Chain, monkeypatch: pytest.Monkey
     assert (height(), waiting()) == (1, 0)
 
 
-def test_others_are_reported_when_the_next_block_could_be_built_on_this_one(
+def test_events_are_sent_after_the_state_moved_to_the_block(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[str] = []
@@ -216,7 +216,7 @@ def test_much_gas_is_mined_by_way_of_the_pool(mining: Chain) -> None:
 
 
 @EMBEDDED
-def test_a_transaction_that_nobody_signed_is_mined_before_its_hash_is_returned(
+def test_impersonated_transaction_is_mined_before_its_hash_is_returned(
     mining: Chain, rpc: Rpc
 ) -> None:
     submit(signed(key=OTHER_KEY, nonce=7))
@@ -243,7 +243,7 @@ def test_all_that_follows_a_transaction_that_fills_a_gap_is_mined(mining: Chain)
 @pytest.mark.parametrize(
     "conditions", [{"mining": "manual"}, {"mining": "interval"}, {"mining": "auto", "paused": True}]
 )
-def test_who_makes_blocks_otherwise_has_it_in_the_pool(
+def test_other_mining_modes_put_transactions_into_the_pool(
     mining: Chain, conditions: dict[str, Any]
 ) -> None:
     set_by_hand(**conditions)
@@ -253,7 +253,7 @@ def test_who_makes_blocks_otherwise_has_it_in_the_pool(
     assert (height(), waiting()) == (0, 1)
 
 
-def test_transactions_for_which_a_block_has_no_room_are_mined_in_several(mining: Chain) -> None:
+def test_transactions_above_the_gas_limit_are_mined_in_several_blocks(mining: Chain) -> None:
     set_by_hand(mining="auto", gas_limit=30_000)
 
     submit(first := mining.make(), second := mining.make())
@@ -346,7 +346,7 @@ def test_outside_development_the_answer_does_not_wait_for_the_block(
     assert (height(), waiting()) == (0, 2)
 
 
-def test_where_validators_vote_it_goes_to_the_pool(
+def test_transaction_enters_the_pool_if_validators_vote(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evm_runtime().consensus, "decides_alone", False)
@@ -374,7 +374,7 @@ def test_a_commit_that_fails_leaves_no_trace(
     assert height() == 1
 
 
-def test_followers_hear_of_a_transaction_before_its_block(
+def test_pending_event_precedes_the_head_event(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop = asyncio.new_event_loop()

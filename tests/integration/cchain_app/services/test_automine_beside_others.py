@@ -105,7 +105,7 @@ def two(shared_chain: Chain, settings: Any, monkeypatch: pytest.MonkeyPatch) -> 
     shared_chain.runtime.arrivals = pooling
 
 
-def test_what_comes_alone_is_in_a_block_without_a_row_of_the_pool(
+def test_single_transaction_is_mined_without_a_pool_row(
     two: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -116,7 +116,7 @@ def test_what_comes_alone_is_in_a_block_without_a_row_of_the_pool(
     assert two.counts() == (2, 0)
 
 
-def test_what_comes_together_is_the_producers_and_what_comes_after_it_for_a_while(
+def test_simultaneous_and_following_transactions_are_left_to_the_producer(
     two: Processes,
 ) -> None:
     two.submit(two.chain.make(), two.chain.make())
@@ -134,7 +134,7 @@ def test_what_comes_together_is_the_producers_and_what_comes_after_it_for_a_whil
     assert two.counts() == (3, 0)
 
 
-def test_where_something_waits_it_goes_to_the_pool(two: Processes) -> None:
+def test_transaction_enters_a_pool_that_is_not_empty(two: Processes) -> None:
     other = signed(key=OTHER_KEY, nonce=0)
     two.submit_elsewhere(other)
 
@@ -146,7 +146,7 @@ def test_where_something_waits_it_goes_to_the_pool(two: Processes) -> None:
     assert two.counts() == (1, 1), "somebody else sends, too"
 
 
-def test_a_block_that_another_process_makes_meanwhile_leaves_it_to_the_pool(two: Processes) -> None:
+def test_concurrent_block_sends_the_transaction_to_the_pool(two: Processes) -> None:
     two.meanwhile(two.produce)
 
     two.submit(two.chain.make())
@@ -157,7 +157,7 @@ def test_a_block_that_another_process_makes_meanwhile_leaves_it_to_the_pool(two:
     assert len(two.produce()) == 2
 
 
-def test_a_head_of_which_this_process_has_not_heard_leaves_it_to_the_pool(two: Processes) -> None:
+def test_unknown_head_sends_the_transaction_to_the_pool(two: Processes) -> None:
     two.submit(two.chain.make())
     two.produce()
 
@@ -166,7 +166,7 @@ def test_a_head_of_which_this_process_has_not_heard_leaves_it_to_the_pool(two: P
     assert two.counts() == (2, 1)
 
 
-def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -> None:
+def test_transaction_pooled_concurrently_is_mined_first(two: Processes) -> None:
     """The pool acknowledged one of two transactions with the same nonce; the other must not replace it silently."""
     first, second = two.chain.make(), signed(nonce=0, value=7)
     two.meanwhile(lambda: two.submit_elsewhere(first))
@@ -194,7 +194,7 @@ def test_no_block_is_made_after_another_process_has_paused_production(two: Proce
     assert not development.is_paused(two.web.chain)
 
 
-def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processes) -> None:
+def test_locked_chain_sends_the_transaction_to_the_pool(two: Processes) -> None:
     """An import of blocks, or pruning, may hold the chain's lock for a long time."""
     held, done = threading.Event(), threading.Event()
 
@@ -219,7 +219,7 @@ def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processe
     assert len(two.produce()) == 1
 
 
-def test_who_is_not_the_maker_of_blocks_puts_it_into_the_pool(
+def test_non_producer_puts_transactions_into_the_pool(
     two: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(two.web.consensus, "may_produce", lambda _height, _now: False)

@@ -118,7 +118,7 @@ def test_wrong_blobs_are_refused_and_nothing_is_stored(
     assert not models.Blob.objects.exists()
 
 
-def test_proofs_are_not_verified_for_what_is_refused_anyway(
+def test_proofs_of_a_refused_transaction_are_not_verified(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class NoKzg:
@@ -134,7 +134,7 @@ def test_proofs_are_not_verified_for_what_is_refused_anyway(
     )
 
 
-def test_a_batch_with_others_has_an_outcome_for_each(chain: Chain) -> None:
+def test_mixed_batch_has_an_outcome_per_transaction(chain: Chain) -> None:
     plain, good, wrong = signed(nonce=0), sent_blobs(nonce=1), sent_blobs(nonce=2)
     bad = join(SentTransaction(wrong.transaction.raw, None))
 
@@ -173,7 +173,7 @@ def test_a_block_has_as_many_blobs_as_the_fork_allows(chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(hardfork="prague")
-def test_full_blocks_raise_the_price_and_cheap_ones_wait(chain: Chain) -> None:
+def test_full_blocks_raise_the_blob_fee_and_cheap_transactions_wait(chain: Chain) -> None:
     for _ in range(9):
         send(chain, 9)
         chain.mine()
@@ -188,7 +188,7 @@ def test_full_blocks_raise_the_price_and_cheap_ones_wait(chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(engine="reference")
-def test_the_reference_engine_lets_cheap_ones_wait_too(chain: Chain) -> None:
+def test_reference_engine_keeps_cheap_blob_transactions_pending(chain: Chain) -> None:
     """Both engines skip a transaction that pays too little for its blobs, and keep it for a later block."""
     made = blob_transaction(max_fee_per_blob_gas=1)
     head = blocks.head(chain.evm)
@@ -224,7 +224,7 @@ def test_both_engines_limit_the_blobs_of_a_transaction_since_osaka(chain: Chain)
             )
 
 
-def test_a_dropped_one_loses_its_blobs_and_may_come_again(chain: Chain) -> None:
+def test_dropped_transaction_loses_its_blobs_and_can_be_sent_again(chain: Chain) -> None:
     sent = send(chain)
     chain.nonce -= 1
     drop_transaction(chain.evm, sent)
@@ -268,7 +268,7 @@ def test_old_blobs_are_deleted(chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(history_blobs=0)
-def test_no_blobs_are_deleted_if_the_setting_says_so(chain: Chain) -> None:
+def test_blobs_are_kept_if_pruning_is_disabled(chain: Chain) -> None:
     send(chain)
     models.Blob.objects.update(received_at=0)
     assert pruning.prune(chain.evm, seconds=60).blobs == 0
@@ -288,7 +288,7 @@ def test_a_follower_accepts_the_block_without_the_blobs(
     assert (followed.hash, followed.header.blob_gas_used) == (block.hash, 3 * PER_BLOB)
 
 
-def test_where_the_rules_have_no_blobs_the_block_is_refused(
+def test_block_with_blobs_is_refused_without_blob_rules(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(chain)
@@ -326,7 +326,7 @@ def replace_maximum(params: Any, maximum: int) -> Any:
     return params._replace(maximum=maximum)
 
 
-def test_other_nodes_are_not_told_of_it(chain: Chain) -> None:
+def test_blob_transaction_is_not_gossiped(chain: Chain) -> None:
     plain = chain.make()
     chain.send(plain)
     sent = send(chain)

@@ -61,7 +61,7 @@ def test_every_frame_of_every_transaction_is_a_row(made):
     assert found.indexed_height(evm) == 3
 
 
-def test_a_row_says_what_the_frame_did(made):
+def test_call_row_has_the_values_of_its_frame(made):
     calls.index_calls(made.chain.evm, seconds=LONG)
 
     top, inner = of(made, "create")
@@ -74,7 +74,7 @@ def test_a_row_says_what_the_frame_did(made):
     assert inner.gas > inner.gas_used > 0
 
 
-def test_what_reverted_keeps_its_words_and_data(made):
+def test_reverted_call_keeps_error_and_data(made):
     calls.index_calls(made.chain.evm, seconds=LONG)
 
     top, inner = of(made, "inner_revert")
@@ -97,7 +97,7 @@ def test_nothing_is_written_twice(made):
     assert all_calls() == before
 
 
-def test_without_time_the_next_run_goes_on(made):
+def test_indexing_continues_in_the_next_run(made):
     evm = made.chain.evm
     steps = [calls.index_calls(evm, seconds=0) for _ in range(4)]
     written = all_calls()
@@ -108,7 +108,7 @@ def test_without_time_the_next_run_goes_on(made):
     assert all_calls() == written
 
 
-def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(made, monkeypatch):
+def test_killed_indexer_continues_within_the_block(made, monkeypatch):
     evm = made.chain.evm
     calls.index_calls(evm, seconds=LONG)
     written = all_calls()
@@ -202,9 +202,7 @@ def test_each_transaction_is_executed_a_few_times_however_many_cannot_be_recorde
     assert rows.progress(made.chain.evm.db).unrecorded == len(made.sent)
 
 
-def test_the_clock_is_looked_at_between_transactions_and_nothing_is_executed_again(
-    made, picky, monkeypatch
-):
+def test_indexing_pauses_between_transactions_without_repetition(made, picky, monkeypatch):
     evm = made.chain.evm
     calls.index_calls(evm, seconds=LONG)
     written, once = all_calls(), Counter(picky.executed)
@@ -223,7 +221,7 @@ def test_the_clock_is_looked_at_between_transactions_and_nothing_is_executed_aga
     assert all(picky.executed[item] <= once[item] for item in once)
 
 
-def test_who_is_killed_between_two_transactions_counts_none_twice(made, picky, monkeypatch):
+def test_killed_indexer_counts_no_transaction_twice(made, picky, monkeypatch):
     evm = made.chain.evm
     calls.index_calls(evm, seconds=LONG)
     written = all_calls()
@@ -241,7 +239,7 @@ def test_who_is_killed_between_two_transactions_counts_none_twice(made, picky, m
     assert rows.progress(evm.db).unrecorded == 2
 
 
-def test_after_what_cannot_be_executed_any_more_no_frame_is_known(made, monkeypatch):
+def test_unexecutable_transaction_ends_the_frames_of_its_block(made, monkeypatch):
     evm = made.chain.evm
     skipped = made.index("create")
 

@@ -68,7 +68,7 @@ def test_when_they_were_read_before(
     assert values() == []
 
 
-def test_when_they_are_gone_as_they_are_read(
+def test_rewound_blocks_during_indexing_are_skipped(
     chain: Chain, other_blocks: Meanwhile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def find_none(_: Callable[[], Any]) -> Any:
@@ -116,9 +116,7 @@ def test_blocks_are_read_together_that_follow_each_other(
     assert numbers(1) == [1]
 
 
-def test_they_come_from_memory_where_all_are_there(
-    chain: Chain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recent_blocks_are_read_from_memory(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     made = [chain.do()[1] for _ in range(3)]
     with monkeypatch.context() as patched:
         patched.setattr(stored, "load_blocks", None)

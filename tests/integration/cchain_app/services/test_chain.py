@@ -29,12 +29,12 @@ def balance(address: Address, number: int) -> int:
     return account.balance if account else 0
 
 
-def test_without_transactions_there_is_no_block(chain: Chain) -> None:
+def test_no_block_is_built_without_transactions(chain: Chain) -> None:
     assert produce(evm_runtime(), now=chain.now) is None
     assert blocks.head(evm_chain()).number == 0
 
 
-def test_a_block_takes_what_can_run_and_leaves_what_cannot(chain: Chain) -> None:
+def test_block_takes_executable_transactions_only(chain: Chain) -> None:
     first, gap = signed(nonce=0), signed(nonce=2)
     chain.send(first, gap)
 
@@ -58,7 +58,7 @@ def test_a_block_reads_back_from_its_rows_as_it_was_made(chain: Chain) -> None:
     assert rows.load_block(evm_chain().db, block.number, evm_chain().format) == block
 
 
-def test_time_never_goes_back(chain: Chain) -> None:
+def test_block_time_never_decreases(chain: Chain) -> None:
     _, first = chain.do()
     chain.now -= 1000
 
@@ -78,7 +78,7 @@ def test_fees_are_burnt_and_tips_credited(chain: Chain) -> None:
     assert balance(SENDER, block.number) == before - header.gas_used * (header.base_fee + tip)
 
 
-def test_whoever_is_slower_makes_its_block_on_the_new_head(
+def test_slower_producer_builds_on_the_new_head(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain.send(signed(nonce=0))
@@ -136,7 +136,7 @@ def test_another_genesis_is_refused(chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(cache_blocks=64)
-def test_reading_old_blocks_does_not_push_out_recent_ones(
+def test_reading_old_blocks_does_not_evict_recent_ones(
     chain: Chain, django_assert_num_queries: Any
 ) -> None:
     for _ in range(70):
@@ -195,7 +195,7 @@ def test_a_producer_that_was_overtaken_while_it_executed_restarts(
     assert [transaction.hash for transaction in block.transactions] == [second.hash]
 
 
-def test_what_was_acknowledged_is_never_unknown(
+def test_acknowledged_transaction_is_always_found(
     chain: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = chain.make()
@@ -223,7 +223,7 @@ def elsewhere(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_where_another_node_makes_the_blocks_this_one_makes_none(chain: Chain) -> None:
+def test_node_that_may_not_produce_builds_no_block(chain: Chain) -> None:
     chain.send(signed(nonce=0))
 
     assert produce(evm_runtime(), now=77) is None
@@ -232,7 +232,7 @@ def test_where_another_node_makes_the_blocks_this_one_makes_none(chain: Chain) -
 
 
 @pytest.mark.usefixtures("chain", "elsewhere")
-def test_whoever_asks_for_a_block_is_reported_that_another_node_makes_them() -> None:
+def test_produce_block_command_names_the_other_producer() -> None:
     said = StringIO()
 
     call_command("produce_block", "--empty", stdout=said)
@@ -259,7 +259,7 @@ def test_a_block_is_outstanding_while_it_is_made(
     assert evm_chain().building.outstanding() == []
 
 
-def test_a_block_is_not_larger_than_what_nodes_can_send_each_other(
+def test_block_respects_the_message_size_limit(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = [signed(nonce=nonce) for nonce in range(4)]

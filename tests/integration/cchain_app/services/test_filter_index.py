@@ -36,7 +36,7 @@ def make(request: pytest.FixtureRequest) -> Make:
     return made
 
 
-def test_while_there_is_room_nothing_gives_way(make: Make) -> None:
+def test_nothing_is_evicted_below_the_limit(make: Make) -> None:
     index = make(3)
 
     assert [index.put(OURS, number, 1) for number in (1, 2, 3, 1)] == [[]] * 4
@@ -70,7 +70,7 @@ def test_a_heavy_one_makes_several_give_way(make: Make) -> None:
     assert index.put(THEIRS, 100, 5) == [4]
 
 
-def test_what_is_removed_makes_room_and_may_be_unknown(make: Make) -> None:
+def test_removal_frees_weight_and_ignores_unknown_filters(make: Make) -> None:
     index = make(1)
     index.put(OURS, 1, 1)
     index.remove(OURS, 1)
@@ -80,14 +80,14 @@ def test_what_is_removed_makes_room_and_may_be_unknown(make: Make) -> None:
     assert index.put(OURS, 2, 1) == []
 
 
-def test_what_nobody_polls_is_forgotten(make: Make) -> None:
+def test_unpolled_filter_expires(make: Make) -> None:
     index = make(2, lifetime=0)
     index.put(THEIRS, 1, 2)
 
     assert index.put(OURS, 2, 2) == []
 
 
-def test_what_is_too_heavy_for_the_node_gives_way_itself(make: Make) -> None:
+def test_overweight_filter_is_evicted_itself(make: Make) -> None:
     assert make(5).put(OURS, 2**127, 6) == [2**127]
 
 
@@ -98,7 +98,7 @@ def test_an_id_may_have_all_its_bits(make: Make) -> None:
     assert index.put(OURS, 1, 1) == [2**128 - 1]
 
 
-def test_both_agree_on_whatever_happens(redis: Redis) -> None:
+def test_memory_and_redis_indexes_agree(redis: Redis) -> None:
     dice = random.Random(7)
     memory, shared = MemoryIndex(40, 300), RedisIndex(redis, 40, 300, f"{uuid.uuid4()}:")
     for _ in range(1000):

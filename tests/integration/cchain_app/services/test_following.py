@@ -102,7 +102,7 @@ def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int |
 
 
 @pytest.mark.parametrize("together", [1, 2, 4, 100])
-def test_what_is_followed_makes_the_rows_that_were_made(
+def test_followed_blocks_write_the_same_rows(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
     history(chain)
@@ -150,7 +150,7 @@ def before_cancun(tmp_path: Path, settings: Any, node_settings: Any) -> None:
 
 
 @pytest.mark.parametrize("together", [1, 3, 100])
-def test_storage_that_was_destroyed_is_gone_in_the_next_block_of_the_same_call(
+def test_destroyed_storage_is_empty_in_the_next_block(
     before_cancun: None, chain: Chain, monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
     deploy(chain)
@@ -254,7 +254,7 @@ def test_a_block_is_followed_as_it_was_made(
     assert follow() == []
 
 
-def test_what_belongs_to_a_block_is_written_with_it(
+def test_rows_of_a_block_are_written_in_its_transaction(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for value in (1, 2, 3):
@@ -271,7 +271,7 @@ def test_what_belongs_to_a_block_is_written_with_it(
     assert seen == [(1, 1, 0), (2, 1, 0), (3, 1, 0)]
 
 
-def test_what_fails_with_a_block_undoes_all(
+def test_failure_in_a_block_rolls_back_the_whole_call(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, told: list[tuple[int, int | None]]
 ) -> None:
     sent = [chain.do(value=value)[0] for value in (1, 2)]
@@ -294,7 +294,7 @@ def test_what_fails_with_a_block_undoes_all(
     assert dump() == made
 
 
-def test_what_waited_here_and_was_mined_elsewhere_waits_no_more(
+def test_transaction_mined_elsewhere_leaves_the_pool(
     chain: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mined, _ = chain.do(value=1)
@@ -317,7 +317,7 @@ def test_what_waited_here_and_was_mined_elsewhere_waits_no_more(
     assert evm_chain().memory.transactions.get(mined.hash) is None
 
 
-def test_what_was_made_here_continues_after_what_was_followed(
+def test_production_continues_after_followed_blocks(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     history(chain)
@@ -378,7 +378,7 @@ def another(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Cand
     assert models.Block.objects.count() == 2
 
 
-def test_whoever_is_slower_than_this_nodes_own_block_is_refused(
+def test_followed_block_beside_an_own_block_is_refused(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, another: list[CandidateBlock]
 ) -> None:
     accept = vm.accept
@@ -396,7 +396,7 @@ def test_whoever_is_slower_than_this_nodes_own_block_is_refused(
     assert blocks.catch_up(evm_chain()).hash != another[0].hash
 
 
-def test_whoever_is_overtaken_while_executing_is_refused(
+def test_block_overtaken_during_execution_is_refused(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, another: list[CandidateBlock]
 ) -> None:
     execute = BlockExecutor.execute

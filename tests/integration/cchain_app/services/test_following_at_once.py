@@ -35,7 +35,7 @@ def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]
     return pool.submit(run)
 
 
-def test_of_those_who_follow_the_same_blocks_one_accepts_each(
+def test_concurrent_followers_accept_each_block_once(
     shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for value in range(BLOCKS):

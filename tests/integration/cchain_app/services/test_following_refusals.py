@@ -135,7 +135,7 @@ def test_a_header_with_one_other_field_is_refused(
     assert (caught.height, caught.block_id) == (other.header.number, ID(other.hash))
 
 
-def test_one_bad_block_takes_the_good_ones_of_its_call_with_it(
+def test_invalid_block_rolls_back_the_valid_ones_of_its_call(
     refused: Callable[..., InvalidBlock], candidates: Candidates
 ) -> None:
     bad = forged(candidates[2], state_root=OTHER)
@@ -152,7 +152,7 @@ def test_blocks_of_a_call_follow_each_other(
     assert refused(UnknownParent, candidates[1], candidates[1]).height == 2
 
 
-def test_a_block_may_be_ten_seconds_ahead(
+def test_block_up_to_ten_seconds_ahead_is_accepted(
     refused: Callable[..., InvalidBlock], candidates: Candidates
 ) -> None:
     time = candidates[1].header.timestamp
@@ -224,7 +224,7 @@ def each_engine(
          "max priority fee per gas higher than max fee per gas"),
     ],
 )  # fmt: skip
-def test_what_cannot_run_where_it_stands_is_refused(
+def test_block_with_unexecutable_transaction_is_refused(
     refused: Callable[..., InvalidBlock],
     candidates: Candidates,
     changes: dict[str, Any],

@@ -56,7 +56,7 @@ def balance(chain: EvmChain, address: Address) -> int:
     return 0 if account is None else account.balance
 
 
-def test_by_default_it_is_the_file_that_comes_with_the_node(begin: Any, tmp_path: Path) -> None:
+def test_default_genesis_is_the_built_in_file(begin: Any, tmp_path: Path) -> None:
     chain = begin()
 
     assert chain.genesis.alloc == BUILT_IN.alloc
@@ -86,7 +86,7 @@ def test_more_accounts_of_the_known_mnemonic_are_added(begin: Any) -> None:
     assert len(chain.keyring) == 13
 
 
-def test_fewer_and_poorer_ones_too(begin: Any) -> None:
+def test_number_and_balance_of_accounts_can_be_set(begin: Any) -> None:
     chain = begin(accounts=1, balance=0)
 
     assert [balance(chain, sender) for sender in SENDERS] == [0] * len(SENDERS)
@@ -115,7 +115,7 @@ def test_a_later_start_with_other_settings_continues_with_the_chain(
     assert len(chain.keyring) == then.get("accounts", 10) + 1
 
 
-def test_a_genesis_file_of_ones_own_is_taken_as_it_is(begin: Any, tmp_path: Path) -> None:
+def test_custom_genesis_file_is_used_unchanged(begin: Any, tmp_path: Path) -> None:
     document = json.loads(built_in_text("local"))
     document["alloc"] = {"0x" + "77" * 20: {"balance": "0x1"}}
     (tmp_path / "own.json").write_text(json.dumps(document))
@@ -133,7 +133,7 @@ def test_another_network_has_neither_keys_nor_their_coins(begin: Any) -> None:
     assert chain.genesis.alloc == load_genesis(built_in_text("mainnet")).alloc
 
 
-def test_words_that_are_no_mnemonic_begin_nothing(begin: Any, tmp_path: Path) -> None:
+def test_invalid_mnemonic_starts_no_chain(begin: Any, tmp_path: Path) -> None:
     with raises(KeyringReason.MNEMONIC, kind=KeyringError):
         begin(mnemonic="correct horse battery staple")
 
@@ -142,7 +142,7 @@ def test_words_that_are_no_mnemonic_begin_nothing(begin: Any, tmp_path: Path) ->
         blocks.head(evm_chain())
 
 
-def test_a_start_that_cannot_be_is_explained_without_the_words(
+def test_invalid_mnemonic_is_explained_without_repeating_it(
     transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.NODE = updated(
@@ -153,7 +153,7 @@ def test_a_start_that_cannot_be_is_explained_without_the_words(
     assert "horse" not in str(refusal.value)
 
 
-def test_what_other_nodes_are_given_has_the_same_accounts(begin: Any) -> None:
+def test_genesis_for_other_nodes_has_the_same_accounts(begin: Any) -> None:
     chain = begin(accounts=1, balance=3)
 
     given = load_genesis(service.genesis_text(chain))
@@ -198,7 +198,7 @@ def test_keys_at_another_path_of_the_public_mnemonic_are_not_shown(begin: Any) -
 
 
 @pytest.mark.node_settings(profile="embedded")
-def test_the_list_is_bounded_and_says_who_has_no_coins(begin: Any) -> None:
+def test_account_list_is_limited_and_marks_unfunded_accounts(begin: Any) -> None:
     begin()
     lines = list(of_cchain(begin(accounts=40)))
 

@@ -25,7 +25,7 @@ def directory(tmp_path: Path, settings: Any, node_settings: Any) -> Path:
     return tmp_path
 
 
-def test_it_says_what_files_may_leave_open(chain: Chain) -> None:
+def test_genesis_text_fills_optional_members(chain: Chain) -> None:
     document = json.loads(service.genesis_text(evm_chain()))
     built_in = json.loads(local_text())
 
@@ -37,7 +37,7 @@ def test_it_says_what_files_may_leave_open(chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(chain_id=777, min_base_fee=5)
-def test_it_says_what_the_settings_say(chain: Chain) -> None:
+def test_genesis_text_has_the_settings(chain: Chain) -> None:
     config = load_genesis(service.genesis_text(evm_chain()), min_base_fee=10**9).config
 
     assert (config.chain_id, config.min_base_fee) == (777, 5)
@@ -51,7 +51,7 @@ def test_before_the_first_start_its_time_is_now(
     assert load_genesis(service.genesis_text(evm_chain())).timestamp == 1_234_567_890
 
 
-def test_a_complete_file_stays_what_it_is(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_complete_genesis_file_is_unchanged(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     text = service.genesis_text(evm_chain())
     monkeypatch.setattr(evm_chain(), "genesis_file", text.encode)
     evm_chain().read_genesis_again()
@@ -81,7 +81,7 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
     assert evm_chain().pool_limits.minimum_fee == 5
 
 
-def test_files_are_looked_for_in_their_order(db: None, directory: Path, settings: Any) -> None:
+def test_genesis_files_are_searched_in_order(db: None, directory: Path, settings: Any) -> None:
     assert evm_chain().genesis_file() == local_text(evm_chain().genesis_source.choices)
 
     (directory / "genesis").mkdir()

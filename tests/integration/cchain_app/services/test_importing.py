@@ -47,7 +47,7 @@ engines = pytest.mark.parametrize(
 
 
 @engines
-def test_a_chain_of_every_fork_is_imported_and_goes_out_again(directory: Path, engine: str) -> None:
+def test_chain_of_every_fork_is_imported_and_exported(directory: Path, engine: str) -> None:
     done = bring(history().genesis, history().file)
     chain = evm_chain()
 
@@ -64,7 +64,7 @@ def test_a_chain_of_every_fork_is_imported_and_goes_out_again(directory: Path, e
     )
 
 
-def test_a_chain_of_go_ethereum_is_imported_and_goes_out_again(directory: Path) -> None:
+def test_chain_of_go_ethereum_is_imported_and_exported(directory: Path) -> None:
     file = (VECTORS / "chain.rlp").read_bytes()
     head = json.loads((VECTORS / "head.json").read_text())
 
@@ -101,7 +101,7 @@ def test_the_state_is_right_at_every_height(directory: Path) -> None:
                 assert int.from_bytes(reader.storage(Address(address), Slot(slot))) == value
 
 
-def test_accounts_that_are_gone_are_gone(directory: Path) -> None:
+def test_deleted_accounts_are_absent_at_each_height(directory: Path) -> None:
     bring(history().genesis, history().file)
     states = history().states
 
@@ -208,7 +208,7 @@ def test_a_later_start_finds_the_genesis_in_the_data_directory(directory: Path) 
 
 
 @engines
-def test_requests_of_each_kind_stand_in_the_header_and_leave_the_queues(
+def test_execution_requests_are_in_the_header_and_dequeued(
     directory: Path, rpc: Rpc, engine: str
 ) -> None:
     bring(history().genesis, history().file)

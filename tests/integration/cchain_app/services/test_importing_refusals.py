@@ -158,7 +158,7 @@ def sibling(number: int) -> Any:
     return replace(block(number).header, extra_data=b"beside")
 
 
-def test_an_uncle_may_be_six_blocks_old(directory: Path) -> None:
+def test_uncle_of_six_blocks_ago_is_accepted(directory: Path) -> None:
     caught = refused(14, forged(14, ommers=(sibling(8),)))
 
     # The uncle is rewarded, but the block's own root has no uncle.
@@ -191,7 +191,7 @@ def test_more_blobs_than_the_schedule_allows_are_refused(directory: Path) -> Non
     assert caught.values == {"have": 8, "limit": 6}
 
 
-def test_a_transaction_that_names_its_chain_comes_since_spurious_dragon(directory: Path) -> None:
+def test_replay_protected_transaction_before_spurious_dragon_is_refused(directory: Path) -> None:
     given = UnsignedTransaction(0, CHAIN_ID, 0, 21_000, Address(bytes(20)), 0, 20 * 10**9)
     raws = (sign_transaction(given, KEY),)
     root = evm_chain().trie.ordered_root(raws)
@@ -220,13 +220,13 @@ def test_withdrawals_that_the_header_does_not_know_are_refused(directory: Path) 
     assert reason_of(caught) is BlockReason.WRONG_WITHDRAWALS_ROOT
 
 
-def test_bytes_that_are_no_block_are_refused(directory: Path) -> None:
+def test_malformed_block_is_refused(directory: Path) -> None:
     caught = refused(5, b"\xc3\x01\x02\x03")
 
     assert reason_of(caught) is BlockReason.BLOCK_ENCODING
 
 
-def test_what_stands_before_the_break_of_a_file_is_kept(directory: Path) -> None:
+def test_blocks_before_a_truncation_are_imported(directory: Path) -> None:
     whole = b"".join(_up_to(6))
 
     with raises(ChainFileReason.INCOMPLETE, kind=ChainFileError) as caught:
@@ -248,7 +248,7 @@ def test_blocks_that_are_there_are_passed_over(directory: Path) -> None:
     assert exported(evm_chain()) == history().file
 
 
-def test_a_file_may_begin_with_the_genesis(directory: Path) -> None:
+def test_chain_file_can_start_with_the_genesis(directory: Path) -> None:
     first = encode_block(blocks_header(), ())
 
     done = bring(history().genesis, [first, *_up_to(4)])

@@ -75,7 +75,7 @@ def prev_randao_of_call(rpc: Rpc, block: str, **override: str) -> str:
 
 
 @pytest.mark.usefixtures("begin")
-def test_a_new_chain_keeps_the_file_that_it_begins_with() -> None:
+def test_new_chain_keeps_its_genesis_file() -> None:
     load_genesis(evm_chain())
 
     kept = evm_chain().genesis_source.kept.read_bytes()
@@ -84,7 +84,7 @@ def test_a_new_chain_keeps_the_file_that_it_begins_with() -> None:
 
 
 @pytest.mark.parametrize("began", [1_600_000_000, 4_000_000_000])
-def test_a_chain_begins_at_a_time_and_its_clock_continues_there(begin: Begin, began: int) -> None:
+def test_chain_starts_at_the_given_time(begin: Begin, began: int) -> None:
     begin(timestamp=began)
 
     assert load_genesis(evm_chain()).header.timestamp == began
@@ -156,7 +156,7 @@ def test_a_directory_that_began_without_coins_of_the_zero_address_is_kept(
     assert ZERO_ADDRESS not in evm_chain().genesis.alloc
 
 
-def test_what_settings_want_of_a_chain_that_is_there_is_said(begin: Begin) -> None:
+def test_settings_that_differ_from_an_existing_chain_are_reported(begin: Begin) -> None:
     begin(hardfork="cancun", gas_limit=10_000_000, base_fee=5)
     first = load_genesis(evm_chain())
     assert (first.header.gas_limit, first.header.base_fee) == (10_000_000, 5)
@@ -325,9 +325,7 @@ def test_a_block_has_another_prev_randao_than_the_one_before(chain: Chain, rpc: 
     assert rpc("eth_chainConfig")["freshPrevRandao"] is True
 
 
-def test_a_call_on_pending_sees_the_prev_randao_of_the_block_to_come(
-    chain: Chain, rpc: Rpc
-) -> None:
+def test_pending_call_sees_the_prev_randao_of_the_next_block(chain: Chain, rpc: Rpc) -> None:
     seen = prev_randao_of_call(rpc, "pending")
     own = "0x" + "77" * 32
     assert prev_randao_of_call(rpc, "pending", prevRandao=own) == own

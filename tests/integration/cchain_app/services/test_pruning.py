@@ -166,7 +166,7 @@ def test_the_changes_of_kept_states_alone_are_left(counted: Chain) -> None:
 
 
 @pytest.mark.node_settings(trace_index="on")
-def test_nothing_is_aborted_unless_it_is_said(counted: Chain) -> None:
+def test_nothing_is_pruned_by_default(counted: Chain) -> None:
     calls.index_calls(counted.evm, seconds=LONG)
     before = models.AccountChange.objects.count(), models.Call.objects.count()
     assert prune(counted) == (0, 0, 0)
@@ -204,7 +204,7 @@ def test_each_transaction_is_small_and_answers_are_right_between_any_two(
 
 
 @keeps_states
-def test_who_reads_while_it_is_pruned_is_right_or_refused(
+def test_read_during_pruning_is_correct_or_refused(
     shared_counted: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pruning, "ROWS_AT_ONCE", 1)
@@ -293,7 +293,7 @@ def test_no_snapshot_below_is_reverted_to_and_those_above_are(counted: Chain, rp
 
 
 @keeps_states
-def test_contracts_and_nonces_are_found_as_far_as_states_tell(counted: Chain, rpc: Any) -> None:
+def test_contract_and_nonce_searches_end_at_pruned_states(counted: Chain, rpc: Any) -> None:
     late = bytecode.created(SENDER, counted.nonce)
     made, _ = counted.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     prune(counted)
@@ -310,7 +310,7 @@ def test_contracts_and_nonces_are_found_as_far_as_states_tell(counted: Chain, rp
 
 
 @pytest.mark.node_settings(history_state=KEPT, trace_index="on")
-def test_states_of_blocks_whose_calls_are_no_rows_yet_stay(counted: Chain) -> None:
+def test_states_of_unindexed_blocks_are_kept(counted: Chain) -> None:
     prune(counted)
     assert history.first_state(counted.evm.db) == 0
     calls.index_calls(counted.evm, seconds=LONG)
@@ -321,9 +321,7 @@ def test_states_of_blocks_whose_calls_are_no_rows_yet_stay(counted: Chain) -> No
 
 
 @keeps_states
-def test_calls_begin_where_states_are_when_they_are_wished_for_later(
-    counted: Chain, rpc: Any
-) -> None:
+def test_late_call_index_starts_at_the_first_kept_state(counted: Chain, rpc: Any) -> None:
     prune(counted)
     assert calls.index_calls(counted.evm, seconds=LONG) == KEPT
     heights = {models.height_of(key) for key in models.Call.objects.values_list("id", flat=True)}
@@ -357,7 +355,7 @@ def test_searches_execute_blocks_whose_calls_are_given_up(
 
 
 @keeps_calls
-def test_calls_that_go_while_they_are_searched_are_not_left_out_silently(
+def test_calls_pruned_during_a_search_are_reported(
     counted: Chain, rpc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls.index_calls(counted.evm, seconds=LONG)
@@ -373,7 +371,7 @@ def test_calls_that_go_while_they_are_searched_are_not_left_out_silently(
 
 @EMBEDDED
 @keeps_calls
-def test_calls_of_blocks_in_the_place_of_pruned_ones_are_kept(counted: Chain, rpc: Any) -> None:
+def test_calls_of_blocks_that_replace_pruned_ones_are_kept(counted: Chain, rpc: Any) -> None:
     calls.index_calls(counted.evm, seconds=LONG)
     prune(counted)
     assert found_calls.indexed(counted.evm) == range(FLOOR, HEIGHT + 1)
@@ -401,7 +399,9 @@ def test_the_task_does_both(counted: Chain) -> None:
 
 
 @keeps_states
-def test_what_is_aborted_stays_so_when_more_is_wished_for(counted: Chain, settings: Any) -> None:
+def test_pruned_history_does_not_return_with_a_larger_setting(
+    counted: Chain, settings: Any
+) -> None:
     prune(counted)
     settings.NODE = updated(settings.NODE, history_state=0)
     with pytest.raises(StatePruned):

@@ -50,7 +50,7 @@ def test_a_batch_has_an_outcome_for_each_in_order(chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(pool_balance_checks=False)
-def test_without_balance_checks_a_block_decides_who_can_pay(chain: Chain) -> None:
+def test_without_balance_checks_the_block_decides_affordability(chain: Chain) -> None:
     poor = signed(nonce=0, key=bytes(31) + b"\x07")
     never = signed(nonce=0, key=bytes(31) + b"\x08", value=10**40)
     chain.send(poor, never)
@@ -109,7 +109,7 @@ def test_a_replacement_that_pays_too_little_is_refused(chain: Chain) -> None:
     assert reason_of(outcome) is PoolReason.REPLACEMENT_UNDERPRICED
 
 
-def test_what_was_mined_is_not_taken_again(chain: Chain) -> None:
+def test_mined_transaction_is_refused(chain: Chain) -> None:
     made, _ = chain.do()
 
     (outcome,) = transactions.submit(evm_runtime(), [made.raw])
@@ -134,7 +134,7 @@ def test_a_full_pool_keeps_those_that_pay_most(chain: Chain) -> None:
 
 
 @pytest.mark.node_settings(pool_slots=3, pool_queue=2, pool_account_slots=1)
-def test_a_full_pool_refuses_what_pays_less(chain: Chain) -> None:
+def test_full_pool_refuses_cheaper_transaction(chain: Chain) -> None:
     chain.send(*(signed(nonce=nonce) for nonce in range(3)))
     cheap = signed(key=OTHER_KEY, nonce=1, max_priority_fee_per_gas=1)
 
@@ -204,7 +204,7 @@ def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.M
     assert transactions.submit(evm_runtime(), [made.raw]) == [made.hash]
 
 
-def test_a_pending_nonce_never_goes_back_while_a_block_is_committed(
+def test_pending_nonce_does_not_decrease_during_a_commit(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain.send(*(chain.make() for _ in range(3)))

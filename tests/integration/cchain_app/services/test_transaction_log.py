@@ -80,7 +80,7 @@ def entries(caplog: pytest.LogCaptureFixture) -> list[str]:
     ]
 
 
-def test_a_transaction_shows_what_it_told_the_console(chain, lines) -> None:
+def test_transaction_log_shows_console_output(chain, lines) -> None:
     told = encoded("log(string,uint256)", "%d items", 3)
     sent, block = chain.do(to=TELLER, data=told, gas=100_000, value=0)
     used = block.receipts[0].cumulative_gas_used
@@ -126,7 +126,7 @@ def test_without_console_log_the_rest_of_a_transaction_is_shown(chain, lines) ->
         (b"", "reverted without a reason"),
     ],
 )
-def test_a_failure_shows_why_and_what_was_reported_before(chain, lines, data, reason) -> None:
+def test_failure_log_shows_reason_and_console_output(chain, lines, data, reason) -> None:
     told = encoded("log(string)", "before")
     chain.do(to=REVERTER, data=reverting(told, data), gas=100_000, value=0)
 
@@ -171,9 +171,7 @@ def test_an_empty_block_is_one_line(chain, lines) -> None:
     assert lines() == [f"Mined empty block #4 with base fee {block.header.base_fee}"]
 
 
-def test_input_that_cannot_be_recorded_is_said_of_the_one_transaction(
-    chain, lines, monkeypatch
-) -> None:
+def test_unrecordable_transaction_is_marked_alone(chain, lines, monkeypatch) -> None:
     monkeypatch.setattr(
         "cchain_app.services.transaction_log.RECORDING",
         RECORDING._replace(most_bytes=4000),
@@ -407,9 +405,7 @@ def test_a_call_that_is_sent_on_to_a_thread_is_reported_there_alone(chain, lines
     assert lines() == ["eth_call\n\n  console.log:\n    once"] * 2
 
 
-def test_a_batch_that_is_sent_on_to_a_thread_tells_messages_once(
-    rpc, chain, lines, monkeypatch
-) -> None:
+def test_batch_moved_to_a_thread_logs_messages_once(rpc, chain, lines, monkeypatch) -> None:
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
     told = encoded("log(string)", "once")
     asked = body("eth_call", {"to": hexed(TELLER), "input": hexed(told)})
@@ -467,7 +463,7 @@ def test_the_switch_takes_true_and_false_alone(rpc, chain, log, given) -> None:
 
 
 @pytest.mark.node_settings(log_transactions="off")
-def test_nothing_is_written_where_the_setting_says_so(rpc, chain, lines, log) -> None:
+def test_disabled_transaction_log_writes_nothing(rpc, chain, lines, log) -> None:
     chain.do(to=TELLER, data=encoded("log(string)", "unheard"), gas=100_000, value=0)
     rpc("eth_call", {"to": hexed(RECIPIENT)})
 
@@ -522,7 +518,7 @@ def test_a_block_that_is_dropped_is_reported_with_its_inside(rpc, chain, lines) 
     assert "  console.log:\n    still here" in told
 
 
-def test_a_block_that_is_gone_is_reported_without_its_inside(chain, lines, monkeypatch) -> None:
+def test_removed_block_is_logged_as_not_recorded(chain, lines, monkeypatch) -> None:
     chain.do(to=TELLER, data=encoded("log(string)", "x"), gas=100_000, value=0)
     monkeypatch.setattr("cchain_app.selectors.tracing.state_before_block", _gone)
     monkeypatch.setattr("cchain_app.selectors.blocks.by_hash", lambda _chain, _hash: None)

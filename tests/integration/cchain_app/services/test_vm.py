@@ -133,7 +133,7 @@ def _plain(value: object) -> object:
     return bytes(value) if isinstance(value, memoryview) else value
 
 
-def test_it_is_what_consensus_asks_for(sides: tuple[Side, Side]) -> None:
+def test_vm_implements_the_consensus_port(sides: tuple[Side, Side]) -> None:
     vm: ChainVM[EvmBlock] = sides[0].vm
     genesis = vm.get_block(vm.last_accepted())
     assert genesis is not None
@@ -183,7 +183,7 @@ def test_a_line_is_built_on_undecided_blocks_and_accepted_at_once(
     assert rows("default") == rows("second")
 
 
-def test_what_others_processing_blocks_have_is_built_once(sides: tuple[Side, Side]) -> None:
+def test_transactions_of_processing_ancestors_are_not_built_again(sides: tuple[Side, Side]) -> None:
     side = sides[0]
     side.send()
     first = side.built()
@@ -193,7 +193,7 @@ def test_what_others_processing_blocks_have_is_built_once(sides: tuple[Side, Sid
     assert side.built().parent_id == first.block_id
 
 
-def test_what_a_rejected_block_had_waits_again(sides: tuple[Side, Side]) -> None:
+def test_transactions_of_a_rejected_block_return_to_the_pool(sides: tuple[Side, Side]) -> None:
     side, other = sides
     sent = signed(nonce=0, value=7)
     transactions.submit(other.runtime, [sent.raw])
@@ -209,7 +209,7 @@ def test_what_a_rejected_block_had_waits_again(sides: tuple[Side, Side]) -> None
         side.vm.reject(rival.block_id)
 
 
-def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait_again(
+def test_acceptance_succeeds_if_rejected_transactions_are_not_pooled(
     sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     side, other = sides
@@ -246,7 +246,7 @@ def test_only_a_whole_line_is_accepted(sides: tuple[Side, Side]) -> None:
     side.accept(first, second)
 
 
-def test_what_fails_beside_a_block_undoes_it(sides: tuple[Side, Side]) -> None:
+def test_failure_beside_a_block_rolls_it_back(sides: tuple[Side, Side]) -> None:
     side = sides[0]
     side.send()
     block = side.built()
@@ -263,7 +263,7 @@ def test_what_fails_beside_a_block_undoes_it(sides: tuple[Side, Side]) -> None:
     side.accept(side.built())
 
 
-def test_another_process_may_accept_meanwhile(sides: tuple[Side, Side]) -> None:
+def test_block_accepted_by_another_process_is_noticed(sides: tuple[Side, Side]) -> None:
     side = sides[0]
     side.send()
     block = side.built()
@@ -317,7 +317,7 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     assert not submitted
 
 
-def test_what_was_built_here_and_is_rejected_waits_in_the_pool_still(
+def test_transactions_of_an_own_rejected_block_are_still_pooled(
     sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     side = sides[0]
@@ -352,7 +352,7 @@ def test_nodes_of_a_newer_state_say_that_another_process_was_faster(
     assert side.built().height == 2
 
 
-def test_damaged_nodes_are_no_head_that_moved(sides: tuple[Side, Side]) -> None:
+def test_damaged_trie_node_is_not_reported_as_moved_head(sides: tuple[Side, Side]) -> None:
     side = sides[0]
     side.send()
     side.restart()
@@ -378,7 +378,7 @@ def test_a_parent_that_another_process_has_accepted_is_found(sides: tuple[Side, 
     assert is_processing(side.vm, line[1])
 
 
-def test_nothing_of_what_is_decided_stays_in_memory(sides: tuple[Side, Side]) -> None:
+def test_decided_blocks_leave_memory(sides: tuple[Side, Side]) -> None:
     """The tree lives as long as the process: on a long chain it holds only the head and its possible children."""
     side = sides[0]
     for _ in range(12):

@@ -36,7 +36,7 @@ def put(address: Address, values: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("address", [ACCOUNT, LAST])
 @pytest.mark.parametrize("seed", range(8))
-def test_it_is_what_the_slots_say(address: Address, seed: int) -> None:
+def test_has_storage_matches_the_slots(address: Address, seed: int) -> None:
     chance = random.Random(seed)  # not a secret
     put(address, [[chance.choice([0, 0, 1, 2]) for _ in range(HEIGHTS)] for _ in SLOTS])
     for number in range(HEIGHTS):

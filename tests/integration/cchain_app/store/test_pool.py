@@ -53,7 +53,7 @@ def test_a_row_is_read_once(db, memory):
     assert all(one is other for one, other in zip(first.entries, second.entries, strict=True))
 
 
-def test_of_what_came_and_went_only_the_new_is_read(db, memory):
+def test_only_new_pool_rows_are_read(db, memory):
     add(1, 2, 3)
     read(memory)
     pool.remove(DB, [signed(nonce=2).hash])
@@ -73,7 +73,7 @@ def test_an_empty_pool_is_one_question(db, memory):
     assert (empty.entries, len(empty.statements), memory.entries) == ([], 1, {})
 
 
-def test_whatever_changes_the_pool_is_seen(db, memory):
+def test_every_change_of_the_pool_is_read(db, memory):
     chance = random.Random(7)
     waiting: set[int] = set()
     for _ in range(60):
@@ -88,7 +88,7 @@ def test_whatever_changes_the_pool_is_seen(db, memory):
         assert [item.arrival for item in found] == sorted(other.arrival for other in found)
 
 
-def test_a_row_that_is_committed_after_higher_ones_is_read(db, memory):
+def test_row_committed_after_higher_ids_is_read(db, memory):
     add(1, 2, 3)
     row = models.PoolTransaction.objects.get(nonce=2)
     key = row.pk

@@ -86,7 +86,7 @@ def test_calls_and_creations_are_shown_with_their_places(chain: Chain) -> None:
     assert creation["succeeded"]
 
 
-def test_a_call_without_value_or_words_says_so(chain: Chain) -> None:
+def test_call_without_value_or_error_has_nulls(chain: Chain) -> None:
     made = traced_chain(chain)
     index_calls(chain.evm, seconds=60)
 
@@ -97,7 +97,7 @@ def test_a_call_without_value_or_words_says_so(chain: Chain) -> None:
     assert row["gas_limit"] > row["gas_used"] > 0
 
 
-def test_changes_by_hand_are_shown_with_the_block_that_they_precede(chain: Chain) -> None:
+def test_state_edits_are_shown_with_the_following_block(chain: Chain) -> None:
     change_state(chain.evm, [balance(RECIPIENT, 7), nonce(RECIPIENT, 3)])
 
     rows = ask("SELECT * FROM c_development_changes ORDER BY kind")

@@ -41,7 +41,7 @@ def test_each_check_has_a_card(reporter: Reporter) -> None:
         assert words in str(network.note)
 
 
-def test_what_fails_comes_with_cause_and_action(db: None) -> None:
+def test_failing_check_shows_cause_and_action(db: None) -> None:
     failing = "network layer is unhealthy reason: not connected to a minimum of 1 peer(s) only 0"
     reporter = Reporter(
         (
@@ -65,7 +65,7 @@ def test_what_fails_comes_with_cause_and_action(db: None) -> None:
 
 
 @pytest.mark.usefixtures("history")
-def test_the_latest_changes_lead_to_their_pages(reporter: Reporter) -> None:
+def test_latest_changes_link_to_their_pages(reporter: Reporter) -> None:
     (panel,) = admin.overview(reporter).panels
 
     assert panel.title == "Latest changes"

@@ -32,7 +32,7 @@ def test_changes_are_listed_the_latest_first(browse: Browse) -> None:
 
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize("name", CHOICES)
-def test_a_check_may_be_chosen(browse: Browse, name: str) -> None:
+def test_list_can_be_filtered_by_check(browse: Browse, name: str) -> None:
     page = browse(PATH, show=name)
 
     assert {row.name for row in page.rows} == {name}
@@ -40,7 +40,7 @@ def test_a_check_may_be_chosen(browse: Browse, name: str) -> None:
 
 
 @pytest.mark.usefixtures("history")
-def test_failures_may_be_chosen(browse: Browse) -> None:
+def test_list_can_be_filtered_by_failures(browse: Browse) -> None:
     assert [row.name for row in browse(PATH, show="failures").rows] == [
         "P", "bootstrapped", "network",
     ]  # fmt: skip
@@ -55,14 +55,14 @@ def test_a_check_is_found_by_name_or_title(browse: Browse, text: str, name: str)
 
 
 @pytest.mark.usefixtures("history")
-def test_what_is_no_check_is_not_found(browse: Browse) -> None:
+def test_unknown_check_matches_nothing(browse: Browse) -> None:
     page = browse(PATH, q="nonsense")
     assert page.rows == []
     assert "Nothing found for “nonsense”." in page.text
 
 
 @pytest.mark.usefixtures("history")
-def test_a_change_shows_each_reason_and_what_was_measured(browse: Browse) -> None:
+def test_change_page_shows_reasons_and_measurements(browse: Browse) -> None:
     text = browse(f"{PATH}{latest('network', healthy=False).pk}/change/").text
 
     for shown in (
@@ -75,12 +75,12 @@ def test_a_change_shows_each_reason_and_what_was_measured(browse: Browse) -> Non
 
 
 @pytest.mark.usefixtures("history")
-def test_a_change_without_a_measurement_says_so(browse: Browse) -> None:
+def test_change_without_measurement_is_marked(browse: Browse) -> None:
     text = browse(f"{PATH}{latest('P', healthy=False).pk}/change/").text
     assert "Nothing could be measured." in text
 
 
-def test_an_empty_history_says_so(browse: Browse) -> None:
+def test_empty_history_is_explained(browse: Browse) -> None:
     assert "No rows yet." in browse(PATH).text
 
 
@@ -99,7 +99,7 @@ def test_lists_are_read_by_an_index_a_page_at_a_time(
 
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize("action", ["add", "change", "delete"])
-def test_nobody_writes_history_by_hand(admin_client: Client, action: str) -> None:
+def test_history_is_read_only(admin_client: Client, action: str) -> None:
     row = latest("P", healthy=False)
     path = f"{PATH}add/" if action == "add" else f"{PATH}{row.pk}/{action}/"
     before = HealthChange.objects.count()
@@ -109,7 +109,7 @@ def test_nobody_writes_history_by_hand(admin_client: Client, action: str) -> Non
 
 
 @pytest.mark.usefixtures("history")
-def test_only_those_who_may_see_it(client: Client) -> None:
+def test_history_needs_the_view_permission(client: Client) -> None:
     user = User.objects.create_user("reader", is_staff=True)
     client.force_login(user)
     assert client.get(PATH).status_code == 403

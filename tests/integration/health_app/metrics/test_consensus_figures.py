@@ -32,7 +32,7 @@ def scrape() -> dict[str, float]:
     return {name: float(value) for name, value in shown}
 
 
-def test_where_nobody_votes_there_are_none() -> None:
+def test_node_without_voting_has_no_voting_metrics() -> None:
     assert scrape() == {}
 
 

@@ -30,7 +30,7 @@ STATEMENTS = 26
 """The most statements that a scrape may take, however long the chains are."""
 
 
-def test_promtool_finds_nothing_wrong_but_names_that_are_the_references(text: str) -> None:
+def test_promtool_objects_to_avalanchegos_names_only(text: str) -> None:
     checked = subprocess.run(
         ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False
     )
@@ -56,7 +56,7 @@ def test_calls_are_counted_by_interface(page: Page) -> None:
     assert page[code] >= 1
 
 
-def test_no_method_is_named_like_what_is_not_executed() -> None:
+def test_label_for_unknown_methods_is_no_method_name() -> None:
     methods = {
         method.name
         for endpoint in this_node().endpoints.all()
@@ -65,7 +65,7 @@ def test_no_method_is_named_like_what_is_not_executed() -> None:
     assert not methods & NOT_EXECUTED
 
 
-def test_chains_are_shown_as_their_rows_say(page: Page) -> None:
+def test_chain_metrics_equal_the_rows(page: Page) -> None:
     assert page['svc_chain_height{chain="C"}'] == 2
     for chain, alias, chain_id in (
         ("C", "C", evm_chain().blockchain_id),
@@ -85,7 +85,9 @@ def test_chains_are_shown_as_their_rows_say(page: Page) -> None:
     assert page['svc_block_processing_duration_seconds_count{chain="C"}'] >= 2
 
 
-def test_queued_transactions_are_told_from_pending_ones(chain: Chain, observed: None) -> None:
+def test_queued_and_pending_transactions_are_counted_separately(
+    chain: Chain, observed: None
+) -> None:
     chain.nonce = 1
     chain.send(chain.make(), chain.make())
     before = scrape()
@@ -109,7 +111,7 @@ def test_stake_is_shown_as_the_reference_does(page: Page) -> None:
     assert page["svc_platform_gas_price"] == 1
 
 
-def test_the_network_is_shown_as_its_process_reports(page: Page) -> None:
+def test_network_metrics_equal_the_report_of_its_process(page: Page) -> None:
     assert page["svc_network_process_up"] == 1
     assert page["svc_network_known_nodes"] == 3
     assert page['svc_network_messages_total{direction="sent"}'] == 5
@@ -123,7 +125,7 @@ def test_the_network_is_shown_as_its_process_reports(page: Page) -> None:
     assert page['svc_bootstrap_height{chain="C"}'] == 10
 
 
-def test_help_says_what_is_counted_and_when(text: str) -> None:
+def test_help_texts_name_unit_and_event(text: str) -> None:
     for said in (
         "svc_network_known_nodes Validators and bootstrappers, other than this node, whose signed "
         "address is known.",
@@ -139,7 +141,7 @@ def test_a_silent_network_has_no_peers(db: None, observed: None) -> None:
     assert (page["svc_network_peers"], page["svc_network_process_up"]) == (0, 0)
 
 
-def test_peers_make_no_series_of_subnets_that_there_are_not(pchain: PChain, observed: None) -> None:
+def test_peers_create_no_series_for_unknown_subnets(pchain: PChain, observed: None) -> None:
     network_rows.report(connected=1)
     network_rows.peer(pchain.node_id, tracked_subnets=[str(pchain.asset_id)], benched=[])
     page = scrape()
@@ -156,7 +158,7 @@ def test_a_database_without_chains_is_no_failure(db: None, observed: None) -> No
     assert page["svc_network_peers"] == 0
 
 
-def test_the_database_says_how_it_is(page: Page) -> None:
+def test_database_state_is_exported(page: Page) -> None:
     assert page["svc_database_up"] == 1
     sizes = [page[line] for line in page if line.startswith("svc_database_size_bytes")]
     assert sum(sizes) > 100_000
@@ -164,7 +166,7 @@ def test_the_database_says_how_it_is(page: Page) -> None:
     assert page['svc_database_statement_duration_seconds_count{statement="select"}'] > 10
 
 
-def test_a_migration_that_is_missing_is_counted(db: None, observed: None) -> None:
+def test_unapplied_migrations_are_counted(db: None, observed: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'health_app'")
         gone = cursor.rowcount
@@ -172,7 +174,7 @@ def test_a_migration_that_is_missing_is_counted(db: None, observed: None) -> Non
     assert scrape()["svc_database_migrations_unapplied"] == gone
 
 
-def test_a_scrape_asks_the_database_little(busy: None) -> None:
+def test_scrape_takes_few_statements(busy: None) -> None:
     reader = RowCounts(parts(platform_chain(), evm_chains()))
     reader.read()
     with CaptureQueriesContext(connection) as asked:
@@ -180,7 +182,7 @@ def test_a_scrape_asks_the_database_little(busy: None) -> None:
     assert len(asked) <= STATEMENTS, [query["sql"] for query in asked.captured_queries]
 
 
-def test_without_the_database_the_page_has_all_that_needs_none(busy: None) -> None:
+def test_page_without_database_has_the_other_metrics(busy: None) -> None:
     def away(*_: Any) -> None:
         raise OperationalError("connection to 10.1.2.3 refused")
 
@@ -195,7 +197,7 @@ def test_without_the_database_the_page_has_all_that_needs_none(busy: None) -> No
     assert not {"svc_chain_height", "svc_network_peers"} & names(page)
 
 
-def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
+def test_hanging_database_does_not_delay_the_page(observed: None) -> None:
     go_on = threading.Event()
 
     def hang() -> Iterator[Metric]:
@@ -210,7 +212,7 @@ def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
     go_on.set()
 
 
-def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed: None) -> None:
+def test_rows_are_read_in_a_separate_thread(transactional_db: None, observed: None) -> None:
     load_genesis(evm_chain())
     found = {
         metric.name: metric.samples[0].value
@@ -220,7 +222,7 @@ def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed
     assert found["svc_chain_height"] == 0
 
 
-def test_what_is_remembered_is_counted(chain: Chain, pchain: PChain, observed: None) -> None:
+def test_cache_entries_are_counted(chain: Chain, pchain: PChain, observed: None) -> None:
     chain.do()
     for _ in range(3):
         stakers.current_validators(platform_chain())
@@ -245,7 +247,7 @@ def test_the_page_is_served_as_plain_text(busy: None) -> None:
     assert "svc_health_checks_failing" in names(parse(response.content.decode()))
 
 
-def test_clients_methods_make_no_series_of_their_own(db: None, observed: None) -> None:
+def test_unknown_methods_create_no_series(db: None, observed: None) -> None:
     Client(headers={"host": "localhost"}).generic("BREW", "/admin/login/")
     page = scrape()
     django = [line for line in page if line.startswith("svc_django") and 'method="' in line]

@@ -51,7 +51,7 @@ def figures_in(text: str) -> set[str]:
     return set(re.findall(r"\bsvc_\w+", re.sub(r"\b\w+:svc_\w+:\w+", "", text)))
 
 
-def test_the_configuration_can_be_used() -> None:
+def test_prometheus_configuration_is_valid() -> None:
     promtool("check", "config", "prometheus.yml")
 
 
@@ -60,7 +60,7 @@ def test_the_rules_are_right() -> None:
 
 
 @pytest.mark.parametrize("tests", sorted(path.name for path in MONITORING.glob("*_test.yml")))
-def test_the_rules_say_what_they_should_when_they_should(tests: str) -> None:
+def test_alerts_fire_under_their_conditions(tests: str) -> None:
     promtool("test", "rules", tests)
 
 
@@ -71,7 +71,7 @@ def test_every_alert_has_a_test() -> None:
     assert {"HealthChecksFailing", "FewPeers"} <= set(alerts)
 
 
-def test_every_alert_leads_to_its_row_in_the_operators_document() -> None:
+def test_every_alert_links_to_its_row_in_the_documentation() -> None:
     text = (MONITORING / "alerts.yml").read_text()
     document = MONITORING.parent / "docs/operations.md"
     section = document.read_text().split("## When an alert fires\n")[1].split("\n## ")[0]
@@ -84,7 +84,7 @@ def test_every_alert_leads_to_its_row_in_the_operators_document() -> None:
     assert re.findall(r"^\| (\w+) \| [^|]+ \| [^|]+ \|$", section, re.MULTILINE)[1:] == alerts
 
 
-def test_every_query_of_the_dashboard_can_be_parsed(tmp_path: Path) -> None:
+def test_dashboard_queries_are_valid(tmp_path: Path) -> None:
     rules = [
         {"record": f"query:number{place}", "expr": query} for place, query in enumerate(queries())
     ]
@@ -93,7 +93,7 @@ def test_every_query_of_the_dashboard_can_be_parsed(tmp_path: Path) -> None:
     promtool("check", "rules", str(path))
 
 
-def test_every_figure_that_is_asked_for_is_on_the_page(page: Page) -> None:
+def test_queried_metrics_are_on_the_page(page: Page) -> None:
     files = ("alerts.yml", "rules.yml")
     wanted = figures_in(
         "\n".join([*queries(), *((MONITORING / name).read_text() for name in files)])
@@ -108,7 +108,7 @@ def test_every_figure_that_is_asked_for_is_on_the_page(page: Page) -> None:
         assert missing == {name for name in wanted if POSTGRESQL.match(name)}
 
 
-def test_the_dashboard_is_one_that_grafana_imports() -> None:
+def test_dashboard_has_the_format_of_grafana() -> None:
     assert DASHBOARD["id"] is None
     assert re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", DASHBOARD["uid"])
     assert DASHBOARD["title"]
@@ -121,7 +121,7 @@ def test_the_dashboard_is_one_that_grafana_imports() -> None:
     } | {"row"} == KINDS
 
 
-def test_the_dashboard_asks_whatever_prometheus_its_user_has() -> None:
+def test_dashboard_takes_the_data_source_as_a_variable() -> None:
     variables = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
     assert variables["datasource"]["type"] == "datasource"
     assert variables["datasource"]["query"] == "prometheus"
@@ -134,7 +134,7 @@ def test_the_dashboard_asks_whatever_prometheus_its_user_has() -> None:
         assert all('instance=~"$instance"' in target["expr"] for target in panel["targets"])
 
 
-def test_panels_have_a_place_of_their_own() -> None:
+def test_panels_do_not_overlap() -> None:
     assert len({panel["id"] for panel in PANELS}) == len(PANELS)
     taken: set[tuple[int, int]] = set()
     for panel in PANELS:
@@ -151,7 +151,7 @@ def test_panels_have_a_place_of_their_own() -> None:
         taken |= cells
 
 
-def test_panels_say_what_they_show() -> None:
+def test_panels_have_titles_and_descriptions() -> None:
     for panel in SHOWN:
         assert panel["title"]
         assert panel["description"]

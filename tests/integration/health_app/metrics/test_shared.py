@@ -118,7 +118,7 @@ def test_two_processes_add_up(start: Start, reader: SharedProcesses) -> None:
     )
 
 
-def test_what_a_dead_process_counted_goes_on_counting_and_what_it_was_at_does_not(
+def test_counters_of_a_dead_process_are_kept_and_gauges_dropped(
     start: Start, reader: SharedProcesses, place: Path
 ) -> None:
     first, second = start("web"), start("web")
@@ -153,7 +153,7 @@ def test_a_forked_process_counts_from_nothing(start: Start, reader: SharedProces
     assert values(reader)["svc_api_calls_total/C/eth_chainId"] == 7
 
 
-def test_the_place_of_a_dead_process_is_not_kept_by_its_child(
+def test_child_does_not_keep_the_slot_of_a_dead_process(
     start: Start, reader: SharedProcesses
 ) -> None:
     parent = start("worker")
@@ -183,7 +183,7 @@ def test_the_router_sees_the_calls_of_all_processes(start: Start, reader: Shared
     assert reader.router()[0] == 1
 
 
-def test_a_process_in_the_place_of_a_dead_one_inherits_only_its_counts(
+def test_process_that_reuses_a_slot_inherits_only_counters(
     start: Start, reader: SharedProcesses
 ) -> None:
     first = start("web")
@@ -204,9 +204,7 @@ def test_a_process_in_the_place_of_a_dead_one_inherits_only_its_counts(
     ]
 
 
-def test_what_a_dead_process_was_at_is_gone_with_the_last_one(
-    start: Start, reader: SharedProcesses
-) -> None:
+def test_gauges_of_the_last_dead_process_are_dropped(start: Start, reader: SharedProcesses) -> None:
     process = start("web")
     process.tell("call eth_chainId 5 0.5")
     process.tell("begin")

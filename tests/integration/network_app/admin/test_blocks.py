@@ -39,7 +39,7 @@ def test_all_blocks_are_one_list_by_height(browse: Browse) -> None:
     assert [(row.chain, row.height) for row in listed] == list(zip("CP" * 25, heights, strict=True))
 
 
-def test_a_row_says_who_proposed_which_block_and_when(browse: Browse) -> None:
+def test_outer_block_row_shows_proposer_block_and_time(browse: Browse) -> None:
     text = browse(listing("outerblock"), q="7", show="C").text
     for shown in (
         str(past.block_id("C", 7)), str(past.node(7 % past.PROPOSERS)), "2026-09-21 14:13:27 UTC",
@@ -50,7 +50,7 @@ def test_a_row_says_who_proposed_which_block_and_when(browse: Browse) -> None:
     assert _leads_to(text, "/admin/platform_app/block/7/change/")  # the height of the validators
 
 
-def test_what_nobody_signed_says_so(browse: Browse) -> None:
+def test_unsigned_outer_block_is_marked(browse: Browse) -> None:
     assert ">option</span>" in browse(listing("outerblock"), q=str(past.OPTION), show="P").text
     assert (
         ">not signed</span>" in browse(listing("outerblock"), q=str(past.UNSIGNED), show="P").text
@@ -59,7 +59,7 @@ def test_what_nobody_signed_says_so(browse: Browse) -> None:
     assert "without a proposer" in page.text
 
 
-def test_a_page_leads_to_the_block_inside_its_neighbours_and_its_proposer(browse: Browse) -> None:
+def test_outer_block_page_links_to_inner_block_neighbours_and_proposer(browse: Browse) -> None:
     text = browse(detail("outerblock", past.outer_key("C", 7))).text
     proposer = past.node(7 % past.PROPOSERS)
     for path in (
@@ -112,7 +112,7 @@ def test_a_block_is_found_by_the_id_that_its_own_chain_gives_it(browse: Browse) 
 
 
 @pytest.mark.parametrize("chain", ["P", "C"])
-def test_a_node_finds_what_it_proposed(browse: Browse, chain: str) -> None:
+def test_outer_blocks_are_found_by_proposer(browse: Browse, chain: str) -> None:
     blocks = OuterBlock.objects.filter(chain=chain, proposer=past.node(2)).order_by("-height")
     expected = [(block.chain, block.height) for block in blocks]
     assert len(expected) > 30
@@ -123,11 +123,11 @@ def test_a_node_finds_what_it_proposed(browse: Browse, chain: str) -> None:
 @pytest.mark.parametrize(
     "text", ["nothing", "0", "9" * 18, str(2**63 - 1), "ab" * 32, past.node(50), "%", "C"], ids=str
 )
-def test_what_is_not_there_is_an_empty_list(browse: Browse, text: object) -> None:
+def test_search_without_match_is_an_empty_list(browse: Browse, text: object) -> None:
     assert _found(browse, text) == []
 
 
 @pytest.mark.parametrize("key", ["nothing", "0x12", 0, 10**9, past.block_id("P", 10**6)], ids=str)
-def test_a_page_that_is_not_there_leads_to_its_list(browse: Browse, key: object) -> None:
+def test_missing_object_redirects_to_its_list(browse: Browse, key: object) -> None:
     page = browse(detail("outerblock", key))
     assert (page.status, page.response.headers["Location"]) == (302, listing("outerblock"))

@@ -90,7 +90,7 @@ def test_polls_absent_validators_and_equivocations_are_named(browse: Browse) -> 
 
 
 @pytest.mark.usefixtures("snowman")
-def test_what_keeps_it_from_deciding_is_said(browse: Browse) -> None:
+def test_obstacle_of_consensus_is_shown(browse: Browse) -> None:
     text = show(browse, replace(REPORT, stake=StakeReport(5, 10_000, {node_id(4): 4000})))
     assert ">no quorum</span>" in text
     assert "hears 60 % of the stake, needs 65 %" in text
@@ -109,7 +109,7 @@ def test_more_than_can_be_named_are_counted(browse: Browse) -> None:
 
 
 @pytest.mark.usefixtures("snowman")
-def test_the_page_is_bounded_in_what_it_asks(browse: Browse) -> None:
+def test_consensus_page_takes_few_statements(browse: Browse) -> None:
     consensus.write(replace(REPORT, alias="P"), network_rows.ago(0))
     consensus.write(REPORT, network_rows.ago(0))
     consensus.add("C", [decided(number) for number in range(1, 101)], keep=1000)
@@ -121,7 +121,7 @@ def test_the_page_is_bounded_in_what_it_asks(browse: Browse) -> None:
     assert len(asked) <= 5, "\n".join(asked)
 
 
-def test_alone_it_says_in_one_sentence_who_decides(browse: Browse, settings: Any) -> None:
+def test_sole_producer_is_explained(browse: Browse, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, bootstrap=())
     consensus.write(REPORT, network_rows.ago(0))
     text = browse(listing("chainconsensus")).text
@@ -129,7 +129,7 @@ def test_alone_it_says_in_one_sentence_who_decides(browse: Browse, settings: Any
     assert 'aria-label="C-Chain"' not in text
 
 
-def test_before_the_first_start_it_says_who_will_decide(
+def test_page_before_the_first_start_names_the_future_producer(
     browse: Browse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def read(_: object) -> NodeID:
@@ -146,7 +146,7 @@ def test_a_row_has_no_page_of_its_own(admin_client: Client) -> None:
     assert (answer.status_code, answer.headers["Location"]) == (302, listing("chainconsensus"))
 
 
-def test_who_may_not_see_it_does_not(client: Client, django_user_model: Any) -> None:
+def test_page_without_permission_is_forbidden(client: Client, django_user_model: Any) -> None:
     client.force_login(django_user_model.objects.create_user("reader", is_staff=True))
     assert client.get(listing("chainconsensus")).status_code == 403
     assert client.get(detail("chainconsensus", "C")).status_code == 403

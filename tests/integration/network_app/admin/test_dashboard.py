@@ -52,7 +52,7 @@ def test_connected_stake_is_that_of_connected_validators_and_our_own(browse: Bro
 
 
 @pytest.mark.usefixtures("network")
-def test_our_uptime_is_what_peers_say_of_it(browse: Browse) -> None:
+def test_own_uptime_is_that_reported_by_peers(browse: Browse) -> None:
     models.Peer.objects.update(observed_uptime=0)
     weights = _weights()
     own = 1_000 * weights[past.node(0)] // sum(weights.values())
@@ -70,7 +70,9 @@ def test_a_node_that_does_not_validate_has_no_uptime(
 
 
 @pytest.mark.usefixtures("network")
-def test_it_goes_without_an_identity(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dashboard_works_without_an_identity(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own_node.be(monkeypatch, None)
     assert "Stake connected" not in _network(browse)
 
@@ -86,7 +88,7 @@ def test_percent_and_blocks_are_of_the_same_way(browse: Browse) -> None:
 
 
 @pytest.mark.usefixtures("network")
-def test_a_chain_that_follows_says_what_it_has_not_decided(browse: Browse) -> None:
+def test_following_chain_shows_undecided_blocks(browse: Browse) -> None:
     past.end_bootstrap("C")
     assert "all received blocks are decided" in _network(browse)
     models.ChainSync.objects.filter(pk="C").update(outstanding=2)
@@ -102,7 +104,7 @@ def test_a_silent_process_has_no_peers_and_bootstraps_nothing(browse: Browse) ->
 
 
 @pytest.mark.usefixtures("network")
-def test_a_node_that_follows_nobody_is_not_called_bootstrapped(
+def test_node_without_bootstrappers_is_not_shown_as_bootstrapped(
     browse: Browse, settings: Any
 ) -> None:
     settings.NODE = updated(settings.NODE, bootstrap=())
@@ -115,7 +117,7 @@ def test_a_node_that_follows_nobody_is_not_called_bootstrapped(
 
 
 @pytest.mark.usefixtures("network")
-def test_nobody_says_our_uptime_where_nobody_is_connected(browse: Browse) -> None:
+def test_own_uptime_without_peers_has_no_report(browse: Browse) -> None:
     models.Peer.objects.update(connected_since=None)
     text = _network(browse)
     assert "no report" in text
@@ -137,7 +139,7 @@ def _weights() -> dict[NodeID, int]:
 
 
 @pytest.mark.usefixtures("network")
-def test_what_a_chain_stands_before_is_shown(browse: Browse) -> None:
+def test_obstacle_of_a_chain_is_shown(browse: Browse) -> None:
     words = "all 5 validators accepted C-Chain block 22"
     models.ChainSync.objects.filter(pk="C").update(obstacle=words)
     text = _network(browse)

@@ -35,14 +35,14 @@ def test_it_is_asked_about_noted_and_logged(admin_client: Client) -> None:
     assert "gets requests again" in entry.change_message
 
 
-def test_of_one_that_is_asked_it_says_so(admin_client: Client) -> None:
+def test_pardon_of_an_unbenched_peer_is_refused(admin_client: Client) -> None:
     assert "it is not benched" in admin_client.get(_page(ASKED)).content.decode()
     told = admin_client.post(_page(ASKED), follow=True).content.decode()
     assert "The action was refused: it is not benched" in told
     assert not LogEntry.objects.exists()
 
 
-def test_while_nobody_listens_it_is_refused(admin_client: Client) -> None:
+def test_pardon_without_network_process_is_refused(admin_client: Client) -> None:
     network_rows.report(heartbeat_at=ago(60))
     told = admin_client.post(_page(BENCHED), follow=True).content.decode()
     assert "The action was refused: the network process has not reported" in told

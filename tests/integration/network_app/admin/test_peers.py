@@ -62,7 +62,7 @@ def test_a_connected_validator_is_listed_with_all_that_matters(browse: Browse) -
     assert f"{period.weight // platform_history.COIN + delegated:,} {coin_symbol()}" in text
 
 
-def test_a_peer_that_is_gone_says_when_it_was_last_there(browse: Browse) -> None:
+def test_disconnected_peer_shows_when_it_was_last_seen(browse: Browse) -> None:
     Peer.objects.filter(pk=past.node(5)).update(last_seen=ago(2 * past.HOUR + 5))
     text = browse(listing("peer"), q=str(past.node(5))).text
     assert ">not connected</span>" in text
@@ -70,21 +70,21 @@ def test_a_peer_that_is_gone_says_when_it_was_last_there(browse: Browse) -> None
     assert "inbound" in text
 
 
-def test_nobody_knows_who_is_connected_while_the_process_is_silent(browse: Browse) -> None:
+def test_connections_are_unknown_while_the_process_is_silent(browse: Browse) -> None:
     network_rows.report(heartbeat_at=ago(60))
     text = browse(listing("peer"), q=str(past.node(4))).text
     assert ">unknown</span>" in text
     assert ">connected</span>" not in text
 
 
-def test_a_stranger_has_no_stake_and_no_measured_uptime(browse: Browse) -> None:
+def test_non_validator_has_no_stake_and_no_measured_uptime(browse: Browse) -> None:
     text = browse(detail("peer", past.node(100))).text
     assert "not a validator" in text
     assert "100 %" in text
     assert "100.00 %" not in text
 
 
-def test_nobody_has_seen_an_uptime_of_a_node_that_does_not_validate(
+def test_non_validator_shows_no_observed_uptime(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = (f"{listing('peer')}?q={past.node(4)}", detail("peer", past.node(4)))
@@ -106,7 +106,9 @@ def test_peers_are_shown_before_there_is_a_certificate(
     assert ">4 %<" not in browse(listing("peer"), q=str(past.node(4))).text
 
 
-def test_uptime_is_what_this_node_measured(browse: Browse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shown_uptime_is_measured_by_this_node(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     uptime.observe(platform_chain(), [past.node(2), past.node(4)], platform_history.NOW)
     uptime.observe(platform_chain(), [past.node(2)], platform_history.NOW + 100)
     period = platform_history.validator_tx(4).unsigned.validator
@@ -165,11 +167,11 @@ def test_a_part_of_an_address_finds_nothing(browse: Browse, text: str) -> None:
     assert f"Nothing found for “{escape(text)}”." in page.text
 
 
-def test_a_search_stays_within_the_chosen_part(browse: Browse) -> None:
+def test_search_respects_the_chosen_filter(browse: Browse) -> None:
     assert browse(listing("peer"), q=str(past.node(5)), show="connected").rows == []
 
 
-def test_what_a_peer_says_of_itself_is_only_text(browse: Browse) -> None:
+def test_texts_of_a_peer_are_escaped(browse: Browse) -> None:
     Peer.objects.filter(pk=past.node(4)).update(version="<script>alert(1)</script>")
     for path in (listing("peer"), detail("peer", past.node(4))):
         assert "<script>alert" not in browse(path, q="198.51.100.4").text

@@ -34,7 +34,7 @@ def test_both_chains_are_listed_with_a_bar(browse: Browse) -> None:
         assert shown in page.text, shown
 
 
-def test_rate_and_time_left_are_what_was_measured(browse: Browse) -> None:
+def test_measured_rate_and_time_left_are_shown(browse: Browse) -> None:
     _measure(300)
     for path in (listing("chainsync"), detail("chainsync", "C")):
         text = browse(path).text
@@ -42,7 +42,7 @@ def test_rate_and_time_left_are_what_was_measured(browse: Browse) -> None:
         assert "2 min left" in text
 
 
-def test_a_way_that_did_not_begin_at_zero_is_told_as_percent_counts_it(browse: Browse) -> None:
+def test_progress_from_a_later_start_counts_like_its_percentage(browse: Browse) -> None:
     ChainSync.objects.filter(pk="C").update(
         start_height=12_300, height=12_612, target_height=12_681
     )
@@ -63,7 +63,7 @@ def test_a_way_of_unknown_length_has_just_begun(browse: Browse) -> None:
     assert "width:0%" in browse(detail("chainsync", "C")).text
 
 
-def test_nothing_goes_on_while_the_process_is_silent(browse: Browse) -> None:
+def test_silent_process_is_shown_as_interrupted(browse: Browse) -> None:
     _measure(300)
     network_rows.report(heartbeat_at=ago(60))
     text = browse(listing("chainsync")).text
@@ -71,7 +71,7 @@ def test_nothing_goes_on_while_the_process_is_silent(browse: Browse) -> None:
     assert "min left" not in text
 
 
-def test_a_page_says_what_was_received_and_not_decided(browse: Browse) -> None:
+def test_page_shows_received_and_undecided_blocks(browse: Browse) -> None:
     ChainSync.objects.filter(pk="P").update(outstanding=3, oldest_outstanding_at=ago(130))
     text = browse(detail("chainsync", "P")).text
     assert "oldest received" in text

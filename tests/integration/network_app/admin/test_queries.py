@@ -89,7 +89,7 @@ def test_a_row_has_a_page_of_a_few_statements_by_index(browse: Browse, model: st
     _assert_cheap(browse(detail(model, KEYS[model])), DETAILS[model])
 
 
-def test_an_address_is_looked_for_among_peers_in_one_statement(browse: Browse) -> None:
+def test_search_by_address_takes_one_statement(browse: Browse) -> None:
     page = browse(listing("peer"), q="198.51.100.4")
     assert [row.pk for row in page.rows] == [past.node(4)]
     assert len(page.chain_statements) == 2  # and the process's report

@@ -24,7 +24,7 @@ def _counts() -> list[int]:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_there_is_no_adding_and_no_deleting(admin_client: Client, model: str, method: str) -> None:
+def test_rows_cannot_be_added_or_deleted(admin_client: Client, model: str, method: str) -> None:
     before = _counts()
     for path in (f"{NETWORK}{model}/add/", f"{NETWORK}{model}/{KEYS[model]}/delete/"):
         assert getattr(admin_client, method)(path, {"post": "yes"}).status_code == 403
@@ -32,7 +32,7 @@ def test_there_is_no_adding_and_no_deleting(admin_client: Client, model: str, me
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_there_is_no_changing(admin_client: Client, model: str) -> None:
+def test_rows_cannot_be_changed(admin_client: Client, model: str) -> None:
     path = detail(model, KEYS[model])
     page = admin_client.get(path)
     assert page.status_code == 200
@@ -55,7 +55,7 @@ def test_every_model_of_the_network_in_the_admin_is_read_only() -> None:
     assert all(isinstance(model_admin, ReadOnlyModelAdmin) for model_admin in ours.values())
 
 
-def test_staff_sees_what_it_may_view_only(client: Client) -> None:
+def test_staff_sees_permitted_models_only(client: Client) -> None:
     staff = User.objects.create_user("reader", is_staff=True)
     allowed = Permission.objects.get(codename="view_peer", content_type__app_label="network_app")
     staff.user_permissions.add(allowed)
@@ -65,7 +65,7 @@ def test_staff_sees_what_it_may_view_only(client: Client) -> None:
     assert client.get(detail("chainsync", "C")).status_code == 403
 
 
-def test_strangers_are_sent_to_the_login(client: Client) -> None:
+def test_anonymous_requests_redirect_to_the_login(client: Client) -> None:
     for path in (listing("peer"), detail("networkstatus", 1)):
         answer = client.get(path)
         assert answer.status_code == 302

@@ -38,9 +38,7 @@ def places(blocks: list[bytes], first: int = 1) -> tuple[BlockRef, ...]:
 
 
 @pytest.mark.parametrize("size", [2, 3, 100])
-def test_what_is_followed_makes_the_rows_that_were_made(
-    world: World, past: Past, *, size: int
-) -> None:
+def test_followed_blocks_write_the_same_rows(world: World, past: Past, *, size: int) -> None:
     node = world.node(FOLLOWER)
     waiting: list[bytes] = []
     for chain, blocks in zip(node, past, strict=True):
@@ -56,7 +54,7 @@ def test_what_is_followed_makes_the_rows_that_were_made(
     assert [raws(chain) for chain in world.node(FOLLOWER)] == list(past)
 
 
-def test_blocks_come_one_by_one(world: World, past: Past) -> None:
+def test_blocks_are_accepted_one_by_one(world: World, past: Past) -> None:
     node = world.node(FOLLOWER)
     for chain, blocks in zip(node, past, strict=True):
         waiting: list[bytes] = []
@@ -70,7 +68,7 @@ def test_blocks_come_one_by_one(world: World, past: Past) -> None:
     assert tables.alike() == world.made
 
 
-def test_what_is_accepted_already_is_passed_over(world: World, past: Past) -> None:
+def test_accepted_blocks_are_skipped(world: World, past: Past) -> None:
     for chain, blocks in zip(world.node(FOLLOWER), past, strict=True):
         follow(chain, blocks[:3])
         before = tables.everything()
@@ -115,7 +113,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("alias", ["p", "c"])
-def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alias: str) -> None:
+def test_failure_of_any_statement_leaves_nothing(world: World, past: Past, alias: str) -> None:
     chain: NetworkChain[Any] = getattr(world.node(FOLLOWER), alias)
     blocks = past[alias == "c"][:3]
     world.wall.seconds -= 50 * DAY  # the clock must follow the blocks, too
@@ -188,7 +186,7 @@ def test_the_very_same_block_of_this_nodes_own_overtakes(
     assert tip(chain).height == len(blocks) == len(known) + 1
 
 
-def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(world: World) -> None:
+def test_cost_of_outer_blocks_does_not_grow_with_their_number(world: World) -> None:
     for value in range(12):
         world.make_c(value)
     past = world.hand_over()

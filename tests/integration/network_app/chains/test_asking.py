@@ -74,7 +74,7 @@ def test_of_an_unknown_block_nothing_is_known(world: World, made: Past) -> None:
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 128])
-def test_an_answer_has_so_many_blocks_at_most(
+def test_number_of_ancestors_is_limited(
     world: World, made: Past, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     monkeypatch.setattr(network_chain, "CHUNK", chunk)
@@ -85,7 +85,7 @@ def test_an_answer_has_so_many_blocks_at_most(
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 128])
-def test_an_answer_has_so_many_bytes_at_most(
+def test_size_of_ancestors_is_limited(
     world: World, made: Past, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     monkeypatch.setattr(network_chain, "CHUNK", chunk)
@@ -108,7 +108,7 @@ def test_an_answer_takes_so_long_at_most(
         assert ancestors(chain, top, seconds=0) == blocks[-2:]
 
 
-def test_what_was_accepted_since_a_height(world: World, made: Past) -> None:
+def test_accepted_since_returns_later_blocks(world: World, made: Past) -> None:
     for chain, blocks in zip(world.maker, made, strict=True):
         places = [(place.height, raw) for place, raw in chain.accepted_since(2, 3)]
         assert places == [(3, blocks[2]), (4, blocks[3]), (5, blocks[4])]
@@ -139,7 +139,7 @@ def test_an_answer_costs_few_statements(world: World, made: Past, alias: str, mo
     assert len(asked) == 1
 
 
-def test_transactions_that_wait_are_shown_to_others(world: World) -> None:
+def test_pending_transactions_are_served_to_peers(world: World) -> None:
     first, second = world.c.make(value=1), world.c.make(value=2)
     world.c.send(first, second)
     payment = world.p.make()
@@ -158,7 +158,7 @@ def test_transactions_that_wait_are_shown_to_others(world: World) -> None:
     assert chain.transaction_id(payment.raw) == payment.tx_id
 
 
-def test_others_transactions_are_read_and_checked(world: World) -> None:
+def test_transactions_of_peers_are_verified(world: World) -> None:
     good = world.c.make(value=1)
     chain = world.maker.c
     taken, refused, known = chain.issue([good.raw, b"\x02", good.raw])
@@ -177,7 +177,7 @@ def test_others_transactions_are_read_and_checked(world: World) -> None:
 
 
 @pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
-def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknowledged(
+def test_client_fee_cap_does_not_apply_to_gossiped_transactions(
     world: World,
 ) -> None:
     dear = world.c.make(max_fee_per_gas=10**16)
@@ -187,7 +187,7 @@ def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknow
     assert world.maker.c.issue([dear.raw]) == [ID(dear.hash)]
 
 
-def test_exports_that_others_acknowledged_are_taken_too(world: World, settings: Any) -> None:
+def test_gossiped_exports_are_accepted(world: World, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, chains=("P", "C"))
     tx = export(world.p, world.p.network.x_chain_id)
     with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue):
@@ -196,7 +196,7 @@ def test_exports_that_others_acknowledged_are_taken_too(world: World, settings: 
     assert world.maker.p.issue([tx.raw]) == [tx.tx_id]
 
 
-def test_a_chain_says_who_it_is(world: World) -> None:
+def test_chain_has_alias_and_id(world: World) -> None:
     assert [chain.alias for chain in world.maker] == ["P", "C"]
     assert world.maker.p.chain_id == ID(bytes(32))
     assert world.maker.c.chain_id == platform_chain().network().c_chain_id

@@ -54,7 +54,7 @@ def assert_keeps_all_rules(chain: NetworkChain[Any], blocks: list[bytes]) -> Non
         last = vm.verify_outer(block, last, now=clock.now(), bootstrapping=False)
 
 
-def test_where_nothing_is_new_nothing_is_read_but_the_head(shared_world: World) -> None:
+def test_unchanged_chain_reads_only_its_head(shared_world: World) -> None:
     shared_world.make_c()
     shared_world.make_p()
     for chain in shared_world.maker:
@@ -94,7 +94,7 @@ def test_each_block_has_one_outer_block_however_many_ask_while_they_are_made(
     assert_keeps_all_rules(chains[0], found[0])
 
 
-def test_who_holds_the_chain_may_ask_while_others_ask(shared_world: World) -> None:
+def test_validators_can_be_read_while_the_chain_is_locked(shared_world: World) -> None:
     """The producer of a P-Chain block reads the proposer within the transaction of its block."""
     chain = shared_world.maker.p
     shared_world.make_p()
@@ -117,7 +117,7 @@ def test_who_holds_the_chain_may_ask_while_others_ask(shared_world: World) -> No
         assert [height.result(PATIENCE) for height in heights] == [1, 1]
 
 
-def test_blocks_are_served_while_others_are_accepted(shared_world: World) -> None:
+def test_blocks_are_served_during_acceptance(shared_world: World) -> None:
     for _ in range(BLOCKS):
         shared_world.make_p()
         shared_world.make_c(1)

@@ -90,7 +90,7 @@ def test_the_clock_follows_the_last_of_several_blocks(
     assert clock.now() == time_of(blocks_of(journey, follower)[-1])
 
 
-def test_the_clock_stands_where_blocks_are_of_the_past(
+def test_blocks_of_the_past_do_not_move_the_clock(
     world: World, follower: NetworkChain[Any], journey: Past
 ) -> None:
     world.wall.seconds += 2 * JOURNEY
@@ -99,7 +99,7 @@ def test_the_clock_stands_where_blocks_are_of_the_past(
     assert clock.offset() == 0
 
 
-def test_elsewhere_blocks_of_the_future_wait(
+def test_future_block_on_a_public_network_is_refused(
     world: World, follower: NetworkChain[Any], journey: Past, elsewhere: None
 ) -> None:
     second = blocks_of(journey, follower)[1]
@@ -185,7 +185,7 @@ def test_whom_a_node_follows_moves_its_clock_by_each_vote(
         assert clock.now() == time_of(raw)
 
 
-def test_where_the_validators_vote_nobody_moves_it(
+def test_voted_blocks_do_not_move_the_clock(
     first_blocks: tuple[NetworkChain[Any], list[bytes]], settings: Any
 ) -> None:
     chain, (first, _) = first_blocks

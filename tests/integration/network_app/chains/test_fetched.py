@@ -33,7 +33,7 @@ def test_nothing_is_kept_at_first(node: Chains) -> None:
         chain.forget_fetched()
 
 
-def test_blocks_come_downwards_and_are_read_upwards(node: Chains) -> None:
+def test_fetched_blocks_are_stored_downwards_and_read_upwards(node: Chains) -> None:
     node.c.keep_fetched([block(6), block(5)])
     node.c.keep_fetched([block(4), block(3)])
 
@@ -44,14 +44,14 @@ def test_blocks_come_downwards_and_are_read_upwards(node: Chains) -> None:
     assert node.c.fetched_extent() == (BlockRef(3, block_id(3)), block_id(2))
 
 
-def test_a_gap_ends_what_is_read(node: Chains) -> None:
+def test_reading_fetched_blocks_stops_at_a_gap(node: Chains) -> None:
     node.c.keep_fetched([block(2), block(3), block(5), block(6)])
 
     assert node.c.fetched(0, 10) == [block(2).raw, block(3).raw]
     assert node.c.fetched(3, 10) == [block(5).raw, block(6).raw]
 
 
-def test_blocks_that_do_not_follow_each_other_end_what_is_read(node: Chains) -> None:
+def test_reading_fetched_blocks_stops_at_a_broken_link(node: Chains) -> None:
     node.c.keep_fetched([block(2), block(3), block(4, "other", "other"), block(5, parent="other")])
 
     assert node.c.fetched(0, 10) == [block(2).raw, block(3).raw]
@@ -66,7 +66,7 @@ def test_a_later_block_takes_the_place_of_an_earlier_one(node: Chains) -> None:
     assert FetchedBlock.objects.count() == 3
 
 
-def test_chains_do_not_see_each_others_blocks(node: Chains) -> None:
+def test_fetched_blocks_are_separate_per_chain(node: Chains) -> None:
     node.c.keep_fetched([block(2, "c")])
     node.p.keep_fetched([block(2, "p"), block(3, "p", "p")])
 
@@ -77,7 +77,7 @@ def test_chains_do_not_see_each_others_blocks(node: Chains) -> None:
     assert node.c.fetched_extent() == (BlockRef(2, block_id(2, "c")), block_id(1))
 
 
-def test_blocks_are_forgotten_up_to_a_height(node: Chains) -> None:
+def test_fetched_blocks_are_deleted_up_to_a_height(node: Chains) -> None:
     node.c.keep_fetched([block(height) for height in range(1, 6)])
 
     node.c.forget_fetched(3)
@@ -103,7 +103,7 @@ def test_their_bytes_are_counted_for_each_chain(node: Chains) -> None:
     assert node.p.fetched_bytes() == 0
 
 
-def test_large_blocks_come_back_as_they_were(node: Chains) -> None:
+def test_large_fetched_block_round_trips(node: Chains) -> None:
     large = block(1)._replace(raw=bytes(range(256)) * 8_000)
     node.c.keep_fetched([large])
 

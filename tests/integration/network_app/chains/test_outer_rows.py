@@ -38,7 +38,7 @@ def facts_after(rows: OuterRows, blocks: list[bytes]) -> list[ParentContext]:
     return found
 
 
-def test_the_last_block_is_known_as_to_who_accepted_it(world: World, made: Past) -> None:
+def test_last_outer_block_is_read_after_acceptance(world: World, made: Past) -> None:
     for rows, blocks in zip(rows_of(world), made, strict=True):
         after = facts_after(rows, blocks)
         for height in range(len(blocks), -1, -1):
@@ -48,7 +48,7 @@ def test_the_last_block_is_known_as_to_who_accepted_it(world: World, made: Past)
             OuterBlock.objects.filter(chain=rows.alias, height=height).delete()
 
 
-def test_blocks_are_the_very_ones_that_were_written(world: World, made: Past) -> None:
+def test_stored_outer_blocks_equal_the_written_ones(world: World, made: Past) -> None:
     for rows, blocks in zip(rows_of(world), made, strict=True):
         for height, raw in enumerate(blocks, 1):
             block_id = parse(raw).outer_id
@@ -67,7 +67,7 @@ def facts() -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "id"} for row in rows]
 
 
-def test_what_is_written_again_is_the_same(world: World, made: Past) -> None:
+def test_writing_outer_blocks_again_changes_nothing(world: World, made: Past) -> None:
     assert any(isinstance(parse(raw), OuterOptionBlock) for raw in made.p)
     before = facts()
     OuterBlock.objects.all().delete()
@@ -92,7 +92,7 @@ def test_a_block_costs_one_statement_once_its_signer_is_known(world: World, made
     assert costs == [2, 1, 1]
 
 
-def test_a_signer_is_not_known_because_of_what_came_to_nothing(world: World, made: Past) -> None:
+def test_rolled_back_signer_is_written_again(world: World, made: Past) -> None:
     OuterBlock.objects.all().delete()
     Certificate.objects.all().delete()
     rows = rows_of(world)[1]
@@ -107,7 +107,7 @@ def test_a_signer_is_not_known_because_of_what_came_to_nothing(world: World, mad
     assert Certificate.objects.count() == 1
 
 
-def test_who_asks_again_asks_for_the_last_place_alone(world: World, made: Past) -> None:
+def test_repeated_read_of_the_last_block_takes_one_statement(world: World, made: Past) -> None:
     for rows in rows_of(world):
         last = rows.last()
         with CaptureQueriesContext(connection) as asked:

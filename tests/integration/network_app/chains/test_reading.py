@@ -51,7 +51,7 @@ def unread(begun: NetworkChain[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EvmBlock, "candidate", read)
 
 
-def test_what_is_badly_signed_is_not_read(
+def test_block_with_bad_signature_is_refused(
     begun: NetworkChain[Any], past: Past, unread: None
 ) -> None:
     second = past.c[1]
@@ -90,7 +90,7 @@ def test_to_know_a_blocks_place_its_header_will_do(
     assert (known.height, known.parent_id) == (2, parse(past.c[0]).outer_id)
 
 
-def test_what_is_wrong_inside_is_refused_and_what_is_before_it_accepted(
+def test_invalid_inner_block_is_refused_after_accepting_earlier_ones(
     begun: NetworkChain[Any], past: Past
 ) -> None:
     bad = forged(begun, past.c[2], inner=bomb(past.c[2]))

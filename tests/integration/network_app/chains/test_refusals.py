@@ -113,9 +113,7 @@ def test_an_outer_block_breaks_a_rule(
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["p", "c"])
-def test_while_bootstrapping_nobody_asks_for_the_epoch(
-    node: Chains, past: Past, place: int
-) -> None:
+def test_epoch_is_not_checked_while_bootstrapping(node: Chains, past: Past, place: int) -> None:
     chain, blocks = node[place], past[place]
     other = without_epoch(chain, blocks[1])
 
@@ -125,7 +123,7 @@ def test_while_bootstrapping_nobody_asks_for_the_epoch(
 
 
 @pytest.mark.parametrize("raw", [b"", b"no block", b"\0\0\0\0\0\3" + bytes(99)], ids=repr)
-def test_bytes_that_are_no_outer_block(node: Chains, past: Past, raw: bytes) -> None:
+def test_malformed_outer_block_is_refused(node: Chains, past: Past, raw: bytes) -> None:
     for chain, blocks in zip(node, past, strict=True):
         with pytest.raises(BlockRejection) as read:
             chain.parse(raw)

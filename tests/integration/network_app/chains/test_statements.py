@@ -85,7 +85,7 @@ def test_of_the_c_chain(begun: World) -> None:
     assert (len(sent), len(produced)) == C_CHAIN[chain.db.connection.vendor], (sent, produced)
 
 
-def test_of_the_c_chain_where_a_transaction_goes_straight_into_a_block(
+def test_c_chain_statements_of_a_directly_mined_transaction(
     begun: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = evm_runtime()

@@ -121,7 +121,9 @@ def decide(voter: Voter) -> list[bytes]:
     return [raw for _, raw in voter.chain.accepted_since(0, 10)]
 
 
-def test_what_others_decided_about_it_is_accepted(voters: tuple[Voter, Voter]) -> None:
+def test_decision_of_others_on_an_unwritten_proposal_is_accepted(
+    voters: tuple[Voter, Voter],
+) -> None:
     ahead, behind = voters
     raws = decide(ahead)
     accepted = behind.chain.accept(raws[1:])
@@ -142,7 +144,7 @@ def test_alone_it_waits_for_its_option(voters: tuple[Voter, Voter]) -> None:
 
 
 @pytest.mark.parametrize("fetched", [False, True], ids=["nothing fetched", "fetched alone"])
-async def test_its_node_bootstraps_anew_and_votes_from_there(
+async def test_node_with_unwritten_proposal_bootstraps_and_votes(
     voters: tuple[Voter, Voter], *, fetched: bool
 ) -> None:
     ahead, behind = voters

@@ -48,7 +48,7 @@ def test_a_height_is_named_half_a_minute_after_its_block(
     assert named(validators) == 6
 
 
-def test_what_cannot_have_changed_is_not_asked_for(
+def test_unchanged_validator_set_is_not_queried(
     world: World, validators: PlatformValidators
 ) -> None:
     world.make_p()

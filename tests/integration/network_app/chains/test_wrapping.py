@@ -159,7 +159,7 @@ def bare(world: World) -> World:
     return world
 
 
-def test_who_begins_wraps_what_is_missing_once(bare: World) -> None:
+def test_missing_outer_blocks_are_written_once_at_start(bare: World) -> None:
     bare.make_history()
     assert OuterBlock.objects.count() == 0
     maker = bare.node(MAKER)
@@ -174,7 +174,7 @@ def test_who_begins_wraps_what_is_missing_once(bare: World) -> None:
     assert [raws(chain) for chain in bare.node(STRANGER)] == wrapped
 
 
-def test_a_maker_of_blocks_goes_on_above_what_it_has_wrapped(bare: World) -> None:
+def test_producer_continues_above_wrapped_blocks(bare: World) -> None:
     bare.make_c(1)
     bare.make_c(2)
     bare.begin_as(MAKER)
@@ -185,7 +185,7 @@ def test_a_maker_of_blocks_goes_on_above_what_it_has_wrapped(bare: World) -> Non
     assert OuterBlock.objects.count() == 3
 
 
-def test_a_chain_that_others_made_longer_without_outer_blocks_is_not_built_on(
+def test_unwrapped_blocks_of_another_process_stop_production(
     world: World,
 ) -> None:
     world.make_c(1)
@@ -208,7 +208,7 @@ def test_before_the_first_block_genesis_is_the_last_one(world: World) -> None:
     assert world.maker.c.last_accepted().block_id == world.c.genesis.hash
 
 
-def test_the_first_block_is_unsigned_and_the_others_are_the_makers(world: World) -> None:
+def test_first_wrapped_block_is_unsigned_and_later_ones_signed(world: World) -> None:
     made = [world.make_c(value) for value in (1, 2, 3)]
     first, *others = signed(world.maker.c)
 
@@ -355,7 +355,7 @@ def test_two_processes_wrap_a_block_once(bare: World, monkeypatch: pytest.Monkey
     assert OuterBlock.objects.count() == 2
 
 
-def test_a_block_that_others_may_not_have_made_has_the_time_of_our_next_slot(bare: World) -> None:
+def test_wrapped_block_outside_its_slot_gets_the_next_own_slot(bare: World) -> None:
     weights = {MAKER.node_id: 1, STRANGER.node_id: 1}
     first = bare.make_c(1)
     chain_id = bare.node(MAKER).c.chain_id
@@ -382,7 +382,7 @@ def test_a_slot_that_has_not_begun_is_not_taken(bare: World) -> None:
     assert signed(wrapped_by(bare, lambda _height: weights).c)[1].time == made.header.timestamp
 
 
-def test_who_takes_no_turns_any_more_keeps_the_times_of_its_blocks(bare: World) -> None:
+def test_wrapped_blocks_of_a_former_validator_keep_their_times(bare: World) -> None:
     made = [bare.make_c(value) for value in (1, 2, 3)]
     bare.wall.seconds += 10_000
     chain = wrapped_by(bare, lambda _height: {STRANGER.node_id: 1}).c

@@ -81,7 +81,7 @@ async def test_all_accept_the_same_blocks_in_the_same_order() -> None:
         assert [accepted(node) for node in network.honest] == [texts] * 5
 
 
-async def test_a_node_goes_on_after_a_commit_that_failed_and_after_it_was_away() -> None:
+async def test_node_recovers_from_failed_commit_and_absence() -> None:
     async with running() as network:
         failing, away = network.honest[:2]
         assert isinstance(failing, ThreadedNode)

@@ -61,7 +61,7 @@ async def test_messages_arrive_in_both_directions_in_order() -> None:
         assert two.recorder.messages == [(one.node_id, message) for message in sent]
 
 
-async def test_what_went_over_the_wire_is_counted_by_kind() -> None:
+async def test_messages_are_counted_by_kind() -> None:
     async with running(node(0)) as one, running(node(1), tracked=(one.address,)) as two:
         await eventually(lambda: one.knows(two) and two.knows(one))
         one.network.send(two.node_id, frontier_request())
@@ -77,7 +77,7 @@ async def test_what_went_over_the_wire_is_counted_by_kind() -> None:
         assert totals.send_failures == 0
 
 
-async def test_what_cannot_be_sent_is_a_failure() -> None:
+async def test_message_without_connection_counts_as_failure() -> None:
     async with running(node(0)) as one:
         assert not one.network.send(node(1).identity.node_id, frontier_request())
 
@@ -96,7 +96,7 @@ async def test_a_message_that_no_peer_would_read_is_a_failure_and_not_the_end() 
         await eventually(lambda: two.recorder.messages)
 
 
-async def test_a_lost_peer_is_told_of_and_dialled_until_it_is_back() -> None:
+async def test_lost_peer_is_reported_and_dialled_again() -> None:
     port = free_port()  # no outgoing connection uses it in the meantime
     async with (
         running(node(1), port=port) as first,
@@ -172,7 +172,7 @@ async def test_a_mapping_of_peers_does_not_change_while_it_is_read() -> None:
         assert seen[two.node_id].node_id == two.node_id
 
 
-async def test_after_the_stop_nobody_is_there() -> None:
+async def test_stopped_network_has_no_peers() -> None:
     async with running(node(0)) as one:
         await one.network.stop()
 
@@ -221,9 +221,7 @@ async def test_a_fault_of_our_own_ends_one_connection_and_not_the_node(
             await eventually(one.network.connected)
 
 
-async def test_two_connections_that_came_at_once_are_reduced_to_the_one_of_the_smaller_node() -> (
-    None
-):
+async def test_simultaneous_connections_keep_that_of_the_smaller_node() -> None:
     """The other node also dials before its handshake on the first connection is complete."""
     smaller, larger = sorted((node(0), node(1)), key=lambda who: who.identity.node_id)
     for own, other, kept in ((smaller, larger, "dialled"), (larger, smaller, "accepted")):
@@ -240,7 +238,7 @@ async def test_two_connections_that_came_at_once_are_reduced_to_the_one_of_the_s
                 assert one.ended["AlreadyConnected"] == 1
 
 
-async def test_where_nobody_answers_in_time_is_dialled_again() -> None:
+async def test_timed_out_dial_is_repeated() -> None:
     with socket.socket() as full:
         full.bind((LOOPBACK, 0))
         full.listen(0)
@@ -254,12 +252,12 @@ async def test_where_nobody_answers_in_time_is_dialled_again() -> None:
             one_more.close()
 
 
-async def test_a_name_that_is_none_is_not_reached() -> None:
+async def test_invalid_host_name_is_not_reached() -> None:
     async with running(node(0), tracked=((f"{'a' * 64}.invalid", 1),)) as one:
         await eventually(lambda: one.ended["NotReached"] >= 2)
 
 
-async def test_dials_are_so_many_a_second() -> None:
+async def test_dials_per_second_are_limited() -> None:
     nobody = tuple((LOOPBACK, 1) for _ in range(5))
     began = time.monotonic()
     async with running(node(0), tracked=nobody, dials_per_second=4) as one:
@@ -268,7 +266,7 @@ async def test_dials_are_so_many_a_second() -> None:
         assert time.monotonic() - began >= 0.75
 
 
-async def test_who_comes_while_the_node_stops_is_turned_out() -> None:
+async def test_connection_during_stop_is_closed() -> None:
     async with running(node(0)) as one:
         reader, writer = await asyncio.open_connection(*one.address)
         listener = one.network._listener
@@ -309,7 +307,7 @@ def test_it_dials_from_where_it_listens_if_there_is_a_way(
     assert network._source(DialAddress(dialled, 9651)) == source
 
 
-async def test_answers_nobody_asked_for_are_nothing() -> None:
+async def test_unsolicited_answers_are_ignored() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         await peer.finish_handshake()
         peer.send(Message(pong=Pong()), Message(pong=Pong()), frontier_request())

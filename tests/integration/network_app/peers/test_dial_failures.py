@@ -95,7 +95,7 @@ async def test_a_server_with_an_older_tls_or_another_protocol(response: bytes) -
         assert (await failure_of(one)).reason == "tls"
 
 
-async def test_an_address_where_nobody_listens_until_somebody_does() -> None:
+async def test_dial_failure_is_reported_until_connected() -> None:
     port = free_port()
     async with running(node(0), tracked=((LOOPBACK, port),)) as one:
         assert (await failure_of(one)).reason == "unreachable"

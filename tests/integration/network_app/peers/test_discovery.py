@@ -48,7 +48,7 @@ async def test_validators_find_each_other_through_one_that_all_know() -> None:
             assert here.network.known_addresses() == 3
 
 
-async def test_a_follower_is_told_of_validators_and_not_passed_on_itself() -> None:
+async def test_follower_learns_validators_and_is_not_gossiped() -> None:
     validators = Validators.of(node(0), node(1))
     async with (
         running(node(0), validators) as known,
@@ -92,7 +92,7 @@ async def test_tracked_nodes_are_passed_on_although_they_do_not_validate() -> No
         assert [claim.ip_port for claim in told] == [bootstrapper.network.port]
 
 
-async def test_who_validates_no_more_is_not_dialled_again() -> None:
+async def test_former_validator_is_not_dialled_again() -> None:
     validators = Validators.of(node(0), node(1))
     async with running(node(0), validators) as one:
         async with running(node(1), validators, tracked=(one.address,)) as two:
@@ -148,7 +148,7 @@ async def test_an_older_address_changes_nothing() -> None:
         ({"ip_port": 0}, "PortZero"),
     ],
 )
-async def test_who_passes_on_what_cannot_be_loses_the_connection(
+async def test_invalid_gossiped_address_closes_the_connection(
     change: dict[str, object], reason: str
 ) -> None:
     validators = Validators.of(node(1))
@@ -165,7 +165,7 @@ async def test_who_passes_on_what_cannot_be_loses_the_connection(
         assert one.network.known_addresses() == 0
 
 
-async def test_a_forged_address_of_a_node_nobody_wants_is_not_looked_at() -> None:
+async def test_forged_address_of_a_non_validator_is_ignored() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         await peer.finish_handshake()
         forged = passed_on(node(1))
@@ -176,7 +176,7 @@ async def test_a_forged_address_of_a_node_nobody_wants_is_not_looked_at() -> Non
         assert one.network.known_addresses() == 0
 
 
-async def test_what_an_asker_knows_is_not_told() -> None:
+async def test_known_addresses_are_not_sent() -> None:
     validators = Validators.of(node(1), node(2))
     async with running(node(0), validators) as one, stranger(one.address) as peer:
         now = int(time.time())
@@ -213,7 +213,7 @@ async def test_an_answer_has_at_most_fifteen_addresses_and_an_empty_one_is_not_s
 
 
 @pytest.mark.parametrize("wrong", [None, b"", b"\x00\x01", bytes([1]) + bytes(8)])
-async def test_a_question_with_a_filter_that_is_none_ends_the_connection(
+async def test_malformed_known_peers_filter_closes_the_connection(
     wrong: bytes | None,
 ) -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
@@ -237,7 +237,7 @@ async def test_validators_are_asked_for_addresses_again_and_again() -> None:
         await peer.receive_kind("get_peer_list")
 
 
-async def test_who_does_not_validate_is_not_asked() -> None:
+async def test_non_validator_is_not_asked_for_addresses() -> None:
     async with running(node(0), ping_interval=0.5) as one, stranger(one.address) as peer:
         await peer.finish_handshake()
 

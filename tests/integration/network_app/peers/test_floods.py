@@ -80,7 +80,7 @@ async def test_connections_without_tls_are_few_and_short() -> None:
             writer.transport.abort()
 
 
-async def test_so_many_connections_a_second_and_no_more() -> None:
+async def test_inbound_connections_per_second_are_limited() -> None:
     async with running(node(0), inbound_per_second=20, max_half_open=1000) as one:
         opened = await asyncio.gather(
             *[asyncio.open_connection(*one.address) for _ in range(200)]
@@ -187,7 +187,7 @@ async def test_addresses_of_validators_are_kept_as_many_as_fit() -> None:
         assert node_id_of(many[0].identity.certificate_der) in one.network._dialer._validators
 
 
-async def test_messages_in_work_are_so_many_and_no_more(traced: None) -> None:
+async def test_messages_in_progress_are_limited(traced: None) -> None:
     async with (
         running(node(0), stranger_messages=50) as one,
         stranger(one.address) as peer,
@@ -250,7 +250,7 @@ async def test_large_messages_of_many_wait_for_the_pool(traced: None) -> None:
             await connection.__aexit__(None, None, None)
 
 
-async def test_small_messages_get_through_while_others_fill_the_pool() -> None:
+async def test_small_messages_pass_a_full_byte_pool() -> None:
     large = Message(ancestors=Ancestors(chain_id=bytes(32), containers=[bytes(MIB)]))
     payload = large.SerializeToString()
     async with (
@@ -267,7 +267,7 @@ async def test_small_messages_get_through_while_others_fill_the_pool() -> None:
             await eventually(lambda: one.recorder.began == 2)
 
 
-async def test_the_rate_of_a_peer_is_kept_and_others_do_not_feel_it() -> None:
+async def test_rate_limit_of_a_peer_does_not_affect_others() -> None:
     """Requests for addresses are expensive: a thousand of them are answered slowly, one after the other."""
     async with (
         running(node(0), Validators.of(node(50)), stranger_rate=MIB, peer_burst=MIB) as one,

@@ -50,7 +50,7 @@ async def test_a_frame_that_is_announced_too_large_ends_the_connection(size: int
         await eventually(lambda: one.ended["FrameTooLarge"] == 1)
 
 
-async def test_any_message_may_come_compressed() -> None:
+async def test_compressed_messages_of_any_kind_are_read() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         await peer.finish_handshake()
         peer.writer.write(framed(compress(frontier_request().SerializeToString())))
@@ -58,7 +58,7 @@ async def test_any_message_may_come_compressed() -> None:
         await eventually(lambda: one.recorder.messages == [(peer.node_id, frontier_request())])
 
 
-async def test_the_largest_messages_go_through_in_both_directions() -> None:
+async def test_largest_messages_pass_in_both_directions() -> None:
     noise = random.Random(2).randbytes(framing.MAX_FRAME - 1000)
     large = Message(put=Put(chain_id=bytes(32), request_id=1, container=noise))
     async with running(node(0)) as one, running(node(1), tracked=(one.address,)) as two:
@@ -72,7 +72,7 @@ async def test_the_largest_messages_go_through_in_both_directions() -> None:
         assert two.recorder.messages == [(one.node_id, large)]
 
 
-async def test_frames_that_come_in_pieces_are_put_together() -> None:
+async def test_frames_in_pieces_are_reassembled() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         await peer.finish_handshake()
         for number in range(3):
@@ -83,7 +83,7 @@ async def test_frames_that_come_in_pieces_are_put_together() -> None:
         await eventually(lambda: len(one.recorder.messages) == 3)
 
 
-async def test_what_is_small_on_the_wire_and_large_in_work_waits_for_room() -> None:
+async def test_decompressed_size_is_limited_by_the_byte_pool() -> None:
     """Some hundred bytes that expand to 2 MiB each: only as many are decompressed as the pool has capacity for."""
     zeros = repeated_zeros(128 * 1024, blocks=15, header=b"\x00\x58")
     content = Message(put=Put(chain_id=bytes(32), container=bytes(1_900_000)))

@@ -106,7 +106,7 @@ async def test_a_validator_with_its_own_key_is_welcome() -> None:
         await eventually(one.network.connected)
 
 
-async def test_who_becomes_a_validator_is_checked_again_before_a_ping() -> None:
+async def test_new_validator_is_verified_again_before_a_ping() -> None:
     validators = Validators()
     async with (
         running(node(0), validators, ping_interval=0.05) as one,
@@ -143,7 +143,7 @@ async def test_a_version_is_checked_again_before_a_ping() -> None:
         await eventually(lambda: one.ended["IncompatibleVersion"] == 1)
 
 
-async def test_what_a_handshake_says_is_shown() -> None:
+async def test_handshake_fields_are_reported() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         await peer.finish_handshake(
             tracked_subnets=[bytes([7]) * 32], upgrade_time=1234, supported_acps=[1]
@@ -168,7 +168,7 @@ async def test_a_large_filter_in_a_handshake_is_not_kept() -> None:
         assert facts.known_peers == EMPTY
 
 
-async def test_a_peer_is_connected_once_its_peer_list_came() -> None:
+async def test_peer_is_connected_after_its_peer_list() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         peer.send(Message(peer_list=PeerList()))  # ignored before the handshake
         peer.send(peer.handshake())
@@ -198,7 +198,7 @@ async def test_before_the_handshake_only_pings_are_answered() -> None:
         assert one.network.connected()[peer.node_id].observed_uptime == 5
 
 
-async def test_the_own_handshake_comes_first_and_is_right() -> None:
+async def test_own_handshake_is_sent_first_with_correct_fields() -> None:
     validators = Validators.of(node(0))
     async with running(node(0), validators, upgrade_time=77) as one, stranger(one.address) as peer:
         said = (await peer.receive()).handshake

@@ -19,7 +19,7 @@ from tests.builders.peers import (
 pytestmark = pytest.mark.sqlite_only
 
 
-async def test_pings_tell_each_side_its_uptime() -> None:
+async def test_pings_report_uptime_to_both_sides() -> None:
     knowing = Validators(uptimes={node(1).identity.node_id: 93})
     async with (
         running(node(0), knowing, ping_interval=0.05) as one,
@@ -35,7 +35,7 @@ async def test_pings_tell_each_side_its_uptime() -> None:
 
 
 @pytest.mark.parametrize(("known", "told"), [(-1, 0), (0, 0), (100, 100), (250, 100)])
-async def test_uptime_is_told_in_percent(known: int, told: int) -> None:
+async def test_uptime_is_sent_in_percent(known: int, told: int) -> None:
     knowing = Validators(uptimes={node(99).identity.node_id: known})
     async with running(node(0), knowing, ping_interval=0.05) as one, stranger(one.address) as peer:
         assert (await peer.receive_kind("ping")).ping.uptime == told
@@ -121,7 +121,7 @@ async def test_a_peer_that_takes_nothing_is_not_kept() -> None:
         assert one.network.totals().send_failures > 1  # the messages in the queue
 
 
-async def test_who_reads_slowly_gets_all_in_the_end_and_in_order() -> None:
+async def test_slow_reader_receives_everything_in_order() -> None:
     validators = Validators.of(node(99))
     async with running(node(0), validators) as one, stranger(one.address) as peer:
         await peer.finish_handshake()
@@ -144,7 +144,7 @@ async def test_who_reads_slowly_gets_all_in_the_end_and_in_order() -> None:
         assert one.network.totals().send_failures == 0
 
 
-async def test_only_so_many_messages_wait_for_a_peer() -> None:
+async def test_queued_messages_per_peer_are_limited() -> None:
     async with (
         running(node(0), Validators.of(node(99)), send_queue_messages=7) as one,
         stranger(one.address) as peer,

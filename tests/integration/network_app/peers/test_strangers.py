@@ -46,7 +46,7 @@ async def assert_answers(peer: Stranger) -> None:
 
 
 @pytest.mark.parametrize("early", [True, False])
-async def test_who_sends_bombs_is_not_kept(early: bool) -> None:  # noqa: FBT001
+async def test_peer_that_sends_compression_bombs_is_disconnected(early: bool) -> None:  # noqa: FBT001
     async with running(node(0)) as one, stranger(one.address) as peer:
         if not early:
             await peer.finish_handshake()
@@ -70,7 +70,7 @@ async def test_before_the_handshake_a_frame_is_small() -> None:
         await eventually(lambda: one.ended["FrameTooLarge"] == 1)
 
 
-async def test_what_honest_peers_may_send_is_passed_over_however_often() -> None:
+async def test_unsupported_honest_messages_are_ignored() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         for number in range(14):
             peer.send(frontier_request(number))  # before the handshake
@@ -84,7 +84,7 @@ async def test_what_honest_peers_may_send_is_passed_over_however_often() -> None
 
 
 @pytest.mark.parametrize("payload", [b"", UNKNOWN], ids=["empty", "unknown"])
-async def test_who_sends_on_and_on_before_its_handshake_is_not_kept(payload: bytes) -> None:
+async def test_peer_that_floods_before_its_handshake_is_disconnected(payload: bytes) -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         peer.writer.write(framed(payload) * 1000)
 
@@ -93,7 +93,7 @@ async def test_who_sends_on_and_on_before_its_handshake_is_not_kept(payload: byt
         assert one.network.counters.received.messages["unreadable"] == MAX_EARLY
 
 
-async def test_who_announces_much_and_sends_nothing_makes_nobody_wait() -> None:
+async def test_announced_unsent_bytes_do_not_delay_others() -> None:
     async with AsyncExitStack() as opened, running(node(0)) as one:
         honest = await connected(opened, one, 99)
         for number in range(6):
@@ -108,7 +108,7 @@ async def test_who_announces_much_and_sends_nothing_makes_nobody_wait() -> None:
         await eventually(lambda: one.recorder.messages == [(honest.node_id, frontier_request(77))])
 
 
-async def test_lists_of_addresses_that_nobody_asked_for_are_dear() -> None:
+async def test_unsolicited_address_lists_are_rate_limited() -> None:
     async with (
         running(node(0), stranger_rate=1 << 20, peer_burst=1 << 20) as one,
         stranger(one.address) as peer,
@@ -126,7 +126,7 @@ async def test_lists_of_addresses_that_nobody_asked_for_are_dear() -> None:
 # --- processing ---
 
 
-async def test_of_a_stranger_few_messages_are_worked_off_and_of_a_validator_many() -> None:
+async def test_messages_in_progress_are_fewer_for_unknown_peers() -> None:
     async with (
         running(node(0), Validators.of(node(1)), stranger_messages=2) as one,
         stranger(one.address) as peer,
@@ -144,7 +144,7 @@ async def test_of_a_stranger_few_messages_are_worked_off_and_of_a_validator_many
         await eventually(lambda: one.in_work == 0)
 
 
-async def test_a_stranger_that_is_turned_out_while_it_waits_holds_nothing() -> None:
+async def test_disconnected_waiting_peer_releases_its_share() -> None:
     async with (
         running(node(0), stranger_messages=1) as one,
         stranger(one.address) as peer,
@@ -176,7 +176,7 @@ def unsent(one: Running) -> int:
     return sum(peer.outbox.unsent for peer in one.network.roster)
 
 
-async def test_what_waits_for_strangers_is_bounded_over_all_and_others_get_theirs(
+async def test_unsent_bytes_to_unknown_peers_are_limited_in_total(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(unknown_peers, "PATIENCE", 2.0)
@@ -213,7 +213,7 @@ async def test_what_waits_for_strangers_is_bounded_over_all_and_others_get_their
 # --- admission ---
 
 
-async def test_who_says_nothing_does_not_keep_others_out() -> None:
+async def test_silent_connections_do_not_block_others() -> None:
     async with running(node(0), max_half_open=8) as one:
         opened = [await asyncio.open_connection(*one.address) for _ in range(8)]
         await eventually(lambda: one.network._listener.half_open == 8)
@@ -233,7 +233,7 @@ async def connected(opened: AsyncExitStack, one: Running, number: int) -> Strang
     return peer
 
 
-async def test_strangers_and_silent_ones_together_do_not_keep_a_validator_out() -> None:
+async def test_unknown_and_silent_peers_do_not_block_a_validator() -> None:
     validators = Validators.of(node(1))
     async with (
         AsyncExitStack() as opened,
@@ -251,7 +251,7 @@ async def test_strangers_and_silent_ones_together_do_not_keep_a_validator_out() 
             writer.transport.abort()
 
 
-async def test_a_stranger_s_place_is_free_while_its_last_message_is_worked_off() -> None:
+async def test_slot_of_a_disconnected_peer_is_free_during_its_last_message() -> None:
     async with AsyncExitStack() as opened, running(node(0)) as one:
         peer = await connected(opened, one, 97)
         one.recorder.release.clear()
@@ -267,7 +267,7 @@ async def test_a_stranger_s_place_is_free_while_its_last_message_is_worked_off()
         one.recorder.release.set()
 
 
-async def test_validators_and_bootstrappers_need_no_stranger_s_place() -> None:
+async def test_validators_and_bootstrappers_bypass_the_unknown_peer_limit() -> None:
     validators = Validators.of(node(1), node(2), node(3))
     async with AsyncExitStack() as opened, running(node(0), validators, max_inbound=2) as one:
         for number in (97, 98, 1, 2, 3):
@@ -283,7 +283,7 @@ async def test_validators_and_bootstrappers_need_no_stranger_s_place() -> None:
         assert len(one.network.connected()) >= 5
 
 
-async def test_of_too_many_strangers_one_that_is_idle_gives_way() -> None:
+async def test_idle_unknown_peer_is_closed_at_the_limit() -> None:
     async with (
         AsyncExitStack() as opened,
         running(node(0), max_inbound=2, idle_time=0.5) as one,
@@ -303,7 +303,7 @@ async def test_of_too_many_strangers_one_that_is_idle_gives_way() -> None:
         assert set(one.network.connected()) == {busy.node_id, newcomer.node_id}
 
 
-async def test_of_one_network_so_many_strangers_come_in(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unknown_peers_per_prefix_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("network_app.peers.peer.prefix_of", lambda _host: "192.0.2.0/24")
     validators = Validators.of(node(1))
     async with (

@@ -128,7 +128,7 @@ async def test_certificates_of_other_kinds_get_no_connection(
         await eventually(lambda: one.ended[reason] == 1, f"{reason} is not in {one.ended}")
 
 
-async def test_who_issued_a_certificate_does_not_matter(tmp_path: Path) -> None:
+async def test_issuer_of_a_certificate_is_ignored(tmp_path: Path) -> None:
     """Only the leaf of a certificate chain is checked: the authority's key is of a kind that nodes may not use."""
     authority, key = (
         ec.generate_private_key(ec.SECP384R1()),
@@ -152,7 +152,7 @@ async def test_who_issued_a_certificate_does_not_matter(tmp_path: Path) -> None:
         writer.transport.abort()
 
 
-async def test_who_shows_no_certificate_gets_no_connection() -> None:
+async def test_connection_without_certificate_is_refused() -> None:
     async with running(node(0)) as one:
         with pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"):
             await speak(one.address, anonymous())
@@ -170,7 +170,7 @@ async def test_older_tls_gets_no_connection() -> None:
         await eventually(lambda: one.ended["TlsFailed"] == 1)
 
 
-async def test_what_is_no_tls_gets_no_connection() -> None:
+async def test_connection_without_tls_is_refused() -> None:
     async with running(node(0)) as one:
         reader, writer = await asyncio.open_connection(*one.address)
         writer.write(b"GET / HTTP/1.1\r\nHost: node\r\n\r\n")

@@ -52,7 +52,7 @@ def test_the_tolerance_of_reports_is_that_of_the_heartbeat() -> None:
     assert not selectors.is_fresh(network_rows.report(heartbeat_at=network_rows.ago(late)))
 
 
-def test_a_node_alone_is_in_no_network_until_another_validator_comes(world: World) -> None:
+def test_node_is_in_a_network_once_another_validator_connects(world: World) -> None:
     assert not selectors.in_network(platform_chain())
     network_rows.report()
     network_rows.peer(NODE)
@@ -68,7 +68,7 @@ def test_a_follower_is_in_a_network_from_the_beginning(node_settings: Any) -> No
     assert selectors.in_network(platform_chain())
 
 
-def test_who_follows_nobody_has_nothing_to_reach_and_asks_nobody(node_settings: Any) -> None:
+def test_node_without_bootstrappers_is_bootstrapped_without_queries(node_settings: Any) -> None:
     network_rows.sync("P", phase=SyncPhase.BOOTSTRAPPING)
     with CaptureQueriesContext(connection) as asked:
         assert all(selectors.is_bootstrapped(alias) for alias in "PXC")
@@ -92,7 +92,7 @@ def test_a_follower_has_to_reach_the_frontier(node_settings: Any) -> None:
     ("started", "silent", "believed"),
     [(60, 0, True), (100, HEARTBEAT_TOLERANCE, True), (59, 0, False), (60, 60, False)],
 )
-def test_what_the_present_run_of_the_network_has_reached_counts(
+def test_bootstrap_state_of_the_current_run_counts(
     node_settings: Any, started: float, silent: float, *, believed: bool
 ) -> None:
     began = network_rows.ago(60)

@@ -23,7 +23,7 @@ def connect(**uptimes: int) -> None:
         network_rows.peer(named[name], observed_uptime=percent)
 
 
-def test_peers_are_those_who_are_connected_longest_first() -> None:
+def test_connected_peers_are_listed_longest_first() -> None:
     network_rows.report(connected=2)
     network_rows.peer(BOB, connected_since=network_rows.ago(5))
     network_rows.peer(ALICE, connected_since=network_rows.ago(9))
@@ -36,7 +36,7 @@ def test_peers_are_those_who_are_connected_longest_first() -> None:
 
 
 @network_rows.still()
-def test_who_was_connected_when_the_process_went_is_so_no_more() -> None:
+def test_peers_of_a_silent_process_are_not_connected() -> None:
     network_rows.peer(ALICE)
     assert selectors.peers() == []
     network_rows.report(heartbeat_at=network_rows.ago(HEARTBEAT_TOLERANCE + 1))
@@ -66,7 +66,7 @@ def test_a_node_that_does_not_validate_has_no_stake(
     assert selectors.uptime_of_self(platform_chain()) is None
 
 
-def test_where_nobody_validates_all_are_connected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connected_stake_without_validators_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
     empty = CurrentSet((), {}, 0)
     monkeypatch.setattr(stakers, "current_validators", lambda _chain, _subnet_id: empty)
     own_node.be(monkeypatch, OWN)
@@ -85,7 +85,7 @@ def test_where_nobody_validates_all_are_connected(monkeypatch: pytest.MonkeyPatc
         ({"alice": 0, "stranger": 100}, 20.0, 20.0),
     ],
 )
-def test_what_peers_say_weighs_by_their_stake(
+def test_reported_uptimes_are_weighted_by_stake(
     validators: None, said: dict[str, Any], rewarding: float, average: float
 ) -> None:
     connect(**said)

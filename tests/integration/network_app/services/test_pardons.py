@@ -34,7 +34,7 @@ def peers() -> None:
     network_rows.peer(OTHER)
 
 
-def test_a_wish_is_heard_once() -> None:
+def test_pardon_is_read_once() -> None:
     records = DatabaseRecords(Database(), "203.0.113.7:9651")
     assert records.pardons([NODE, OTHER]) == []
     pardon(Database(), NODE)
@@ -43,21 +43,21 @@ def test_a_wish_is_heard_once() -> None:
     assert records.pardons([NODE, OTHER]) == []
 
 
-def test_an_old_wish_is_forgotten() -> None:
+def test_old_pardon_expires() -> None:
     pardon(Database(), NODE)
     Peer.objects.filter(pk=NODE).update(pardoned_at=ago(31))
     assert DatabaseRecords(Database(), "203.0.113.7:9651").pardons([NODE]) == []
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()
 
 
-def test_a_wish_s_age_is_the_database_s() -> None:
+def test_age_of_a_pardon_uses_database_time() -> None:
     with time_machine.travel(datetime.now(UTC) - timedelta(minutes=5)):
         network_rows.report()
         pardon(Database(), NODE)
     assert DatabaseRecords(Database(), "203.0.113.7:9651").pardons([NODE]) == [NODE]
 
 
-def test_without_a_wish_nothing_is_begun_that_writes() -> None:
+def test_no_pardon_needs_no_write() -> None:
     with CaptureQueriesContext(connection) as asked:
         assert DatabaseRecords(Database(), "203.0.113.7:9651").pardons([NODE, OTHER]) == []
     assert [captured_query["sql"].split()[0] for captured_query in asked.captured_queries] == [
@@ -66,7 +66,7 @@ def test_without_a_wish_nothing_is_begun_that_writes() -> None:
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])
-def test_who_is_gone_is_not_benched(*, is_restarted: bool) -> None:
+def test_pardon_of_a_disconnected_peer_is_refused(*, is_restarted: bool) -> None:
     records = DatabaseRecords(Database(), "203.0.113.7:9651")
     pardon(Database(), NODE)
     if is_restarted:
@@ -80,7 +80,7 @@ def test_who_is_gone_is_not_benched(*, is_restarted: bool) -> None:
         pardon(Database(), NODE)
 
 
-def test_a_row_that_says_so_of_one_that_is_gone_is_not_believed() -> None:
+def test_stale_bench_row_is_cleared_at_start() -> None:
     network_rows.peer(NODE, connected_since=None, benched=["C"])
     with raises(PardonReason.NOT_BENCHED, kind=PardonRefused):
         pardon(Database(), NODE)
@@ -96,7 +96,7 @@ def test_a_peer_that_is_asked_cannot_be_pardoned(node_id: NodeID) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"heartbeat_at": ago(60)}, None])
-def test_without_a_network_s_process_nobody_hears_it(changes: Any) -> None:
+def test_pardon_without_network_process_is_refused(changes: Any) -> None:
     if changes is None:
         NetworkStatus.objects.all().delete()
     else:

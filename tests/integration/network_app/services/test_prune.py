@@ -26,7 +26,7 @@ def left() -> set[NodeID]:
     return set(Peer.objects.values_list("node_id", flat=True))
 
 
-def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
+def test_peer_unseen_for_a_month_is_deleted() -> None:
     gone(1, 31)
     gone(2, 29)
 
@@ -35,7 +35,7 @@ def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
     assert left() == {node(2)}
 
 
-def test_who_is_connected_stays_however_old_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connected_peer_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "MAX_REMEMBERED", 0)
     network_rows.report()
     network_rows.peer(node(1), last_seen=network_rows.ago(40 * DAY))
@@ -45,7 +45,7 @@ def test_who_is_connected_stays_however_old_the_row(monkeypatch: pytest.MonkeyPa
     assert selectors.connected_ids() == {node(1)}
 
 
-def test_of_too_many_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_peers_above_the_limit_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "MAX_REMEMBERED", 2)
     for number, days in ((1, 4), (2, 3), (3, 2), (4, 1)):
         gone(number, days)

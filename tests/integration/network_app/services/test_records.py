@@ -25,7 +25,7 @@ def info() -> PeerInfo:
     return PeerInfo(NODE, "198.51.100.4:1", "198.51.100.4:9651", "v/1.0.0", 0, now, now, now, 80)
 
 
-def test_a_report_is_fresh_and_names_who_is_connected() -> None:
+def test_report_is_current_and_names_connected_peers() -> None:
     began = datetime.now(UTC)
     reports = DatabaseRecords(Database(), "203.0.113.7:9651")
 
@@ -52,7 +52,7 @@ def test_a_report_is_written_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch
     assert (Peer.objects.count(), NetworkStatus.objects.count()) == (0, 0)
 
 
-def test_at_its_start_nobody_is_connected_and_nothing_is_reached() -> None:
+def test_start_clears_connections_and_progress() -> None:
     network_rows.peer(NODE)
     network_rows.sync("P")
 
@@ -62,7 +62,7 @@ def test_at_its_start_nobody_is_connected_and_nothing_is_reached() -> None:
     assert ChainSync.objects.count() == 0
 
 
-def test_at_its_end_nobody_is_connected() -> None:
+def test_end_clears_connections() -> None:
     network_rows.report(connected=1)
     network_rows.peer(NODE)
 
@@ -85,7 +85,7 @@ def test_progress_is_written_and_measured() -> None:
     assert selectors.syncs()["C"].height == 30
 
 
-def test_whoever_writes_takes_turns_with_others_of_its_process(
+def test_writers_of_a_process_take_turns(
     turns: list[Database],
 ) -> None:
     db = Database()

@@ -18,7 +18,7 @@ def heights() -> list[int]:
     return list(BlockDecision.objects.order_by("id").values_list("height", flat=True))
 
 
-def test_a_report_is_there_for_others_while_the_process_reports() -> None:
+def test_consensus_report_expires_with_its_process() -> None:
     records = DatabaseRecords(Database(), "203.0.113.7:9651")
     records.consensus(replace(REPORT, last_height=0), [])
     records.consensus(REPORT, [])
@@ -40,7 +40,7 @@ def test_a_new_run_knows_nothing_of_the_last_one_but_its_decisions() -> None:
     assert heights() == [1]
 
 
-def test_decisions_are_rows_and_the_oldest_are_forgotten() -> None:
+def test_oldest_decisions_are_deleted() -> None:
     records = DatabaseRecords(Database(), "203.0.113.7:9651", decisions=4)
     records.consensus(REPORT, [decided(1, proposer=node_id(7)), decided(2, accepted=False)])
     first, second = selectors.decisions("C", 10)[::-1]

@@ -79,7 +79,7 @@ def wrapping(chain: str, height: int) -> Wrapping:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_blocks_of_the_versions_before_are_kept_and_further_chains_have_room() -> None:
+def test_migration_keeps_outer_blocks_and_allows_further_chains() -> None:
     db = Database()
     call_command("migrate", "network_app", "0010", verbosity=0)
     old_rows()

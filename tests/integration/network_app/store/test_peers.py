@@ -74,7 +74,7 @@ def test_all_that_is_known_of_a_peer_is_written() -> None:
     assert Peer.objects.count() == 1
 
 
-def test_a_peer_that_stays_is_brought_up_to_date() -> None:
+def test_connected_peer_is_updated() -> None:
     write(info(), after=1)
     write(info(observed_uptime=50, last_sent=BEGAN + 8, version="other/2.0.0"), after=10)
 
@@ -84,7 +84,7 @@ def test_a_peer_that_stays_is_brought_up_to_date() -> None:
     assert (found.connected_since, found.times_connected) == (at(0), 1)
 
 
-def test_peers_come_and_go() -> None:
+def test_connections_and_disconnections_are_stored() -> None:
     write(info(A), info(B))
     assert connected() == {A, B}
     write(info(B), info(C, 3), after=5)
@@ -108,7 +108,7 @@ def test_each_connection_is_counted() -> None:
     assert (row(A).connected_since, row(A).first_seen) == (at(3), at(0))
 
 
-def test_strangers_that_come_and_go_leave_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_connections_of_unknown_peers_leave_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any client can connect with a new certificate each second."""
     monkeypatch.setattr(peers, "MAX_IMMEDIATE", 3)
     for second in range(10):
@@ -127,7 +127,7 @@ def test_strangers_that_come_and_go_leave_few_rows(monkeypatch: pytest.MonkeyPat
     assert (connected(), row(A).times_connected) == ({A}, 2)
 
 
-def test_at_the_start_nobody_is_connected() -> None:
+def test_forgetting_connections_marks_all_peers_disconnected() -> None:
     write(info(A), info(B))
     peers.forget_connections()
 

@@ -78,7 +78,7 @@ def test_the_proposer_of_each_block_is_shown() -> None:
     assert (by_height[6]["node_id"], by_height[6]["time"]) == (None, None)
 
 
-def test_what_votes_decided_is_shown() -> None:
+def test_view_shows_voted_decisions() -> None:
     consensus.add("C", [decided(3, proposer=NODE), decided(4, accepted=False)], keep=10)
 
     accepted, rejected = ask("SELECT * FROM n_decisions ORDER BY height")

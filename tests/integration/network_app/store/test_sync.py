@@ -31,7 +31,7 @@ def row(alias: str = "P") -> ChainSync:
     return ChainSync.objects.get(chain=alias)
 
 
-def test_a_chain_begins_goes_on_and_is_done() -> None:
+def test_bootstrap_progress_is_stored_to_its_end() -> None:
     sync.write("P", state(fetched=7), at(0))
     first = row()
     assert (first.phase, first.start_height, first.height) == (SyncPhase.BOOTSTRAPPING, 50, 100)
@@ -49,7 +49,7 @@ def test_a_chain_begins_goes_on_and_is_done() -> None:
     assert (third.finished_at, third.seconds_left) == (at(20), 0.0)
 
 
-def test_a_chain_that_is_done_goes_on_to_follow() -> None:
+def test_bootstrapped_chain_stores_following_state() -> None:
     sync.write("P", state(bootstrapped=True), at(0))
     oldest = at(3).timestamp()
     following = state(bootstrapped=True, height=1300, outstanding=2, oldest_outstanding=oldest)
@@ -63,7 +63,7 @@ def test_a_chain_that_is_done_goes_on_to_follow() -> None:
     assert (row().outstanding, row().oldest_outstanding_at) == (0, None)
 
 
-def test_a_chain_that_falls_behind_begins_anew() -> None:
+def test_chain_that_falls_behind_restarts_its_progress() -> None:
     sync.write("P", state(), at(0))
     sync.measure(at(10))
     sync.write("P", state(bootstrapped=True), at(20))
@@ -78,7 +78,7 @@ def test_a_chain_that_falls_behind_begins_anew() -> None:
     assert found.percent == 0
 
 
-def test_how_long_a_chain_takes_that_stands_still_is_unknown() -> None:
+def test_stalled_chain_has_no_time_left() -> None:
     sync.write("P", state(), at(0))
     sync.write("P", state(height=101), at(10))
     (measured,) = sync.measure(at(10))
@@ -89,7 +89,7 @@ def test_how_long_a_chain_takes_that_stands_still_is_unknown() -> None:
     assert measured.seconds_left is None
 
 
-def test_rates_are_averages_of_what_was_measured() -> None:
+def test_rate_is_the_average_of_measurements() -> None:
     sync.write("P", state(height=100), at(0))
     sync.write("P", state(height=300), at(9))
     (measured,) = sync.measure(at(10))
@@ -104,7 +104,7 @@ def test_rates_are_averages_of_what_was_measured() -> None:
     assert measured.blocks_per_second == 7.5
 
 
-def test_what_has_not_moved_yet_has_no_end_in_sight() -> None:
+def test_unmoved_chain_has_no_time_left() -> None:
     sync.write("P", state(), at(0))
     (measured,) = sync.measure(at(10))
 
@@ -128,7 +128,7 @@ def test_only_chains_that_are_on_their_way_are_measured() -> None:
     assert row("P").blocks_per_second is None
 
 
-def test_what_is_measured_and_what_is_written_do_not_undo_each_other(
+def test_measurement_and_progress_do_not_overwrite_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sync.write("P", state(height=100), at(0))
@@ -166,7 +166,7 @@ def test_percent_of_the_way(height: int, percent: int, *, done: bool) -> None:
     assert row().percent == percent
 
 
-def test_no_way_is_done_only_when_it_is_said() -> None:
+def test_empty_distance_is_complete_only_when_bootstrapped() -> None:
     sync.write("P", state(start_height=9, height=9, target_height=9), at(0))
     assert row().percent == 0
     sync.write("P", state(bootstrapped=True, start_height=9, height=9, target_height=9), at(1))
@@ -182,7 +182,7 @@ def test_no_way_is_done_only_when_it_is_said() -> None:
         (12_300, 12_300, 0, 0, "at height 12,300"),
     ],
 )
-def test_the_words_count_from_where_percent_does(
+def test_progress_text_and_percentage_agree(
     start: int, height: int, target: int, percent: int, words: str
 ) -> None:
     sync.write("C", state(start_height=start, height=height, target_height=target), at(0))
@@ -197,7 +197,7 @@ def test_a_chain_that_is_done_is_at_a_height() -> None:
     assert row("C").progress_text == "at height 1,300"
 
 
-def test_an_obstacle_is_written_and_forgotten() -> None:
+def test_obstacle_is_stored_and_cleared() -> None:
     words = "all 5 validators accepted P-Chain block 22, which this node's rules refuse: too long"
     sync.write("P", state(height=21, obstacle=words), at(1))
     assert row().obstacle == words

@@ -74,7 +74,7 @@ def test_health_gives_the_reason_why_bootstrappers_are_not_connected(
     assert "clock" not in checks.measure_bootstrapped().error
 
 
-def test_a_reason_that_nobody_reports_any_more_is_not_shown(node_settings: Any) -> None:
+def test_dial_failures_of_a_silent_process_are_not_shown(node_settings: Any) -> None:
     network_rows.report(heartbeat_at=network_rows.ago(60), dial_failures=[FAILURE._asdict()])
     assert selectors.dial_failures(selectors.status()) == []
 
@@ -115,7 +115,7 @@ def test_the_metrics_have_the_reason_and_the_offset_of_the_clock(node_settings: 
     }
 
 
-def test_what_a_silent_process_said_is_said_no_more(node_settings: Any) -> None:
+def test_waiting_reason_of_a_silent_process_is_not_shown(node_settings: Any) -> None:
     network_rows.report(heartbeat_at=network_rows.ago(60))
     write(WAITING)
     assert selectors.waiting() == ""

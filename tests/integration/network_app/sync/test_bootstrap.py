@@ -50,7 +50,7 @@ async def test_a_few_thousand_blocks_are_fetched_in_pieces_and_executed_in_batch
     assert joining.received["ancestors"] == 15
 
 
-async def test_progress_is_written_while_it_goes_on() -> None:
+async def test_progress_is_stored_during_bootstrap() -> None:
     world = World()
     world.add("first", long_chain(600), weight=1)
     slow = MemoryChain(execution=0.003)
@@ -69,7 +69,7 @@ async def test_progress_is_written_while_it_goes_on() -> None:
     assert states[-1].height == 600
 
 
-async def test_bootstrapping_begins_when_three_quarters_of_the_beacons_are_there() -> None:
+async def test_bootstrapping_starts_with_three_quarters_of_the_beacons() -> None:
     world = World()
     names = ["first", "second", "third", "fourth"]
     nodes = [world.add(name, long_chain(10), weight=1) for name in names]
@@ -111,7 +111,7 @@ async def test_a_filled_store_is_used_and_completed() -> None:
     assert joining.chain.stored == {}
 
 
-async def test_a_restart_in_the_middle_goes_on_where_it_was() -> None:
+async def test_restart_resumes_bootstrapping() -> None:
     world = World()
     first = world.add("first", long_chain(2000), weight=1)
     chain = MemoryChain()
@@ -144,7 +144,7 @@ async def test_a_restart_in_the_middle_goes_on_where_it_was() -> None:
     assert again.records.of("P")[-1].start_height >= reached
 
 
-async def test_the_frontier_is_what_more_than_half_of_the_beacons_have_accepted() -> None:
+async def test_frontier_is_accepted_by_a_majority_of_beacons() -> None:
     world = World()
     common = long_chain(50)
     honest = []
@@ -225,7 +225,7 @@ async def test_a_peer_that_sends_another_block_first_is_dropped() -> None:
     assert liar.lies == 1
 
 
-async def test_a_peer_that_sends_bytes_that_are_no_block_is_dropped() -> None:
+async def test_peer_that_sends_malformed_blocks_is_set_aside() -> None:
     _, joining, lying, _ = await bootstrap_beside_a_liar("unparsable")
     assert {node for node, _ in joining.aside()} == {lying.node_id}
     assert joining.aside()[0][1] == "sent bytes that are no block: no block"
@@ -282,7 +282,7 @@ async def test_a_beacon_that_names_wrong_blocks_at_heights_is_outvoted() -> None
     assert joining.aside() == []
 
 
-async def test_beacons_that_do_not_vote_are_enough_for_a_gap_that_may_be_stored() -> None:
+async def test_silent_beacons_suffice_for_a_storable_gap() -> None:
     world = World()
     first = world.add("first", long_chain(900), weight=1)
     first.tamper = lambda message, _: None if message.HasField("chits") else message
@@ -309,7 +309,7 @@ async def test_a_chain_with_an_invalid_block_is_never_accepted() -> None:
     assert joining.aside() == []  # every beacon sent the same block
 
 
-async def test_a_node_on_another_chain_says_so_and_does_not_move() -> None:
+async def test_node_on_another_branch_reports_it_and_does_not_move() -> None:
     world = World()
     first = world.add("first", long_chain(20), weight=1)
     other = long_chain(10, size=3)

@@ -28,7 +28,7 @@ def without_votes(message: Message, _: NodeID) -> Message | None:
     return None if message.HasField("chits") else message
 
 
-async def test_what_beacons_agree_on_is_refused_as_well_when_it_takes_too_much(
+async def test_agreed_frontier_above_the_storage_limit_is_refused(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     world = World()
@@ -46,7 +46,7 @@ async def test_what_beacons_agree_on_is_refused_as_well_when_it_takes_too_much(
     assert caplog.text.count(TOO_MUCH) == 1  # one line a minute, however many rounds fail
 
 
-async def test_a_chain_of_many_more_bytes_is_fetched_in_pieces_as_there_is_room(
+async def test_long_chain_is_fetched_in_pieces_within_the_storage_limit(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(fetching, "LOOK", 0.01)
@@ -65,7 +65,7 @@ async def test_a_chain_of_many_more_bytes_is_fetched_in_pieces_as_there_is_room(
     assert TOO_MUCH not in caplog.text
 
 
-async def test_what_an_earlier_run_has_left_is_forgotten_when_the_rest_takes_too_much(
+async def test_stored_blocks_are_dropped_if_the_rest_exceeds_the_limit(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     chain = chain_of(500, size=2 * KIB)
@@ -84,7 +84,7 @@ async def test_what_an_earlier_run_has_left_is_forgotten_when_the_rest_takes_too
     assert joining.chain.most_bytes_stored <= ROOM
 
 
-async def test_what_an_earlier_run_has_left_far_above_is_not_gone_to() -> None:
+async def test_stored_blocks_far_above_are_dropped() -> None:
     partly = MemoryChain()
     partly.keep_fetched([partly.parse(block_bytes(ID(bytes([7]) * 32), 50_002))])
     world = World()

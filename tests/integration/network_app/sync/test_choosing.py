@@ -33,7 +33,7 @@ def add_silent_strangers(world: World, node: Node, count: int = 30) -> list[Node
     return [stranger.node_id for stranger in strangers]
 
 
-async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -> None:
+async def test_few_unknown_peers_are_asked_for_a_missing_block() -> None:
     world = World()
     node = world.add("node", beacons=["beacon"], config=IMPATIENT)
     beacon = world.add("beacon")
@@ -45,7 +45,7 @@ async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -
     assert node.sent["get"] == ROUNDS * (1 + MAX_OTHERS)
 
 
-async def test_silent_strangers_do_not_stall_a_bootstrap_that_is_resumed() -> None:
+async def test_silent_unknown_peers_do_not_stall_a_resumed_bootstrap() -> None:
     source, partly = chain_of(300), MemoryChain()
     partly.keep_fetched([partly.parse(source.raws[300])])
     world = World()

@@ -33,7 +33,7 @@ def muted_pair() -> tuple[Node, Node]:
     return node, peer
 
 
-async def test_who_is_benched_is_so_whatever_it_asks() -> None:
+async def test_requests_of_a_benched_peer_do_not_unbench_it() -> None:
     node, peer = muted_pair()
     bench, now = node.engine._bench, time.monotonic()
     for _ in range(5):
@@ -65,7 +65,7 @@ async def test_a_block_is_made_ready_once_for_all_peers() -> None:
     assert answers == [None] * 5
 
 
-async def test_a_block_that_no_peer_would_read_is_pushed_to_nobody() -> None:
+async def test_block_above_the_message_size_is_not_pushed() -> None:
     node, peer = muted_pair()
     requests = node.engine.line("P").requests
     huge = PushQuery(container=bytes(MAX_FRAME))
@@ -73,7 +73,7 @@ async def test_a_block_that_no_peer_would_read_is_pushed_to_nobody() -> None:
     assert len(requests) == 0
 
 
-def test_pushes_leave_half_of_the_open_questions_to_others() -> None:
+def test_pushes_use_at_most_half_of_the_open_requests() -> None:
     most = quick_config().most_open_requests
     assert most // 2 >= producing.MAX_PEERS * producing.WINDOW
 
@@ -95,7 +95,7 @@ async def test_one_that_floods_transactions_does_not_keep_anothers_out() -> None
         assert TRANSACTION in node.chain.issued[: 2 * 256]
 
 
-async def test_what_could_not_be_issued_is_pulled_again() -> None:
+async def test_transaction_that_failed_to_issue_is_pulled_again() -> None:
     world = World()
     node, peer = world.add("node", weight=1), world.add("peer", weight=1)
     world.link_all()
@@ -120,7 +120,7 @@ async def test_what_could_not_be_issued_is_pulled_again() -> None:
     assert tx_id in known
 
 
-async def test_a_strangers_hunger_for_ancestors_is_paid_for_and_a_validators_is_not() -> None:
+async def test_ancestor_requests_are_limited_for_unknown_peers_only() -> None:
     world = World()
     config = quick_config(answer_bytes=10_000, strangers_answer_bytes=20_000)
     node = world.add("node", config=config)
@@ -139,7 +139,7 @@ async def test_a_strangers_hunger_for_ancestors_is_paid_for_and_a_validators_is_
     assert node.sent["ancestors"] == 5
 
 
-async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes() -> None:
+async def test_unsendable_ancestors_give_an_empty_answer() -> None:
     world = World()
     node = world.add(
         "node", config=quick_config(answer_bytes=10_000, strangers_answer_bytes=20_000)
@@ -166,7 +166,7 @@ async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes
     assert node.sent["ancestors"] == 4
 
 
-async def test_a_gossip_of_a_million_empty_transactions_is_not_looked_into() -> None:
+async def test_gossip_of_many_empty_transactions_is_ignored() -> None:
     node, peer = muted_pair()
     offered: list[object] = []
     node.engine.line("P").gossip.add = lambda told, _: offered.append(told)  # type: ignore[method-assign]

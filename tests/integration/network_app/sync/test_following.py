@@ -76,7 +76,7 @@ async def test_a_lossy_wire_with_jitter_brings_all_blocks() -> None:
     assert producer.aside() == []
 
 
-async def test_a_node_that_was_cut_off_for_long_bootstraps_anew(
+async def test_node_disconnected_for_long_bootstraps_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sender, "MAX_PENDING", 50)
@@ -102,7 +102,7 @@ async def test_a_node_that_was_cut_off_for_long_bootstraps_anew(
     assert follower.received["put"] < 200
 
 
-async def test_a_node_that_missed_fewer_blocks_fetches_them_and_goes_on() -> None:
+async def test_node_that_missed_few_blocks_fetches_them() -> None:
     world, producer, follower = pair(most_request_timeout=5)
     async with running(producer, follower):
         await until(follower.follows)
@@ -116,7 +116,7 @@ async def test_a_node_that_missed_fewer_blocks_fetches_them_and_goes_on() -> Non
     assert follower.chain.raws == producer.chain.raws
 
 
-async def test_pushes_go_on_after_a_connection_was_lost() -> None:
+async def test_pushes_resume_after_a_lost_connection() -> None:
     world, producer, follower = pair()
     async with running(producer, follower):
         await until(follower.follows)
@@ -199,7 +199,7 @@ async def test_a_block_with_a_spoilt_seal_does_not_keep_the_right_one_away() -> 
     assert {state.obstacle for state in follower.records.of("P")} == {None}
 
 
-async def test_nobody_but_the_producer_decides() -> None:
+async def test_only_the_producer_decides() -> None:
     world, producer, follower = pair()
     validator = world.add("validator", weight=9)
     world.link(validator, follower)
@@ -225,7 +225,7 @@ async def test_a_follower_builds_nothing() -> None:
     assert follower.chain.builds == 0
 
 
-async def test_what_others_push_is_not_looked_at() -> None:
+async def test_blocks_pushed_by_others_are_ignored() -> None:
     world, producer, follower = pair()
     stranger = world.add("stranger")
     world.link(stranger, follower)
@@ -239,7 +239,7 @@ async def test_what_others_push_is_not_looked_at() -> None:
     assert follower.chain.refused == set()
 
 
-async def test_a_flood_of_strangers_leaves_room_for_the_producer() -> None:
+async def test_flood_of_unknown_peers_does_not_block_the_producer() -> None:
     world, producer, follower = pair()
     strangers = [world.add(f"stranger {at}") for at in range(3)]
     for stranger in strangers:
@@ -286,7 +286,7 @@ async def test_heights_that_are_not_true_change_nothing() -> None:
         assert follower.sent["get_accepted_frontier"] == before
 
 
-async def test_a_producer_that_hears_of_untrue_heights_goes_on_pushing() -> None:
+async def test_false_heights_do_not_stop_the_producer() -> None:
     _, producer, follower = pair(poll_interval=10, **PATIENT)
     async with running(producer, follower):
         await until(follower.follows)

@@ -61,7 +61,7 @@ def obstacle(node: Node, alias: str) -> str | None:
 
 
 @pytest.mark.parametrize("traits", [{"dialect": UNKNOWN_KIND}, {"genesis": OTHER_GENESIS}])
-async def test_a_c_chain_of_another_kind_cuts_nobody_off_from_the_p_chain(
+async def test_foreign_c_chain_does_not_affect_the_p_chain(
     traits: dict[str, bytes | int],
 ) -> None:
     _, five, joining = network_of_five(**traits)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ async def test_a_c_chain_of_another_kind_cuts_nobody_off_from_the_p_chain(
     assert not joining.follows("C")
 
 
-async def test_another_genesis_is_told_as_that() -> None:
+async def test_different_genesis_is_reported() -> None:
     _, five, joining = network_of_five(genesis=OTHER_GENESIS)
     first = min(item.node_id for item in five)
     async with running(*five, joining):
@@ -128,7 +128,7 @@ async def test_a_bootstrapper_with_another_upgrade_time_is_logged_once(
     )
 
 
-async def test_who_comes_over_to_our_genesis_is_asked_again() -> None:
+async def test_peers_that_switch_to_the_own_genesis_are_asked_again() -> None:
     _, five, joining = network_of_five(genesis=OTHER_GENESIS)
     async with running(*five, joining):
         await until(lambda: obstacle(joining, "C") is not None)
@@ -143,7 +143,7 @@ async def test_who_comes_over_to_our_genesis_is_asked_again() -> None:
         await until(lambda: obstacle(joining, "C") is None)
 
 
-async def test_a_block_that_all_others_have_accepted_is_named_with_the_rule_against_it() -> None:
+async def test_refused_block_accepted_by_all_is_reported_with_its_rule() -> None:
     _, five, joining = network_of_five()
     for item in five:
         item.chain.make(BAD)
@@ -164,7 +164,7 @@ async def test_a_block_that_all_others_have_accepted_is_named_with_the_rule_agai
     assert obstacle(joining, "P") is None
 
 
-async def test_it_is_said_while_following_too_and_tried_again() -> None:
+async def test_refused_block_is_reported_and_retried_while_following() -> None:
     _, five, joining = network_of_five()
     async with running(*five, joining):
         await until(lambda: joining.follows("P") and joining.follows("C"))
@@ -184,7 +184,7 @@ async def test_it_is_said_while_following_too_and_tried_again() -> None:
         await until(lambda: obstacle(joining, "P") is None)
 
 
-async def test_of_those_who_accepted_a_refused_block_stake_counts() -> None:
+async def test_acceptance_of_a_refused_block_is_reported_by_stake() -> None:
     world, five, joining = network_of_five()
     world.stakes[five[0].node_id] = world.stakes[five[0].node_id]._replace(weight=6)
     five[0].chain.make(BAD)
@@ -219,7 +219,7 @@ def without_seals(message: Message, _: NodeID) -> Message:
     return message
 
 
-async def test_bootstrapping_goes_on_past_who_sends_blocks_without_their_seals() -> None:
+async def test_peers_that_send_unsigned_blocks_are_set_aside() -> None:
     _, five, joining = network_of_five()
     for liar in five[:4]:
         liar.tamper = without_seals
@@ -232,7 +232,7 @@ async def test_bootstrapping_goes_on_past_who_sends_blocks_without_their_seals()
         assert {who for who, _ in joining.aside(alias)} <= {item.node_id for item in five[:4]}
 
 
-async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
+async def test_locally_accepted_block_is_no_obstacle() -> None:
     _, five, joining = network_of_five()
     async with running(*five, joining):
         await until(lambda: joining.follows("P") and joining.follows("C"))
@@ -242,7 +242,7 @@ async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
         assert line.last_accepted.obstacle.words is None
 
 
-async def test_what_nobody_has_any_more_is_in_nobodys_way() -> None:
+async def test_block_that_no_peer_has_is_no_obstacle() -> None:
     config = quick_config(unnamed_for=2.0)
     _, five, joining = network_of_five(config=config)
     async with running(*five, joining):

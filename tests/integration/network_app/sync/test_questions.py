@@ -77,7 +77,7 @@ def make(wires: Wires, **fields: float) -> tuple[Requests, Bench]:
     return requests, bench
 
 
-async def test_an_answer_finds_who_asked() -> None:
+async def test_answer_reaches_its_request() -> None:
     wires = Wires(PEER)
     requests, _ = make(wires)
     asking = asyncio.ensure_future(requests.ask(PEER, Get(container_id=bytes(32)), Put))
@@ -133,7 +133,7 @@ async def test_a_push_without_an_answer_does_not_count_against_the_peer() -> Non
     assert bench.benched(time.monotonic()) == {}
 
 
-async def test_a_peer_that_is_gone_answers_nothing_and_is_not_blamed() -> None:
+async def test_disconnected_peer_is_not_benched() -> None:
     wires = Wires(PEER)
     requests, bench = make(wires)
     asking = [asyncio.ensure_future(requests.ask(PEER, Get(), Put)) for _ in range(8)]
@@ -232,7 +232,7 @@ async def test_ancestors_end_at_the_size_that_fits(serving: Node) -> None:
     assert list(unknown.ancestors.containers) == []
 
 
-async def test_what_cannot_be_answered_is_not(serving: Node) -> None:
+async def test_unanswerable_requests_get_no_answer(serving: Node) -> None:
     assert (
         await answers_of(
             serving,
@@ -249,7 +249,7 @@ async def test_what_cannot_be_answered_is_not(serving: Node) -> None:
     )
 
 
-async def test_there_are_no_summaries_of_state(serving: Node) -> None:
+async def test_state_summaries_are_empty(serving: Node) -> None:
     request = GetAcceptedStateSummary(chain_id=bytes(32), request_id=5)
     (answer,) = await answers_of(serving, Message(get_accepted_state_summary=request))
     assert answer.accepted_state_summary.request_id == 5
@@ -270,7 +270,7 @@ async def test_a_question_whose_deadline_has_passed_is_not_answered(serving: Nod
     assert serving.sent["put"] == 1
 
 
-async def test_who_joins_is_told_the_genesis() -> None:
+async def test_joining_node_receives_the_genesis() -> None:
     world = World()
     node = world.add("first", MemoryChain("P"), MemoryChain("C"))
     told = GenesisBytes(b"platform genesis", b'{"config": {}}', "all")
@@ -351,7 +351,7 @@ async def test_a_database_that_is_away_for_a_moment_ends_nothing(
     ]
 
 
-async def test_benched_peers_are_told_by_chain() -> None:
+async def test_benched_peers_are_reported_by_chain() -> None:
     world = World()
     node = world.add(
         "node",

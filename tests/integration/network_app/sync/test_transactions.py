@@ -182,7 +182,7 @@ async def test_a_transaction_is_passed_on_to_a_producer_that_its_sender_does_not
     assert [node.sent["app_gossip"] for node in chain] == [2, 2, 2, 0]
 
 
-async def test_a_look_that_began_before_forgets_nothing_that_came_meanwhile() -> None:
+async def test_pool_check_keeps_transactions_received_during_it() -> None:
     _, nodes = mesh(2)
     gossip, chain = gossip_of(nodes[1]), nodes[1].chain
     issue, waiting = chain.issue, chain.waiting
@@ -210,7 +210,7 @@ async def test_a_look_that_began_before_forgets_nothing_that_came_meanwhile() ->
         assert chain.transaction_id(b"came meanwhile") in gossip._foreign
 
 
-async def test_duplicates_do_not_go_round_in_circles() -> None:
+async def test_duplicate_transactions_are_not_gossiped_in_circles() -> None:
     _, nodes = mesh(5)
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
@@ -225,7 +225,7 @@ async def test_duplicates_do_not_go_round_in_circles() -> None:
         assert [node.chain.issued for node in nodes if node is not nodes[1]] == 4 * [[b"once"]]
 
 
-async def test_what_is_in_a_block_soon_is_not_passed_on() -> None:
+async def test_transaction_mined_soon_is_not_gossiped() -> None:
     _, nodes = mesh(5)
     now = stop_clock(*nodes)
     told = [gossip_of(node) for node in nodes if node is not nodes[1]]
@@ -242,7 +242,7 @@ async def test_what_is_in_a_block_soon_is_not_passed_on() -> None:
     assert sum(node.sent["app_gossip"] for node in nodes) == 4 + 4
 
 
-async def test_what_waits_long_is_pushed_again() -> None:
+async def test_long_pending_transaction_is_pushed_again() -> None:
     world, nodes = mesh(2, push_again=0.4, pull_interval=0.1)
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
@@ -253,7 +253,7 @@ async def test_what_waits_long_is_pushed_again() -> None:
         await until(lambda: len(nodes[0].chain.pool) == 1)
 
 
-async def test_a_producer_that_connects_is_told_what_waits() -> None:
+async def test_connecting_producer_receives_pending_transactions() -> None:
     world, nodes = mesh(2)
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
@@ -271,7 +271,7 @@ async def test_a_notice_that_was_lost_is_made_up_for() -> None:
         await until(lambda: len(nodes[0].chain.pool) == 1)
 
 
-async def test_a_refused_transaction_is_not_told_on_and_may_come_again_later() -> None:
+async def test_refused_transaction_is_not_gossiped_and_can_be_retried() -> None:
     _, nodes = mesh(3)
     now = stop_clock(*nodes)
     worse = BAD + BAD
@@ -293,7 +293,7 @@ async def test_a_refused_transaction_is_not_told_on_and_may_come_again_later() -
     assert nodes[0].sent["app_gossip"] == 0
 
 
-async def test_validators_pull_what_they_do_not_know() -> None:
+async def test_validators_pull_unknown_transactions() -> None:
     world = World()
     config = quick_config(pull_interval=0.05)
     one, two = (world.add(name, weight=1, config=config) for name in ("one", "two"))
@@ -324,7 +324,7 @@ async def test_pulls_are_for_validators_and_not_too_often() -> None:
     assert answers[3].app_error.request_id == 77
 
 
-async def test_what_is_not_understood_gets_an_error() -> None:
+async def test_malformed_app_request_gets_an_error() -> None:
     _, (one, two) = mesh(2)
     async with running(one, two):
         await until(one.follows)

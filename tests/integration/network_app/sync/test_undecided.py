@@ -49,7 +49,7 @@ async def answer(case: Case, question: Any, kind: str) -> Any:
     return heard[0]
 
 
-async def test_who_asks_for_ancestors_gets_processing_ones_too() -> None:
+async def test_ancestors_include_processing_blocks() -> None:
     case = Case()
     async with running(*case.nodes):
         await until(lambda: case.part.is_running)
@@ -87,7 +87,7 @@ async def test_the_limits_of_an_answer_are_of_both_together(
         assert list((await answer(case, question, "ancestors")).containers) == line[:given]
 
 
-async def test_a_proposal_that_waits_for_its_option_is_told_as_accepted() -> None:
+async def test_proposal_without_option_is_not_reported_as_frontier() -> None:
     case = Case()
     async with running(*case.nodes):
         await until(lambda: case.part.is_running)
@@ -127,7 +127,7 @@ class Proposed(Part):
             self.node.send(node_id, enclose(put))
 
 
-async def test_bootstrapping_ends_before_a_proposal_that_nobody_has_decided_on() -> None:
+async def test_bootstrapping_ends_before_an_undecided_proposal() -> None:
     """The others may need this node's votes for the option, so waiting for it could last forever."""
     world, names = World(), ["one", "two", "three"]
     parts = [Proposed() for _ in names]

@@ -149,7 +149,7 @@ async def test_while_it_bootstraps_it_is_asked_for_accepted_blocks_alone() -> No
     assert case.part.asked == []
 
 
-async def test_it_bootstraps_anew_when_too_much_is_missing() -> None:
+async def test_voter_bootstraps_again_when_too_many_blocks_are_missing() -> None:
     case = Case()
     async with running(*case.nodes):
         await until(lambda: case.part.is_running)
@@ -165,7 +165,7 @@ async def test_it_bootstraps_anew_when_too_much_is_missing() -> None:
         await until(case.voter.follows)
 
 
-async def test_who_follows_nobody_goes_on_voting() -> None:
+async def test_voter_without_bootstrappers_continues_voting() -> None:
     world, part = World(), Part()
     alone = world.add("alone", weight=1, take_part=part.take)
     async with running(alone):
@@ -193,7 +193,7 @@ async def test_nothing_is_accepted_from_peers_during_a_step() -> None:
         assert case.voter.chain.height == 11
 
 
-async def test_what_is_accepted_is_where_the_chain_stands() -> None:
+async def test_accepted_block_updates_the_last_accepted_place() -> None:
     case = Case()
     async with running(*case.nodes):
         await until(lambda: case.part.is_running)
@@ -203,7 +203,7 @@ async def test_what_is_accepted_is_where_the_chain_stands() -> None:
         await until(lambda: case.voter.engine.line("P").last_accepted.place.height == 11)
 
 
-async def test_the_node_is_told_what_waits_for_its_decision() -> None:
+async def test_undecided_blocks_are_recorded() -> None:
     case = Case()
     async with running(*case.nodes):
         await until(case.voter.follows)
@@ -217,7 +217,7 @@ async def test_the_node_is_told_what_waits_for_its_decision() -> None:
 
 
 @pytest.mark.parametrize("voting", [True, False])
-async def test_only_who_votes_is_woken(*, voting: bool) -> None:
+async def test_events_wake_voting_nodes_only(*, voting: bool) -> None:
     world, part = World(), Part()
     node = world.add("node", weight=1, take_part=part.take if voting else None)
     node.engine.blocks_waiting("P")

@@ -55,7 +55,7 @@ def test_it_lists_the_latest_blocks_and_transactions(browse: Browse) -> None:
         assert f'href="{detail("tx", tx.tx_id)}"' in text
 
 
-def test_it_goes_with_no_validators(browse: Browse) -> None:
+def test_dashboard_works_without_validators(browse: Browse) -> None:
     models.Staker.objects.all()._raw_delete("default")
     text = browse(ADMIN).text
     assert "0 delegators" in text
@@ -86,14 +86,14 @@ def test_it_goes_with_no_validators(browse: Browse) -> None:
     ],
     ids=str,
 )
-def test_the_box_leads_to_exactly_one_thing(browse: Browse, text: object, page: str) -> None:
+def test_search_box_redirects_to_the_only_match(browse: Browse, text: object, page: str) -> None:
     answer = browse(JUMP, q=str(text))
     assert answer.response.headers["Location"] == page
     assert browse(page).status == 200
     assert answer.slow_plans() == []
 
 
-def test_the_box_leads_to_a_block_by_its_id(browse: Browse) -> None:
+def test_search_box_finds_a_block_by_id(browse: Browse) -> None:
     block_id = models.Block.objects.get(height=2).block_id
     answer = browse(JUMP, q=str(block_id)).response
     assert answer.headers["Location"] == detail("block", block_id)
@@ -108,7 +108,7 @@ def test_the_box_leads_to_a_block_by_its_id(browse: Browse) -> None:
         ("evm", "/admin/cchain_app/block/"),
     ],
 )
-def test_a_chain_s_name_leads_to_its_blocks(browse: Browse, name: str, page: str) -> None:
+def test_chain_name_redirects_to_its_blocks(browse: Browse, name: str, page: str) -> None:
     assert browse(JUMP, q=name).response.headers["Location"] == page
 
 

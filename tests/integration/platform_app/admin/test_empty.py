@@ -8,7 +8,7 @@ from tests.integration.platform_app.admin.paths import ADMIN, MODELS, export, li
 pytestmark = pytest.mark.sqlite_only
 
 
-def test_the_first_page_says_that_there_is_no_chain_yet(admin_client: Client) -> None:
+def test_first_page_without_chain_explains_it(admin_client: Client) -> None:
     assert "There is no chain yet" in admin_client.get(ADMIN).content.decode()
 
 
@@ -29,5 +29,5 @@ def test_a_search_finds_nothing(admin_client: Client, model: str) -> None:
     assert answer.context["cl"].result_list == []
 
 
-def test_there_is_a_file_without_rows(admin_client: Client) -> None:
+def test_export_without_rows_is_available(admin_client: Client) -> None:
     assert admin_client.get(export("validator")).status_code == 200

@@ -58,7 +58,7 @@ def test_pages_of_any_size_make_the_same_file(
     assert [row["tx_id"] for row in rows] == _stakers(is_delegator=False)
 
 
-def test_a_row_says_what_the_list_says(admin_client: Client) -> None:
+def test_exported_row_matches_the_list(admin_client: Client) -> None:
     (row,) = _export(admin_client, "validator", q=str(past.validator_tx(3).tx_id))
     assert row == {
         "node_id": str(past.node(3)),
@@ -92,7 +92,7 @@ def test_past_stakers_say_how_they_left(admin_client: Client) -> None:
     assert (row["outcome"], row["paid_reward"]) == ("not rewarded", "0")
 
 
-def test_what_looks_like_a_formula_becomes_text(admin_client: Client) -> None:
+def test_exported_formula_becomes_text(admin_client: Client) -> None:
     staker = models.Staker.objects.filter(pk=past.validator_tx(3).tx_id)
     staker.update(node='=HYPERLINK("x")')
     (row,) = _export(admin_client, "validator", q=str(past.validator_tx(3).tx_id))
@@ -108,7 +108,7 @@ def test_a_file_is_read_in_few_statements_however_many_rows(
     assert page.slow_plans() == []
 
 
-def test_a_link_leads_to_the_file_of_what_is_shown(browse: Browse) -> None:
+def test_export_link_has_the_chosen_filter(browse: Browse) -> None:
     text = browse(listing("delegator"), show="past").text
     assert f'href="{export("delegator")}?show=past" download' in text
     assert "export/" not in browse(listing("subnet")).text

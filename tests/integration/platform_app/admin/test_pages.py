@@ -24,7 +24,7 @@ def _leads_to(text: str, path: str) -> bool:
     return f'href="{escape(path)}"' in text
 
 
-def test_a_block_leads_to_its_neighbours_and_its_transactions(browse: Browse) -> None:
+def test_block_page_links_to_neighbours_and_transactions(browse: Browse) -> None:
     block = models.Block.objects.get(height=2)
     text = browse(detail("block", 2)).text
     for path in (detail("block", 1), detail("block", 3), f"{listing('tx')}?q=2"):
@@ -36,7 +36,7 @@ def test_a_block_leads_to_its_neighbours_and_its_transactions(browse: Browse) ->
     assert f"{len(block.raw):,} bytes" in text
 
 
-def test_the_tip_has_no_next_and_the_genesis_no_parent_to_go_to(browse: Browse) -> None:
+def test_tip_has_no_next_and_genesis_no_previous_link(browse: Browse) -> None:
     tip = models.Block.objects.order_by("-height").first()
     assert tip is not None
     assert "next ›" not in browse(detail("block", tip.height)).text
@@ -59,13 +59,13 @@ def test_a_block_is_decoded_with_links_to_its_transactions(browse: Browse) -> No
     assert f'&quot;parentID&quot;</span>: <a href="{detail("block", parent)}">' in text
 
 
-def test_a_block_may_be_asked_for_by_its_id(browse: Browse) -> None:
+def test_block_page_is_found_by_id(browse: Browse) -> None:
     block_id = models.Block.objects.get(height=2).block_id
     for text in (str(block_id), "0x" + block_id.hex()):
         assert f"{listing('tx')}?q=2" in browse(detail("block", text)).text
 
 
-def test_a_transfer_shows_what_it_spends_and_makes(browse: Browse) -> None:
+def test_transfer_page_shows_inputs_and_outputs(browse: Browse) -> None:
     text = browse(detail("tx", past.transfer_tx(3).tx_id)).text
     assert _leads_to(text, detail("utxo", unspent(3)))
     assert _leads_to(text, f"{listing('utxo')}?q={address(past.person(3))}")
@@ -73,21 +73,21 @@ def test_a_transfer_shows_what_it_spends_and_makes(browse: Browse) -> None:
         assert shown in text
 
 
-def test_an_output_that_was_spent_says_so(browse: Browse) -> None:
+def test_spent_output_is_marked(browse: Browse) -> None:
     models.UTXO.objects.filter(pk=unspent(3))._raw_delete("default")
     text = browse(detail("tx", past.transfer_tx(3).tx_id)).text
     assert not _leads_to(text, detail("utxo", unspent(3)))
     assert ">spent</span>" in text
 
 
-def test_an_export_shows_what_is_on_its_way(browse: Browse) -> None:
+def test_export_page_shows_unimported_outputs(browse: Browse) -> None:
     path = detail("tx", past.export_tx(3).tx_id)
     assert _leads_to(browse(path).text, detail("sharedoutput", exported(3)))
     shared_models.SharedOutput.objects.filter(pk=exported(3))._raw_delete("default")
     assert ">imported</span>" in browse(path).text
 
 
-def test_a_staking_transaction_leads_to_its_staker(browse: Browse) -> None:
+def test_staking_transaction_links_to_its_staker(browse: Browse) -> None:
     for model, tx_id in (
         ("validator", past.validator_tx(3).tx_id),
         ("delegator", past.delegator_tx(3, SIZES.validators).tx_id),
@@ -97,7 +97,7 @@ def test_a_staking_transaction_leads_to_its_staker(browse: Browse) -> None:
         assert ">staked</span>" in text
 
 
-def test_a_decision_on_a_reward_leads_to_the_staker_and_its_transaction(browse: Browse) -> None:
+def test_reward_transaction_links_to_staker_and_transaction(browse: Browse) -> None:
     tx = REWARD.filter(status=models.Tx.COMMITTED).latest("id")
     text = browse(detail("tx", tx.tx_id)).text
     rewarded = past.past_tx(SIZES.past - 2).tx_id
@@ -105,7 +105,7 @@ def test_a_decision_on_a_reward_leads_to_the_staker_and_its_transaction(browse: 
     assert _leads_to(text, detail("tx", rewarded))
 
 
-def test_creations_lead_to_what_they_created(browse: Browse) -> None:
+def test_creations_link_to_created_objects(browse: Browse) -> None:
     subnet, chain = past.subnet_tx(3).tx_id, past.blockchain_tx(3, SIZES.subnets).tx_id
     assert _leads_to(browse(detail("tx", subnet)).text, detail("subnet", subnet))
     text = browse(detail("tx", chain)).text
@@ -200,7 +200,7 @@ def test_an_output_shows_owners_locks_and_origin(browse: Browse) -> None:
     assert _leads_to(text, detail("tx", past.transfer_tx(7).tx_id))
 
 
-def test_an_output_of_the_genesis_leads_to_no_transaction(browse: Browse) -> None:
+def test_genesis_output_links_to_no_transaction(browse: Browse) -> None:
     text = browse(detail("utxo", past.GENESIS_UTXO.utxo_id)).text
     assert str(past.GENESIS_UTXO.tx_id) in text
     assert not _leads_to(text, detail("tx", past.GENESIS_UTXO.tx_id))
@@ -221,7 +221,7 @@ def test_an_output_between_chains_says_from_where_to_where(browse: Browse) -> No
     assert "4 AVAX" in text
 
 
-def test_a_waiting_transaction_shows_what_it_would_do(browse: Browse) -> None:
+def test_pending_transaction_page_shows_its_effects(browse: Browse) -> None:
     text = browse(detail("mempooltx", past.waiting_tx(3).tx_id)).text
     for shown in ("output 1003", "1 AVAX", ">transfer</span>", "308 bytes"):
         assert shown in text
@@ -235,7 +235,7 @@ def test_a_dropped_transaction_shows_the_reason_as_text(browse: Browse) -> None:
 
 @pytest.mark.parametrize("model", ["tx", "subnet", "utxo", "mempooltx", "validator"])
 @pytest.mark.parametrize("key", ["nothing", "0x12", "1" * 60, str(PRIMARY_NETWORK_ID), "é"])
-def test_a_page_that_is_not_there_leads_to_its_list(browse: Browse, model: str, key: str) -> None:
+def test_missing_object_redirects_to_its_list(browse: Browse, model: str, key: str) -> None:
     page = browse(detail(model, key))
     assert (page.status, page.response.headers["Location"]) == (302, listing(model))
 

@@ -44,7 +44,7 @@ def _joined(pages: list[list[object]]) -> list[object]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_next_leads_through_all_rows_once(browse: Browse, model: str) -> None:
+def test_next_links_visit_each_row_once(browse: Browse, model: str) -> None:
     pages = _follow(browse, model, "", "next_url")
     assert _joined(pages) == list(TABLES[model].values_list("pk", flat=True))
     assert len(pages) > 1
@@ -52,7 +52,7 @@ def test_next_leads_through_all_rows_once(browse: Browse, model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["tx", "utxo", "validator", "keystoreuser"])
-def test_previous_leads_back_over_the_same_pages(browse: Browse, model: str) -> None:
+def test_previous_links_return_over_the_same_pages(browse: Browse, model: str) -> None:
     forwards = _follow(browse, model, "", "next_url")
     query = ""
     for _ in forwards[1:]:
@@ -78,14 +78,14 @@ def test_parts_of_several_kinds_are_one_list_in_order(
     assert _joined(pages) == list(expected.values_list("pk", flat=True))
 
 
-def test_a_choice_and_a_search_go_along_from_page_to_page(browse: Browse) -> None:
+def test_filter_and_search_are_kept_on_all_pages(browse: Browse) -> None:
     listed = browse(listing("delegator"), show="current").response.context["cl"]
     assert "show=current" in listed.next_url
     assert listed.export_url == f"{listing('delegator')}export/?show=current"
     assert [tab.is_chosen for tab in listed.tabs] == [True, False, False, False]
 
 
-def test_another_part_begins_at_its_start(browse: Browse) -> None:
+def test_another_filter_starts_at_its_first_page(browse: Browse) -> None:
     listed = browse(listing("delegator"), show="current", next="5").response.context["cl"]
     assert [tab.url for tab in listed.tabs] == [
         f"?show={name}" for name in ("current", "pending", "past", "all")
@@ -94,7 +94,7 @@ def test_another_part_begins_at_its_start(browse: Browse) -> None:
 
 @pytest.mark.parametrize("cursor", ["", "x", "0xzz", "1.5"])
 @pytest.mark.parametrize("model", ["tx", "utxo", "validator"])
-def test_a_cursor_that_is_no_key_leads_to_the_start(
+def test_invalid_cursor_redirects_to_the_first_page(
     browse: Browse, model: str, cursor: str
 ) -> None:
     page = browse(listing(model), next=cursor)

@@ -154,7 +154,7 @@ def test_a_list_does_not_read_the_large_columns(browse: Browse) -> None:
     assert "proof_of_possession" not in listed[0]
 
 
-def test_the_first_page_remembers_who_validates(browse: Browse) -> None:
+def test_first_page_caches_the_validators(browse: Browse) -> None:
     first, second = browse(ADMIN), browse(ADMIN)
     # Tip, time of the stakers, supply, mempool, rates, latest blocks, latest transactions.
     assert len(second.chain_statements) == 7

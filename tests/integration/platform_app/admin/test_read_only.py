@@ -41,7 +41,7 @@ def _counts() -> list[int]:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_there_is_no_adding(admin_client: Client, model: str, method: str) -> None:
+def test_rows_cannot_be_added(admin_client: Client, model: str, method: str) -> None:
     before = _counts()
     assert getattr(admin_client, method)(f"{listing(model)}add/").status_code == 403
     assert _counts() == before
@@ -49,7 +49,7 @@ def test_there_is_no_adding(admin_client: Client, model: str, method: str) -> No
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_there_is_no_deleting(admin_client: Client, model: str, method: str) -> None:
+def test_rows_cannot_be_deleted(admin_client: Client, model: str, method: str) -> None:
     before = _counts()
     path = f"{listing(model)}{keys()[model]}/delete/"
     assert getattr(admin_client, method)(path, {"post": "yes"}).status_code == 403
@@ -57,7 +57,7 @@ def test_there_is_no_deleting(admin_client: Client, model: str, method: str) -> 
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_there_is_no_changing(admin_client: Client, model: str) -> None:
+def test_rows_cannot_be_changed(admin_client: Client, model: str) -> None:
     path = detail(model, keys()[model])
     assert admin_client.get(path).status_code == 200
     assert admin_client.post(path, {"name": "x", "phase": 3}).status_code == 403
@@ -96,7 +96,7 @@ def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
     assert all(isinstance(model_admin, ReadOnlyModelAdmin) for model_admin in ours.values())
 
 
-def test_staff_sees_what_it_may_view_only(client: Client) -> None:
+def test_staff_sees_permitted_models_only(client: Client) -> None:
     staff = User.objects.create_user("reader", is_staff=True)
     allowed = Permission.objects.get(
         codename="view_delegator", content_type__app_label="platform_app"
@@ -109,7 +109,7 @@ def test_staff_sees_what_it_may_view_only(client: Client) -> None:
     assert client.get(export("validator")).status_code == 403
 
 
-def test_strangers_are_sent_to_the_login(client: Client) -> None:
+def test_anonymous_requests_redirect_to_the_login(client: Client) -> None:
     for path in (listing("block"), detail("block", 7), export("validator"), "/admin/jump/?q=7"):
         answer = client.get(path)
         assert answer.status_code == 302

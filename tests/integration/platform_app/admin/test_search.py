@@ -72,11 +72,11 @@ def test_outputs_are_found_by_the_transaction_that_made_them(browse: Browse) -> 
 
 
 @pytest.mark.parametrize("text", [address(past.person(3)), exported(3), past.export_tx(3).tx_id])
-def test_what_is_between_chains_is_found(browse: Browse, text: object) -> None:
+def test_shared_outputs_are_found(browse: Browse, text: object) -> None:
     assert exported(3) in _found(browse, "sharedoutput", text)
 
 
-def test_what_came_from_another_chain_is_found_by_its_owner(browse: Browse) -> None:
+def test_imported_outputs_are_found_by_owner(browse: Browse) -> None:
     incoming = shared_models.SharedOutput.objects.filter(destination_chain=PRIMARY_NETWORK_ID)
     key = incoming.get(output_index=4).pk
     assert key in _found(browse, "sharedoutput", address(past.person(4)))
@@ -130,7 +130,7 @@ def test_blockchains_are_found_by_id_and_subnet(browse: Browse) -> None:
     assert _found(browse, "blockchain", past.subnet_tx(3).tx_id) == [latest, chain]
 
 
-def test_waiting_transactions_are_found_by_id_and_by_what_they_spend(browse: Browse) -> None:
+def test_pending_transactions_are_found_by_id_and_by_spent_output(browse: Browse) -> None:
     waiting = models.MempoolTx.objects.get(tx_id=past.waiting_tx(3).tx_id)
     spent = past.platform.utxo(1, number=1_003).utxo_id
     assert _found(browse, "mempooltx", waiting.tx_id) == [waiting.pk]
@@ -152,7 +152,7 @@ def test_keystore_users_are_found_by_their_whole_name(browse: Browse) -> None:
         "NodeID-", "NodeID-111", "1" * 500, "P-local1qqqqqqqq", "x" * 5_000,
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_an_empty_list(browse: Browse, model: str, text: str) -> None:
+def test_search_without_match_is_an_empty_list(browse: Browse, model: str, text: str) -> None:
     page = browse(listing(model), q=text)
     assert (page.status, page.rows) == (200, [])
     assert f"Nothing found for “{escape(text)}”." in page.text

@@ -47,7 +47,7 @@ def test_all_phases_are_one_list_in_order(browse: Browse) -> None:
     assert [row.pk for row in rows] == [row.pk for row in everybody[:50]]
 
 
-def test_an_unknown_part_of_the_list_leads_to_the_start(browse: Browse) -> None:
+def test_unknown_filter_redirects_to_the_list(browse: Browse) -> None:
     page = browse(listing("validator"), show="future")
     assert page.response.headers["Location"] == listing("validator")
 
@@ -92,7 +92,7 @@ def test_a_validator_that_was_offline_is_below_the_requirement(browse: Browse) -
     assert f'<span class="nd-bar nd-bad"><span style="width:{share}%">' in text
 
 
-def test_a_validator_that_nobody_has_seen_has_no_uptime(browse: Browse) -> None:
+def test_unobserved_validator_has_no_uptime(browse: Browse) -> None:
     uptime.claim(platform_chain().db, NOW - 100 * DAY)
     row = models.Staker.objects.get(pk=VALIDATOR.tx_id)
     counted = NOW - 100 * DAY - row.start_time
@@ -106,12 +106,12 @@ def test_a_validator_that_nobody_has_seen_has_no_uptime(browse: Browse) -> None:
         assert '<span class="nd-bar nd-bad">' not in page.text
 
 
-def test_before_the_first_peer_it_says_that_nobody_looks(browse: Browse) -> None:
+def test_validator_page_before_the_first_peer_explains_uptime(browse: Browse) -> None:
     text = browse(detail("validator", VALIDATOR.tx_id)).text
     assert "no peers yet: all validators count as online" in text
 
 
-def test_a_validator_shows_since_when_it_is_connected_and_what_was_tracked(
+def test_validator_page_shows_connection_and_uptime(
     browse: Browse,
 ) -> None:
     row = models.Staker.objects.get(pk=VALIDATOR.tx_id)
@@ -146,7 +146,7 @@ def test_a_past_validator_keeps_the_uptime_with_which_it_left(browse: Browse) ->
     assert "25.00 %" in browse(detail("validator", left.pk)).text
 
 
-def test_time_goes_on_with_the_clock_of_the_node(
+def test_staking_progress_follows_the_nodes_clock(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "now", lambda: NOW + 218 * DAY)
@@ -155,14 +155,14 @@ def test_time_goes_on_with_the_clock_of_the_node(
     assert "width:100%" in text
 
 
-def test_a_pending_staker_says_when_it_begins_and_promises_nothing(browse: Browse) -> None:
+def test_pending_staker_shows_its_start_and_no_reward(browse: Browse) -> None:
     text = browse(detail("validator", past.pending_tx(3).tx_id)).text
     assert "30 d, starts in 4 d" in text
     assert "width:0%" in text
     assert "pending" in text
 
 
-def test_a_past_staker_says_what_it_was_paid_or_that_it_was_not(browse: Browse) -> None:
+def test_past_staker_shows_its_reward_or_none(browse: Browse) -> None:
     rewarded = browse(detail("validator", past.past_tx(4).tx_id)).text
     assert ">rewarded</span>" in rewarded
     assert "60 AVAX" in rewarded
@@ -171,7 +171,7 @@ def test_a_past_staker_says_what_it_was_paid_or_that_it_was_not(browse: Browse) 
     assert "30 d, over" in unrewarded
 
 
-def test_a_paid_reward_leads_to_its_utxo_until_it_is_spent(browse: Browse) -> None:
+def test_paid_reward_links_to_its_unspent_utxo(browse: Browse) -> None:
     paid = models.RewardUTXO.objects.get(tx_id=past.past_tx(4).tx_id).utxo_id
     path = detail("validator", past.past_tx(4).tx_id)
     assert _leads_to(browse(path).text, detail("utxo", paid))
@@ -181,7 +181,7 @@ def test_a_paid_reward_leads_to_its_utxo_until_it_is_spent(browse: Browse) -> No
     assert "spent" in text
 
 
-def test_a_removed_validator_shows_how_far_it_came(browse: Browse) -> None:
+def test_removed_validator_shows_its_elapsed_period(browse: Browse) -> None:
     left = past.past_tx(4).tx_id
     staker = models.Staker.objects.get(pk=left)
     models.Staker.objects.filter(pk=left).update(
@@ -192,7 +192,7 @@ def test_a_removed_validator_shows_how_far_it_came(browse: Browse) -> None:
     assert "width:20%" in text
 
 
-def test_a_page_of_a_validator_leads_to_all_it_is_made_of(browse: Browse) -> None:
+def test_validator_page_links_to_related_objects(browse: Browse) -> None:
     text = browse(detail("validator", VALIDATOR.tx_id)).text
     for path in (
         detail("tx", VALIDATOR.tx_id),
@@ -206,7 +206,7 @@ def test_a_page_of_a_validator_leads_to_all_it_is_made_of(browse: Browse) -> Non
     assert "0x97f1d3a7" in text  # its BLS key
 
 
-def test_a_page_of_a_delegator_leads_to_its_validator(browse: Browse) -> None:
+def test_delegator_page_links_to_its_validator(browse: Browse) -> None:
     text = browse(detail("delegator", DELEGATOR.tx_id)).text
     assert _leads_to(text, f"{listing('validator')}?q={past.node(3)}")
     assert "28 AVAX" in text
@@ -217,7 +217,7 @@ def test_a_delegation_has_no_page_among_validators(browse: Browse) -> None:
     assert browse(detail("delegator", VALIDATOR.tx_id)).status == 302
 
 
-def test_a_permissioned_validator_has_a_weight_and_earns_nothing(browse: Browse) -> None:
+def test_permissioned_validator_has_weight_and_no_reward(browse: Browse) -> None:
     member = past.subnet_validator_tx(3, SIZES.subnets).tx_id
     text = browse(detail("validator", member)).text
     assert '20 <span class="nd-muted">weight</span>' in text

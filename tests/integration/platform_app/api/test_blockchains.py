@@ -23,7 +23,7 @@ def blockchain(pchain: PChain, subnet: Tx) -> Tx:
     return pchain.do(pchain.make(CreateChainTx, subnet_id=subnet.tx_id, chain_name="Own chain"))
 
 
-def test_chains_of_subnets_come_last(pchain: PChain, blockchain: Tx, rpc: Rpc) -> None:
+def test_blockchains_of_subnets_are_listed_last(pchain: PChain, blockchain: Tx, rpc: Rpc) -> None:
     unsigned: Any = blockchain.unsigned
     assert rpc("platform.getBlockchains") == {
         "blockchains": [
@@ -74,7 +74,9 @@ def test_a_status_of_nothing(rpc: Rpc) -> None:
     )
 
 
-def test_who_validates_a_blockchain(pchain: PChain, blockchain: Tx, subnet: Tx, rpc: Rpc) -> None:
+def test_validated_by_returns_the_subnet(
+    pchain: PChain, blockchain: Tx, subnet: Tx, rpc: Rpc
+) -> None:
     def validated_by(blockchain_id: object) -> str:
         return rpc("platform.validatedBy", blockchainID=str(blockchain_id))["subnetID"]
 
@@ -89,7 +91,9 @@ def test_who_validates_a_blockchain(pchain: PChain, blockchain: Tx, subnet: Tx, 
     )
 
 
-def test_what_a_subnet_validates(pchain: PChain, blockchain: Tx, subnet: Tx, rpc: Rpc) -> None:
+def test_validates_returns_the_blockchains_of_a_subnet(
+    pchain: PChain, blockchain: Tx, subnet: Tx, rpc: Rpc
+) -> None:
     network = pchain.network
     assert rpc("platform.validates", subnetID=str(subnet.tx_id)) == {
         "blockchainIDs": [str(blockchain.tx_id)]

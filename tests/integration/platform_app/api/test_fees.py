@@ -45,7 +45,7 @@ def test_the_validators_fee(rpc: Rpc) -> None:
     }
 
 
-def test_there_are_no_l1_validators(rpc: Rpc) -> None:
+def test_unknown_l1_validator_is_refused(rpc: Rpc) -> None:
     validation = platform.SUBNET_ID
     assert refusal(rpc, "platform.getL1Validator", validationID=str(validation)) == (
         f'fetching L1 validator "{validation}" failed: not found'

@@ -73,7 +73,7 @@ def test_locks_are_judged_by_the_nodes_clock(pchain: PChain, rpc: Rpc) -> None:
     assert amounts() == ["11000000", "11000000", "0", "0"]
 
 
-def test_nobody_owns_nothing_and_lists_are_lists(rpc: Rpc) -> None:
+def test_balance_without_addresses_is_zero(rpc: Rpc) -> None:
     empty = {
         "balance": "0", "unlocked": "0", "lockedStakeable": "0", "lockedNotStakeable": "0",
         "balances": {}, "unlockeds": {}, "lockedStakeables": {}, "lockedNotStakeables": {},
@@ -109,7 +109,7 @@ def test_several_addresses_count_a_shared_output_once(pchain: PChain, rpc: Rpc) 
         "P-" + text(EWOQ)[2:].upper(),
     ],
 )
-def test_an_address_may_be_written_in_many_ways(rpc: Rpc, shown: str) -> None:
+def test_address_spellings_are_equivalent(rpc: Rpc, shown: str) -> None:
     assert rpc("platform.getBalance", address=shown)["balance"] == "30000000000000"
 
 
@@ -123,7 +123,7 @@ def test_an_address_may_be_written_in_many_ways(rpc: Rpc, shown: str) -> None:
         ("P-Local" + text(EWOQ)[7:], "string not all lowercase or all uppercase"),
     ],
 )
-def test_a_text_that_is_no_address(rpc: Rpc, shown: str, reason: str) -> None:
+def test_malformed_address_is_refused(rpc: Rpc, shown: str, reason: str) -> None:
     expected = f'couldn\'t parse address "{shown}": {reason}'
     assert refusal(rpc, "platform.getBalance", address=shown) == expected
     assert refusal(rpc, "platform.getBalance", addresses=[text(EWOQ), shown]) == expected

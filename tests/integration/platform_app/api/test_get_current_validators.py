@@ -51,7 +51,7 @@ def test_the_record_has_the_fields_of_the_specification(pchain: PChain, rpc: Rpc
     }
 
 
-def test_the_record_has_what_clients_read_besides(pchain: PChain, rpc: Rpc) -> None:
+def test_validator_record_has_the_fields_that_clients_read(pchain: PChain, rpc: Rpc) -> None:
     (record,) = ask(rpc)
     (genesis,) = stakers.current_validators(platform_chain()).validators
 
@@ -153,7 +153,7 @@ def test_another_node_is_not_connected_and_has_no_signer(pchain: PChain, rpc: Rp
     assert "signer" not in record
 
 
-def test_nodes_are_filtered_and_unknown_ones_left_out(pchain: PChain, rpc: Rpc) -> None:
+def test_validators_are_filtered_by_node_ids(pchain: PChain, rpc: Rpc) -> None:
     add_validator(pchain, NODE)
     own, other = str(pchain.node_id), str(NODE)
 
@@ -165,7 +165,7 @@ def test_nodes_are_filtered_and_unknown_ones_left_out(pchain: PChain, rpc: Rpc) 
     assert ask(rpc, nodeids=[other], subnetID=None)[0]["nodeID"] == other
 
 
-def test_what_changed_is_rendered_anew_and_the_rest_kept(pchain: PChain, rpc: Rpc) -> None:
+def test_only_changed_validators_are_rendered_again(pchain: PChain, rpc: Rpc) -> None:
     before = ask(rpc)
     add_validator(pchain, NODE)
 

@@ -10,11 +10,11 @@ from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc
 NODE = NodeID(b"n" * 20)
 
 
-def test_nobody_is_pending_at_first(rpc: Rpc) -> None:
+def test_new_network_has_no_pending_validators(rpc: Rpc) -> None:
     assert rpc("platform.getPendingValidators") == {"validators": [], "delegators": []}
 
 
-def test_validators_and_delegators_until_they_begin(pchain: PChain, rpc: Rpc) -> None:
+def test_pending_validators_and_delegators_are_listed_until_start(pchain: PChain, rpc: Rpc) -> None:
     weight = platform.CONFIG.min_validator_stake
     start, end = pchain.now + 600, pchain.now + 600 + 14 * DAY
     validator = pchain.do(

@@ -13,7 +13,7 @@ from tests.integration.platform_app.conftest import PChain, Rpc
 from utxo.components import UTXO
 
 
-def test_what_a_staker_has_earned(pchain: PChain, rpc: Rpc) -> None:
+def test_reward_utxos_of_a_staker(pchain: PChain, rpc: Rpc) -> None:
     weight = 100_000 * UNIT
     period = platform.validator(
         node_id=pchain.node_id, start=pchain.now + 60, end=pchain.now + 60 + DAY, weight=weight

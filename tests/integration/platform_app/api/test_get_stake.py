@@ -14,7 +14,7 @@ VMRQ = format_address("P", "local", address_of(VMRQ_KEY))
 EWOQ = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 
 
-def test_what_an_address_has_staked(pchain: PChain, rpc: Rpc) -> None:
+def test_stake_of_an_address(pchain: PChain, rpc: Rpc) -> None:
     answer = rpc("platform.getStake", addresses=[VMRQ])
 
     amount = 2_000_000 * UNIT
@@ -47,7 +47,7 @@ def test_pending_stake_counts_and_delegators_can_be_left_out(pchain: PChain, rpc
     assert len(decoded) == 2
 
 
-def test_nobody_has_staked_nothing(rpc: Rpc) -> None:
+def test_stake_without_addresses_is_zero(rpc: Rpc) -> None:
     nothing = {"staked": "0", "stakeds": {}, "stakedOutputs": [], "encoding": "hex"}
     assert rpc("platform.getStake") == nothing
     assert rpc("platform.getStake", addresses=[EWOQ]) == nothing

@@ -29,7 +29,7 @@ def test_the_status_of_a_committed_transaction(pchain: PChain, rpc: Rpc) -> None
     }
 
 
-def test_the_status_of_what_nobody_has_seen(rpc: Rpc) -> None:
+def test_status_of_unknown_transaction(rpc: Rpc) -> None:
     for params in ({"txID": str(platform.SUBNET_ID)}, {}):
         assert rpc("platform.getTxStatus", **params) == {"status": "Unknown"}
 
@@ -93,7 +93,7 @@ def test_a_transaction_as_json_has_plain_numbers(pchain: PChain, rpc: Rpc) -> No
     assert len(shown["credentials"][0]["signatures"][0]) == 2 + 130
 
 
-def test_a_number_beyond_what_javascript_holds_is_plain_too(pchain: PChain, rpc: Rpc) -> None:
+def test_number_above_53_bits_is_a_plain_number(pchain: PChain, rpc: Rpc) -> None:
     largest = 2**64 - 1
     tx = pchain.do(pchain.make(CreateSubnetTx, owner=platform.owners(EWOQ, locktime=largest)))
 

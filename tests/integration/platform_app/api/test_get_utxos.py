@@ -32,7 +32,7 @@ def ids_of(answer: dict[str, Any], encoding: TextEncoding = TextEncoding.HEX) ->
     return [str(CODEC.unmarshal(UTXO, decode(item, encoding)).utxo_id) for item in answer["utxos"]]
 
 
-def test_what_an_address_owns(pchain: PChain, rpc: Rpc) -> None:
+def test_utxos_of_an_address(pchain: PChain, rpc: Rpc) -> None:
     answer = rpc("platform.getUTXOs", addresses=[EWOQ_TEXT], limit=5)
 
     coins = sorted(item.utxo_id for item in pchain.coins())
@@ -125,7 +125,7 @@ def test_a_page_has_1024_at_most(pchain: PChain, rpc: Rpc, limit: int, monkeypat
 
 
 @pytest.mark.parametrize("alias", ["X", "avm", None])
-def test_what_another_chain_has_sent(pchain: PChain, rpc: Rpc, alias: str | None) -> None:
+def test_utxos_from_another_chain(pchain: PChain, rpc: Rpc, alias: str | None) -> None:
     x_chain = pchain.network.x_chain_id
     sent = utxo(5, FIRST, number=3, asset_id=pchain.asset_id)
     with transaction.atomic():

@@ -63,7 +63,7 @@ def test_the_proposed_height_has_a_name(pchain: PChain, rpc: Rpc) -> None:
     assert len(rpc("platform.getValidatorsAt", height="proposed")["validators"]) == 2
 
 
-def test_a_height_to_come_is_refused(rpc: Rpc) -> None:
+def test_future_height_is_refused(rpc: Rpc) -> None:
     assert refusal(rpc, "platform.getValidatorsAt", height=5) == (
         "failed to get validator set at 5: failed to fetch validator set at unfinalized height with "
         "SubnetID = 11111111111111111111111111111111LpoYY: "

@@ -37,7 +37,7 @@ def test_encodings(pchain: PChain, rpc: Rpc, encoding: str) -> None:
     assert rpc("platform.issueTx", tx=text, encoding=encoding) == {"txID": str(tx.tx_id)}
 
 
-def test_without_an_encoding_the_checksum_may_be_missing(pchain: PChain, rpc: Rpc) -> None:
+def test_checksum_is_optional_without_encoding(pchain: PChain, rpc: Rpc) -> None:
     tx = pchain.make()
     text = encode(tx.raw, TextEncoding.HEXNC)
 
@@ -74,7 +74,7 @@ def test_a_known_transaction_succeeds_again(pchain: PChain, rpc: Rpc, when: str)
         ({"tx": encode(b"\0\1")}, "couldn't parse tx: unknown codec version"),
     ],
 )  # fmt: skip
-def test_what_is_no_transaction(rpc: Rpc, params: dict[str, Any], words: str) -> None:
+def test_malformed_transaction_is_refused(rpc: Rpc, params: dict[str, Any], words: str) -> None:
     assert refusal(rpc, "platform.issueTx", **params).startswith(words)
 
 
@@ -89,9 +89,7 @@ def test_garbled_cut_and_lengthened_bytes(pchain: PChain, rpc: Rpc) -> None:
     )
 
 
-def test_an_export_that_nobody_could_import_is_refused(
-    pchain: PChain, rpc: Rpc, settings: Any
-) -> None:
+def test_export_to_an_absent_chain_is_refused(pchain: PChain, rpc: Rpc, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, chains=("P", "C"))
     tx = export(pchain, pchain.network.x_chain_id)
 
@@ -103,7 +101,7 @@ def test_an_export_that_nobody_could_import_is_refused(
     assert pchain.build() == []
 
 
-def test_a_refusal_has_the_rules_words_and_is_remembered(pchain: PChain, rpc: Rpc) -> None:
+def test_refusal_has_the_rules_message_and_is_stored(pchain: PChain, rpc: Rpc) -> None:
     tx = pchain.make(network_id=5)
 
     assert refusal(rpc, "platform.issueTx", tx=encode(tx.raw)) == (

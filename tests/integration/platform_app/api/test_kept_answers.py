@@ -157,7 +157,7 @@ def registry() -> MethodRegistry:
     return this_node().endpoints.platform.dispatcher.registry
 
 
-def test_what_is_asked_for_by_its_id(pchain: PChain) -> None:
+def test_answers_by_id_are_cached(pchain: PChain) -> None:
     tx = pchain.do(pchain.make())
     block_id = str(platform_chain().tip().block_id)
     known(("platform.getTx", {"txID": str(tx.tx_id)}))
@@ -166,7 +166,7 @@ def test_what_is_asked_for_by_its_id(pchain: PChain) -> None:
     known(("platform.getRewardUTXOs", {"txID": str(tx.tx_id)}))
 
 
-def test_a_question_is_told_from_others_by_all_its_arguments(pchain: PChain) -> None:
+def test_cache_key_includes_all_arguments(pchain: PChain) -> None:
     split(pchain, 4)
     first = known(UTXOS)
     other = ("platform.getUTXOs", {"addresses": [ADDRESS], "limit": 2})
@@ -178,7 +178,7 @@ def test_a_question_is_told_from_others_by_all_its_arguments(pchain: PChain) -> 
 @pytest.mark.parametrize(
     "question", [HEIGHT, VALIDATORS, BALANCE, UTXOS, ("platform.getTimestamp", {})], ids=str
 )
-def test_a_block_of_this_process_ends_what_was_answered(
+def test_own_block_drops_cached_answers(
     pchain: PChain, question: tuple[str, dict[str, Any]]
 ) -> None:
     split(pchain, 4, DELEGATION + 10**6)
@@ -214,7 +214,7 @@ def test_nothing_is_handed_out_while_a_block_is_written(
     assert seen[-1] is MISS
 
 
-def test_a_block_of_another_process_is_seen_when_nobody_has_told_of_it(
+def test_unannounced_block_of_another_process_drops_cached_answers(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = platform_chain().answers
@@ -228,7 +228,7 @@ def test_a_block_of_another_process_is_seen_when_nobody_has_told_of_it(
     assert known(HEIGHT) != before
 
 
-def test_a_thread_that_sees_a_later_block_ends_what_was_answered_before_it(pchain: PChain) -> None:
+def test_thread_that_reads_a_later_block_drops_cached_answers(pchain: PChain) -> None:
     known(HEIGHT)
     tx = pchain.make()
     accept_elsewhere(pchain, tx)
@@ -237,7 +237,7 @@ def test_a_thread_that_sees_a_later_block_ends_what_was_answered_before_it(pchai
     assert hot(HEIGHT) is MISS
 
 
-def test_rows_that_went_back_end_what_was_answered(pchain: PChain) -> None:
+def test_restored_rows_drop_cached_answers(pchain: PChain) -> None:
     known(HEIGHT)
     generation.advance(platform_chain().db)
     platform_chain().answers.check_rows()
@@ -245,7 +245,7 @@ def test_rows_that_went_back_end_what_was_answered(pchain: PChain) -> None:
     known(HEIGHT)
 
 
-def test_a_clock_that_was_moved_elsewhere_ends_what_was_answered(pchain: PChain) -> None:
+def test_moved_clock_drops_cached_answers(pchain: PChain) -> None:
     known(BALANCE)
     clock.move(10)
     platform_chain().answers.check_rows()
@@ -253,9 +253,7 @@ def test_a_clock_that_was_moved_elsewhere_ends_what_was_answered(pchain: PChain)
     known(BALANCE)
 
 
-def test_time_travel_ends_what_was_answered(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_time_travel_drops_cached_answers(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "now", lambda: pchain.now + clock.offset())
     known(BALANCE)
     time_travel(platform_runtime(), 60)
@@ -263,7 +261,7 @@ def test_time_travel_ends_what_was_answered(
     known(BALANCE)
 
 
-def test_a_balance_is_told_until_something_of_it_is_unlocked(pchain: PChain) -> None:
+def test_cached_balance_expires_at_the_next_unlock(pchain: PChain) -> None:
     memory = platform_chain().answers
     memory._wall = lambda: pchain.now
     unlocks = pchain.now + 1000
@@ -279,7 +277,9 @@ def test_a_balance_is_told_until_something_of_it_is_unlocked(pchain: PChain) -> 
     assert hot(BALANCE) is MISS
 
 
-def test_uptimes_are_told_for_a_second(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_uptimes_expire_after_a_second(
+    pchain: PChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(presence, "SECONDS", 1.0)
     restart_node()
     memory: AnswerMemory = platform_chain().answers
@@ -296,7 +296,7 @@ def test_uptimes_are_told_for_a_second(pchain: PChain, monkeypatch: pytest.Monke
     assert hot(VALIDATORS) is MISS
 
 
-def test_refusals_and_what_nobody_remembers_are_for_threads(pchain: PChain) -> None:
+def test_refusals_and_uncacheable_requests_run_in_threads(pchain: PChain) -> None:
     wrong = ("platform.getBalance", {"address": "P-nothing"})
     for _ in range(3):
         assert b'"error"' in (cold(wrong) or b"")
@@ -308,7 +308,7 @@ def test_refusals_and_what_nobody_remembers_are_for_threads(pchain: PChain) -> N
     assert KeystoreUser.objects.count() == 0
 
 
-async def test_who_is_answered_from_memory_has_a_thread_look_for_others(
+async def test_answer_from_cache_starts_a_check_of_the_rows(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = platform_chain().answers

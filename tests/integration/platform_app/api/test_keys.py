@@ -14,7 +14,7 @@ from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 EWOQ_KEY_TEXT = "PrivateKey-ewoqjP7PxY4yr3iLTpLisriqt94hdyDFNgchSxGGztUrTXtNN"
 
 
-def test_a_key_goes_in_and_comes_out(alice: dict[str, str], rpc: Rpc) -> None:
+def test_imported_key_is_exported(alice: dict[str, str], rpc: Rpc) -> None:
     assert rpc("platform.importKey", **alice, privateKey=EWOQ_KEY_TEXT) == {"address": EWOQ_TEXT}
     assert rpc("platform.exportKey", **alice, address=EWOQ_TEXT) == {"privateKey": EWOQ_KEY_TEXT}
     assert parse_private_key(EWOQ_KEY_TEXT) == EWOQ_KEY
@@ -43,7 +43,7 @@ def test_addresses_are_listed_the_oldest_first(alice: dict[str, str], rpc: Rpc) 
         (format_private_key(bytes(32)), "invalid private key"),
     ],
 )
-def test_what_is_no_key(alice: dict[str, str], rpc: Rpc, key: Any, words: str) -> None:
+def test_malformed_key_is_refused(alice: dict[str, str], rpc: Rpc, key: Any, words: str) -> None:
     assert refusal(rpc, "platform.importKey", **alice, privateKey=key) == words
 
 

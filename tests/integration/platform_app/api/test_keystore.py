@@ -9,7 +9,7 @@ from tests.integration.platform_app.api.conftest import EWOQ_TEXT, USER
 from tests.integration.platform_app.conftest import Rpc, refusal
 
 
-def test_users_come_and_go(keystore: Rpc) -> None:
+def test_users_are_created_and_deleted(keystore: Rpc) -> None:
     assert keystore("keystore.listUsers") == {"users": []}
     assert keystore("keystore.createUser", **USER) == {}
     assert keystore("keystore.listUsers") == {"users": ["alice"]}
@@ -70,7 +70,7 @@ def test_guessing_is_slowed_down(alice: dict[str, str], keystore: Rpc) -> None:
     assert "too many failed attempts" in refusal(keystore, "keystore.exportUser", **alice)
 
 
-def test_what_cannot_be_imported(alice: dict[str, str], keystore: Rpc) -> None:
+def test_invalid_import_of_a_user_is_refused(alice: dict[str, str], keystore: Rpc) -> None:
     bob = {**alice, "username": "bob"}
     assert refusal(keystore, "keystore.importUser", **bob, user="12") == (
         "couldn't decode 'user' to bytes: missing 0x prefix to hex encoding"

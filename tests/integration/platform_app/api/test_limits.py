@@ -73,19 +73,19 @@ def test_a_list_has_an_end(pchain: PChain, rpc: Rpc, method: str, name: str, wha
         ),
     ],
 )
-def test_a_long_text_comes_back_short(
+def test_long_text_is_shortened_in_the_error(
     pchain: PChain, rpc: Rpc, method: str, params: dict[str, Any], words: str
 ) -> None:
     assert refusal(rpc, f"platform.{method}", **params) == words
 
 
-def test_a_long_name_of_an_asset_comes_back_short(pchain: PChain) -> None:
+def test_long_asset_name_is_shortened_in_the_error(pchain: PChain) -> None:
     avm = asking(this_node().endpoints.xchain.dispatcher)
     assert refusal(avm, "avm.getAssetDescription", assetID=LONG) == f"asset '{SHORT}' not found"
 
 
 @pytest.mark.parametrize("door", ["platform", "keystore"])
-def test_no_refusal_is_longer_than_what_it_says(pchain: PChain, door: str) -> None:
+def test_error_messages_are_short_for_long_parameters(pchain: PChain, door: str) -> None:
     """However long a text parameter is, the response stays short."""
     endpoints = this_node().endpoints
     endpoint = {"platform": endpoints.platform, "keystore": endpoints.keystore}[door]

@@ -52,7 +52,7 @@ def sorted_coins(chain: PChain, owner: ShortID, tx: Tx) -> list[UTXO]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 9, 1024])
-def test_outputs_of_an_address_come_newest_first_on_pages_of_any_size(
+def test_outputs_of_an_address_are_paged_newest_first(
     reference_pchain: PChain, ask: Rpc, limit: int
 ) -> None:
     blocks = [pay(reference_pchain, FIRST, FIRST) for _ in range(4)]
@@ -66,7 +66,7 @@ def test_outputs_of_an_address_come_newest_first_on_pages_of_any_size(
     assert found == [*(item for block in reversed(blocks) for item in block), *of_second]
 
 
-def test_a_page_after_a_spent_output_begins_with_the_newest_again(
+def test_page_after_a_spent_output_restarts_with_the_newest(
     reference_pchain: PChain, ask: Rpc
 ) -> None:
     other, own = pay(reference_pchain, SECOND), pay(reference_pchain, FIRST)
@@ -89,9 +89,7 @@ def test_a_balance_names_outputs_in_that_order_too(reference_pchain: PChain, ask
     ]
 
 
-def test_chains_of_subnets_come_first_and_the_c_chain_before_the_x_chain(
-    reference_pchain: PChain, ask: Rpc
-) -> None:
+def test_blockchains_are_in_avalanchegos_order(reference_pchain: PChain, ask: Rpc) -> None:
     owner = platform.owners(EWOQ)
     subnets = [
         reference_pchain.do(reference_pchain.make(CreateSubnetTx, owner=owner, burn=10**9)).tx_id

@@ -60,7 +60,7 @@ def test_more_than_there_is_weight(pchain: PChain, rpc: Rpc, monkeypatch) -> Non
     )
 
 
-def test_nodes_come_in_proportion_to_their_weight(pchain: PChain, monkeypatch) -> None:
+def test_validators_are_sampled_by_weight(pchain: PChain, monkeypatch) -> None:
     heavy, light = weighted(monkeypatch, 9 * 10**17, 10**17)
 
     drawn = heights._sample(this_node().platform_rpc, 2000, PRIMARY_NETWORK_ID)

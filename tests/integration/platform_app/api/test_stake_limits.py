@@ -58,7 +58,7 @@ def test_the_weight_of_all(pchain: PChain, rpc: Rpc) -> None:
     assert rpc("platform.getTotalStake", subnetID=SUBNET) == {"stake": "0", "weight": "0"}
 
 
-def test_the_supply_has_the_rewards_to_come(pchain: PChain, rpc: Rpc) -> None:
+def test_supply_includes_potential_rewards(pchain: PChain, rpc: Rpc) -> None:
     (own,) = stakers.current_validators(platform_chain()).validators
     genesis = 1_000_000_000_000 * UNIT
     assert rpc("platform.getCurrentSupply") == {

@@ -104,7 +104,7 @@ def test_a_new_owner_is_shown(pchain: PChain, rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize("params", [{}, {"subnetID": str(PRIMARY_NETWORK_ID)}])
-def test_the_primary_network_is_none(rpc: Rpc, params: dict[str, str]) -> None:
+def test_primary_network_is_not_a_subnet(rpc: Rpc, params: dict[str, str]) -> None:
     assert refusal(rpc, "platform.getSubnet", **params) == "the primary network isn't a subnet"
 
 

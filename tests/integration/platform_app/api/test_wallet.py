@@ -62,7 +62,7 @@ def test_a_validator_is_pending_and_then_current(
 
 
 @pytest.mark.parametrize("start", [0, None, "0"])
-def test_times_and_amounts_may_be_texts_and_the_start_left_out(
+def test_times_and_amounts_can_be_texts_and_start_is_optional(
     pchain: PChain, rpc: Rpc, staker: dict[str, Any], start: Any
 ) -> None:
     texts = {
@@ -165,7 +165,9 @@ def test_coins_leave_for_the_c_chain(
     assert (waiting.amount, waiting.destination_chain) == (5 * UNIT, pchain.network.c_chain_id)
 
 
-def test_funds_come_from_another_chain(pchain: PChain, rpc: Rpc, alice: dict[str, str]) -> None:
+def test_import_credits_funds_of_another_chain(
+    pchain: PChain, rpc: Rpc, alice: dict[str, str]
+) -> None:
     sent = platform.utxo(7 * UNIT, EWOQ, asset_id=pchain.asset_id)
     with transaction.atomic():
         receive(platform_chain().db, pchain.network.x_chain_id, [sent], height=1)
@@ -243,7 +245,7 @@ def test_subnet_validators_that_are_refused(
     )
 
 
-def test_a_subnet_that_others_control(pchain: PChain, rpc: Rpc, alice: dict[str, str]) -> None:
+def test_subnet_controlled_by_other_keys(pchain: PChain, rpc: Rpc, alice: dict[str, str]) -> None:
     subnet = rpc("platform.createSubnet", **alice, controlKeys=[OTHER], threshold=1)
     pchain.wait(1)
     assert refusal(

@@ -24,7 +24,7 @@ def ask(reference_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
 
 
 @pytest.mark.parametrize("ahead", [None, -DAY, 1, 100 * DAY])
-def test_a_subnet_s_validator_begins_with_the_block(
+def test_subnet_validator_starts_with_its_block(
     reference_pchain: PChain, ask: Rpc, ahead: int | None
 ) -> None:
     subnet = ask("platform.createSubnet", **USER, controlKeys=[EWOQ_TEXT], threshold=1)["txID"]
@@ -50,7 +50,7 @@ def test_a_subnet_s_validator_begins_with_the_block(
 @pytest.mark.parametrize(
     ("method", "kind"), [("addValidator", "Validator"), ("addDelegator", "Delegator")]
 )
-def test_scheduled_stakers_are_no_more(
+def test_scheduled_stakers_are_refused(
     reference_pchain: PChain, ask: Rpc, method: str, kind: str
 ) -> None:
     words = refusal(

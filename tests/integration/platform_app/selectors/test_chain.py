@@ -33,7 +33,7 @@ def creating_chain(tx: Tx) -> platform_rows.Change:
     return change
 
 
-def test_without_a_chain_there_is_no_tip() -> None:
+def test_chain_without_genesis_has_no_tip() -> None:
     with pytest.raises(NoPlatformGenesis):
         platform_chain().tip()
     with pytest.raises(NoPlatformGenesis):
@@ -55,7 +55,7 @@ def test_blocks_are_found_by_height_and_by_id() -> None:
 
 
 @pytest.mark.parametrize("height", [2, 2**63 - 1, 2**63, 2**64 - 1])
-def test_above_the_tip_there_is_no_block(height: int) -> None:
+def test_height_above_the_tip_has_no_block(height: int) -> None:
     begin()
 
     assert accepted.block_at(platform_chain(), height) is None
@@ -72,7 +72,7 @@ def test_the_last_block_of_a_time_is_found() -> None:
     ]  # fmt: skip
 
 
-def test_a_transaction_goes_from_waiting_to_accepted() -> None:
+def test_transaction_status_changes_from_pending_to_accepted() -> None:
     begin()
     tx = platform.signed(BaseTx)
     assert accepted.status(platform_chain(), tx.tx_id) == Status(TxStatus.UNKNOWN)
@@ -118,7 +118,7 @@ def test_supply_is_known_where_something_is_minted() -> None:
     assert platform_chain().state().supplies.get(PRIMARY_NETWORK_ID) == 2**64 - 1
 
 
-def test_subnets_come_in_the_order_of_their_creation() -> None:
+def test_subnets_are_in_order_of_creation() -> None:
     begin()
     txs = [platform.signed(subnet_txs.CreateSubnetTx, memo=b"%d" % n) for n in range(5)]
     accept(*map(creating_subnet, txs[:3]))

@@ -21,7 +21,7 @@ def change_a_staker() -> None:
 
 
 @pytest.mark.django_db
-def test_an_answer_that_was_read_while_a_block_came_is_read_again() -> None:
+def test_answer_read_during_a_block_is_read_again() -> None:
     begin()
     memory: StakerMemory[str, Heights] = StakerMemory(4, platform_chain().stakers_version)
     reads: list[int] = []
@@ -55,7 +55,7 @@ def test_an_answer_that_is_never_done_in_time_is_given_and_not_remembered() -> N
 
 
 @pytest.mark.django_db
-def test_everything_is_forgotten_when_a_staker_changes() -> None:
+def test_staker_change_clears_the_cache() -> None:
     begin()
     memory: StakerMemory[str, Heights] = StakerMemory(4, platform_chain().stakers_version)
     memory.get("first", lambda: (1,))
@@ -66,7 +66,7 @@ def test_everything_is_forgotten_when_a_staker_changes() -> None:
 
 
 @pytest.mark.django_db
-def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
+def test_least_recently_used_entry_is_evicted_first() -> None:
     begin()
     memory: StakerMemory[int, Heights] = StakerMemory(2, platform_chain().stakers_version)
     for key in (1, 2, 1, 3):
@@ -77,7 +77,7 @@ def test_what_was_not_asked_for_longest_is_forgotten_first() -> None:
 
 
 @pytest.mark.django_db
-def test_empty_answers_take_no_room() -> None:
+def test_empty_answers_do_not_count() -> None:
     begin()
     memory: StakerMemory[int, Heights] = StakerMemory(2, platform_chain().stakers_version)
     memory.get(0, lambda: (0,))
@@ -143,7 +143,7 @@ def test_threads_that_ask_at_once_read_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_asks_after_a_block_does_not_get_what_was_read_before_it() -> None:
+def test_reader_after_a_block_gets_no_older_answer() -> None:
     begin()
     slow = Slow(StakerMemory(4, platform_chain().stakers_version))
     with ThreadPoolExecutor(2) as pool:

@@ -81,7 +81,7 @@ def test_common_outputs_hide_no_other_behind_them(limit: int) -> None:
     assert found[: len(shared)] == in_order(*shared)
 
 
-def test_an_output_that_is_spent_while_a_page_is_read_makes_room_for_the_next(
+def test_output_spent_during_paging_is_replaced_by_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own = sorted(
@@ -102,7 +102,7 @@ def test_an_output_that_is_spent_while_a_page_is_read_makes_room_for_the_next(
     assert outputs.utxos_of(platform_chain(), [FIRST], limit=2).utxos == in_order(*own[1:3])
 
 
-def test_a_page_without_outputs_ends_where_it_was_looked_last() -> None:
+def test_empty_page_keeps_its_cursor() -> None:
     begin()
 
     assert outputs.utxos_of(platform_chain(), [SECOND, FIRST]).end == UtxoCursor(SECOND, EMPTY_ID)
@@ -110,7 +110,7 @@ def test_a_page_without_outputs_ends_where_it_was_looked_last() -> None:
     assert outputs.utxos_of(platform_chain(), [FIRST], after=after) == ([], after)
 
 
-def test_addresses_before_the_cursor_are_not_looked_at() -> None:
+def test_addresses_before_the_cursor_are_skipped() -> None:
     own = [platform.utxo(1, FIRST), platform.utxo(2, SECOND, number=1)]
     begin(producing(*own))
 
@@ -139,7 +139,7 @@ def test_a_page_of_many_addresses_ends_at_the_last_of_them() -> None:
 
 
 @pytest.mark.parametrize("extra", [0, 20])
-def test_what_another_chain_sent_is_shown_for_that_chain_only(extra: int) -> None:
+def test_imported_outputs_are_listed_by_source_chain(extra: int) -> None:
     begin(producing(platform.utxo(1, FIRST)))
     sent = [platform.utxo(2 + n, FIRST, number=n) for n in range(1, 4)]
     shared_outputs.receive(platform_chain().db, platform.X_CHAIN_ID, sent, height=1)
@@ -156,14 +156,14 @@ def test_what_another_chain_sent_is_shown_for_that_chain_only(extra: int) -> Non
     )
 
 
-def test_what_this_chain_exported_is_not_its_own_to_import() -> None:
+def test_exported_outputs_are_not_importable_here() -> None:
     begin()
     accept(lambda diff: diff.utxos.export(platform.C_CHAIN_ID, platform.utxo(1, FIRST)))
 
     assert outputs.utxos_of(platform_chain(), [FIRST], source_chain=platform.C_CHAIN_ID).utxos == []
 
 
-def test_a_balance_tells_what_is_locked_and_how() -> None:
+def test_balance_shows_locked_amounts() -> None:
     now = platform.NOW
     begin(
         producing(
@@ -208,7 +208,7 @@ def test_sums_end_where_64_bits_do() -> None:
     assert funds._replace(locked_stakeable=5).total == 2**64 - 1
 
 
-def test_who_owns_nothing_has_no_funds() -> None:
+def test_address_without_outputs_has_no_balance() -> None:
     begin()
 
     assert outputs.balance(platform_chain(), [FIRST], now=platform.NOW) == ({}, [], 0, None)
@@ -237,7 +237,7 @@ def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:
     assert left.raw == CODEC.marshal(platform.output(25_000_000, FIRST))
 
 
-def test_stake_comes_in_the_order_of_its_stakers() -> None:
+def test_staked_outputs_are_in_order_of_stakers() -> None:
     """Current stakers by end, then pending ones by start; outputs of each in the order of its transaction."""
 
     def staking(priority: Priority, number: int, amounts: Sequence[int], **period: int) -> Change:
@@ -258,7 +258,7 @@ def test_stake_comes_in_the_order_of_its_stakers() -> None:
     assert [item.amount for item in found] == [5, 55, 6, 56, 7, 57, 8, 58, 102, 103, 104]
 
 
-def test_rewards_stay_when_they_are_spent() -> None:
+def test_reward_utxos_remain_after_spending() -> None:
     validator, add = adding()
     begin(add)
     paid = [

@@ -32,7 +32,7 @@ def shown(blocks: list[RawPlatformBlock]) -> list[int]:
     return [block.height for block in blocks]
 
 
-def test_blocks_come_as_they_were_accepted(chain: list[Block]) -> None:
+def test_raw_blocks_equal_the_accepted_blocks(chain: list[Block]) -> None:
     found = raw_blocks(platform_chain(), 0, 4, PLENTY)
 
     assert [item.raw for item in found] == [block.raw for block in chain]
@@ -45,7 +45,7 @@ def test_blocks_come_as_they_were_accepted(chain: list[Block]) -> None:
     ]  # fmt: skip
 
 
-def test_they_come_upwards_or_downwards(chain: list[Block]) -> None:
+def test_raw_blocks_can_be_read_in_both_directions(chain: list[Block]) -> None:
     assert shown(raw_blocks(platform_chain(), 1, 3, PLENTY)) == [1, 2, 3]
     assert shown(raw_blocks(platform_chain(), 3, 1, PLENTY)) == [3, 2, 1]
     assert shown(raw_blocks(platform_chain(), 2, 2, PLENTY)) == [2]

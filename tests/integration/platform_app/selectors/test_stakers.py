@@ -25,14 +25,14 @@ PERMISSIONED = Priority.PERMISSIONED_VALIDATOR_CURRENT
 STAKE = platform.CONFIG.min_validator_stake
 
 
-def test_without_a_chain_nobody_can_be_named() -> None:
+def test_validators_without_genesis_are_refused() -> None:
     with pytest.raises(NoPlatformGenesis):
         stakers.current_validators(platform_chain())
     with pytest.raises(NoPlatformGenesis):
         stakers.validators_at(platform_chain(), 0)
 
 
-def test_a_record_says_what_the_staking_transaction_said() -> None:
+def test_staker_record_has_the_fields_of_its_transaction() -> None:
     first, second = (platform.owners(address) for address in platform.ADDRESSES[:2])
     validator, add = adding(
         potential_reward=7,
@@ -103,7 +103,7 @@ def test_the_present_is_read_once_and_again_after_a_staker_changed() -> None:
     assert stakers.current_validators(platform_chain()) is not first
 
 
-def test_what_delegators_earned_for_a_validator_is_never_old() -> None:
+def test_delegatee_reward_is_always_current() -> None:
     validator, add = adding()
     begin(add)
     assert stakers.current_validators(platform_chain()).by_node[NODE].delegatee_reward == 0
@@ -210,7 +210,7 @@ def test_all_sets_of_a_height_are_those_of_each_subnet() -> None:
     assert stakers.all_validators_at(platform_chain(), 4) is None
 
 
-def test_all_sets_cost_as_many_questions_whatever_the_number_of_subnets() -> None:
+def test_all_validator_sets_take_a_constant_number_of_statements() -> None:
     counts = []
     begin(adding()[1])
     for number in range(3):

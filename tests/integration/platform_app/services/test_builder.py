@@ -38,12 +38,12 @@ from utxo.errors import InvalidTx
 pytestmark = pytest.mark.usefixtures("every_block_holds")
 
 
-def test_without_transactions_and_changes_there_is_no_block(pchain: PChain) -> None:
+def test_nothing_pending_builds_no_block(pchain: PChain) -> None:
     assert platform_runtime().consensus.produce(now=pchain.now + 3_600) is None
     assert platform_chain().tip().height == 0
 
 
-def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) -> None:
+def test_block_has_pending_transactions_in_order_of_arrival(pchain: PChain) -> None:
     txs = payments(pchain, 5)
     parent = platform_chain().tip()
     pchain.issue(*txs)
@@ -61,7 +61,7 @@ def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) ->
     ]
 
 
-def test_what_does_not_fit_waits_for_the_next_block(
+def test_transactions_above_the_block_size_wait_for_the_next_block(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     txs = payments(pchain, 5)
@@ -72,7 +72,7 @@ def test_what_does_not_fit_waits_for_the_next_block(
     assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
-def test_one_that_cannot_be_accepted_does_not_keep_the_others_out(pchain: PChain) -> None:
+def test_invalid_pending_transaction_does_not_block_others(pchain: PChain) -> None:
     split(pchain, 2, 2 * STAKE)
     before = pchain.make()
     first = scheduled_validator(pchain, "node", start=600, end=30 * DAY)
@@ -105,7 +105,7 @@ def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
-def test_transactions_go_with_a_change_that_is_due(pchain: PChain) -> None:
+def test_transactions_are_packed_into_the_block_of_a_due_change(pchain: PChain) -> None:
     tx = pchain.do(scheduled_validator(pchain, "node", start=600, end=30 * DAY))
     payment = pchain.make()
     pchain.now += 3_600
@@ -118,7 +118,7 @@ def test_transactions_go_with_a_change_that_is_due(pchain: PChain) -> None:
     assert others == []
 
 
-def test_whatever_fails_before_the_commit_leaves_nothing(
+def test_failure_before_the_commit_leaves_nothing(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tx = pchain.make()
@@ -170,7 +170,7 @@ def test_a_proposal_is_never_stored_without_its_option(
     assert staker_of(tx).outcome == Outcome.REWARDED
 
 
-def test_blocks_stand_on_each_other_and_their_ids_are_the_hash_of_their_bytes(
+def test_blocks_are_linked_and_ids_are_hashes(
     pchain: PChain,
 ) -> None:
     pchain.do(validator(pchain, "node", end=30 * DAY))
@@ -189,7 +189,7 @@ def test_blocks_stand_on_each_other_and_their_ids_are_the_hash_of_their_bytes(
         assert row.time == block.time
 
 
-def test_a_process_that_begins_anew_goes_on_where_another_one_ended(pchain: PChain) -> None:
+def test_restarted_process_continues_the_chain(pchain: PChain) -> None:
     tx = pchain.do(scheduled_validator(pchain, "node", start=600, end=30 * DAY))
     payment = pchain.make()
     pchain.issue(payment)

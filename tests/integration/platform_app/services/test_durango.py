@@ -84,7 +84,7 @@ def accept(reference_pchain: PChain, *txs: Tx) -> int:
 
 
 @whatever_start
-def test_a_subnet_s_validator_begins_with_its_block(
+def test_subnet_validator_starts_with_its_block(
     reference_pchain: PChain, ask: Rpc, start_of: Callable[[int], int]
 ) -> None:
     subnet = reference_pchain.make(CreateSubnetTx, owner=OWNERS, burn=BURN)
@@ -110,7 +110,7 @@ def test_a_subnet_s_validator_begins_with_its_block(
 
 
 @whatever_start
-def test_a_validator_and_its_delegator_begin_with_their_blocks(
+def test_validator_and_delegator_start_with_their_blocks(
     reference_pchain: PChain, ask: Rpc, start_of: Callable[[int], int]
 ) -> None:
     before, end = supply(), reference_pchain.now + 30 * DAY
@@ -153,7 +153,7 @@ def test_this_node_builds_such_blocks_too(
     assert (row.start_time, row.phase) == (reference_pchain.now, models.Phase.CURRENT)
 
 
-def test_scheduled_stakers_are_refused_at_the_door(reference_pchain: PChain) -> None:
+def test_scheduled_stakers_are_refused_by_the_mempool(reference_pchain: PChain) -> None:
     end = reference_pchain.now + 30 * DAY
     tx = added(
         reference_pchain,

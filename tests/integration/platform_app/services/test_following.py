@@ -54,7 +54,7 @@ def test_a_producers_blocks_make_the_same_rows(pchain: PChain) -> None:
     assert staker_of(tx).outcome == Outcome.REWARDED
 
 
-def test_blocks_come_one_by_one_too(pchain: PChain, rewarded: list[Block]) -> None:
+def test_blocks_can_be_followed_one_by_one(pchain: PChain, rewarded: list[Block]) -> None:
     transfer, proposal, option = rewarded
 
     follow(pchain, transfer)
@@ -63,9 +63,7 @@ def test_blocks_come_one_by_one_too(pchain: PChain, rewarded: list[Block]) -> No
     assert platform_chain().tip().block_id == option.block_id
 
 
-def test_either_option_may_be_the_one_that_was_accepted(
-    pchain: PChain, rewarded: list[Block]
-) -> None:
+def test_either_option_can_be_followed(pchain: PChain, rewarded: list[Block]) -> None:
     transfer, proposal, _ = rewarded
     assert isinstance(proposal, codec.ProposalBlock)
     _, abort = build_options(proposal)
@@ -85,7 +83,7 @@ def test_a_proposal_is_written_with_its_option(pchain: PChain, rewarded: list[Bl
     assert platform_chain().tip().block_id == option.block_id
 
 
-def test_each_block_is_told_in_the_transaction_that_accepts_it(
+def test_written_hook_runs_in_the_accepting_transaction(
     pchain: PChain, rewarded: list[Block]
 ) -> None:
     told = []
@@ -100,9 +98,7 @@ def test_each_block_is_told_in_the_transaction_that_accepts_it(
     assert told == [2, 3, 4]
 
 
-def test_what_fails_with_them_takes_the_blocks_with_it(
-    pchain: PChain, rewarded: list[Block]
-) -> None:
+def test_failing_written_hook_rolls_back_the_blocks(pchain: PChain, rewarded: list[Block]) -> None:
     before = platform_tables.rows()
 
     def fail(block: Block) -> None:
@@ -115,7 +111,7 @@ def test_what_fails_with_them_takes_the_blocks_with_it(
     assert platform_tables.rows() == before
 
 
-def test_what_is_accepted_no_longer_waits_and_what_conflicts_is_dropped(pchain: PChain) -> None:
+def test_accepted_and_conflicting_transactions_leave_the_mempool(pchain: PChain) -> None:
     sent, spent, other = payments(pchain, 3)
     another = rival(spent)
     pchain.issue(sent, another, other)
@@ -129,7 +125,7 @@ def test_what_is_accepted_no_longer_waits_and_what_conflicts_is_dropped(pchain: 
     assert accepted.status(platform_chain(), spent.tx_id).status is TxStatus.COMMITTED
 
 
-def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
+def test_stale_transactions_are_dropped_without_building(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     split(pchain, 3, 3_000 * 10**6)
@@ -149,7 +145,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     assert clearing.drop_stale(platform_chain(), now=pchain.now) == 0
 
 
-def test_a_block_that_comes_meanwhile_saves_what_waits(
+def test_concurrent_block_postpones_dropping_transactions(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform_chain(), "recheck", RecheckTimer())
@@ -170,7 +166,7 @@ def test_a_block_that_comes_meanwhile_saves_what_waits(
     assert accepted.status(platform_chain(), unfunded.tx_id).status is TxStatus.PROCESSING
 
 
-def test_blocks_are_made_and_stays_renewed_only_by_who_makes_them(
+def test_only_the_producer_builds_blocks_and_renews_staking(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pchain.issue(pchain.make())
@@ -192,7 +188,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def test_followers_are_told_of_the_last_block_after_the_commit(
+def test_head_event_of_the_last_block_follows_the_commit(
     pchain: PChain,
     rewarded: list[Block],
     told: list[Any],
@@ -206,7 +202,7 @@ def test_followers_are_told_of_the_last_block_after_the_commit(
     assert told == [(P_CHAIN, head)]
 
 
-def test_followers_are_told_of_own_blocks_and_of_what_waits(
+def test_own_blocks_and_pending_transactions_send_events(
     pchain: PChain, told: list[Any], sent: Any, django_capture_on_commit_callbacks: Any
 ) -> None:
     tx = pchain.make()
@@ -239,7 +235,7 @@ def test_a_validator_that_is_learned_of_late_was_online_until_then(pchain: PChai
     assert seen.fraction(pchain.now + 10 * DAY) == pytest.approx(0.5, abs=1e-6)
 
 
-def test_a_stay_that_was_over_before_this_node_looked_was_spent_online(pchain: PChain) -> None:
+def test_staking_period_before_tracking_counts_as_online(pchain: PChain) -> None:
     uptime.observe(platform_chain(), [node("somebody")], pchain.now)
     producer = Producer(pchain)
     tx = pchain.do(validator(pchain, "node", end=30 * DAY))
@@ -251,7 +247,7 @@ def test_a_stay_that_was_over_before_this_node_looked_was_spent_online(pchain: P
     assert row.uptime.up_duration == row.end_time - row.start_time
 
 
-def test_a_block_is_verified_in_few_questions_however_many_come(
+def test_verification_takes_few_statements_per_block(
     pchain: PChain, django_assert_max_num_queries: Any
 ) -> None:
     txs = payments(pchain, 40)

@@ -77,7 +77,7 @@ def follow(blocks: Sequence[Block], random: Random, now: int) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.usefixtures("begun")
-def test_what_a_builder_made_is_followed_to_the_same_rows(
+def test_followed_history_writes_the_builders_rows(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, history = platform_tables.rows(), History(seed, remembered())

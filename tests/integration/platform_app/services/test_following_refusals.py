@@ -132,7 +132,7 @@ def made(cls: type[Block], **fields: Any) -> Block:
     return codec._build(cls, **fields)
 
 
-def test_an_option_that_is_none_of_the_two(pchain: PChain, rewarded: list[Block]) -> None:
+def test_option_of_another_proposal_is_refused(pchain: PChain, rewarded: list[Block]) -> None:
     transfer, proposal, option = rewarded
     place = {"parent_id": proposal.block_id, "height": 4, "time": option.time}
 
@@ -199,7 +199,7 @@ def test_an_atomic_block(pchain: PChain) -> None:
     assert refusal(pchain, parse_block(raw)).reason is PlatformBlockReason.APRICOT_AFTER_FORK
 
 
-def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> None:
+def test_apricot_option_without_proposal_is_refused(pchain: PChain) -> None:
     block = made(ApricotCommitBlock, parent_id=platform_chain().tip().block_id, height=1)
 
     assert refusal(pchain, block).reason is PlatformBlockReason.NO_PROPOSAL
@@ -214,7 +214,7 @@ def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> 
         (lambda raw: raw + bytes(256 * 1024), CodecReason.INPUT_TOO_LARGE),
     ],
 )
-def test_bytes_that_are_no_block(
+def test_malformed_block_is_refused(
     pchain: PChain, change: Callable[[bytes], bytes], reason: CodecReason
 ) -> None:
     raw = standard(pchain, pchain.make()).raw

@@ -29,9 +29,7 @@ _ANY_SIGNER = platform.proof_of_possession()
 
 
 @pytest.mark.parametrize("case", cases("genesis", config=...))
-def test_a_network_of_the_reference_begins_from_its_file(
-    start: Start, case: dict[str, Any]
-) -> None:
+def test_network_of_avalanchego_starts_from_its_file(start: Start, case: dict[str, Any]) -> None:
     network = start(document=case["config"], network_id=case["networkID"], parameters="avalanchego")
 
     assert_begun(network, case)
@@ -98,7 +96,7 @@ def test_the_references_local_network_moves_its_start_in_whole_steps(start: Star
     assert later.asset_id == first.asset_id
 
 
-def test_a_network_of_ones_own_begins_now_with_this_node(start: Start) -> None:
+def test_own_network_starts_now_with_this_node(start: Start) -> None:
     network = start()
 
     assert (network.network_id, network.unit) == (12345, 10**6)
@@ -131,7 +129,7 @@ def test_it_has_the_c_chains_genesis_in_the_transaction_that_creates_that_chain(
 
 
 @pytest.mark.parametrize("network_id", [1, 5, 777])
-def test_every_network_can_be_ones_own(start: Start, network_id: int) -> None:
+def test_own_network_can_have_any_network_id(start: Start, network_id: int) -> None:
     network = start(network_id=network_id)
 
     assert network.network_id == network_id
@@ -230,7 +228,7 @@ def test_a_file_of_another_network_is_refused(start: Start) -> None:
     ("document", "reason"),
     [("{", PlatformGenesisReason.MALFORMED_FIELD), ("{}", PlatformGenesisReason.MISSING_FIELD)],
 )
-def test_a_file_that_is_none_is_refused(
+def test_malformed_genesis_file_is_refused(
     start: Start, document: str, reason: PlatformGenesisReason
 ) -> None:
     with raises(reason, kind=GenesisError):
@@ -261,7 +259,7 @@ def test_a_file_with_more_than_there_may_ever_be_is_refused(start: Start) -> Non
         start(document=document, parameters="avalanchego")
 
 
-def test_a_file_that_cannot_be_read_is_told_in_words(start: Start, settings: Any) -> None:
+def test_unreadable_genesis_file_is_reported(start: Start, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, platform_genesis="/nowhere/genesis.json")
 
     with raises(PlatformGenesisReason.UNREADABLE_FILE, kind=GenesisError) as refused:
@@ -281,9 +279,7 @@ def test_a_file_with_more_than_the_binary_form_holds_is_refused(start: Start) ->
     assert not models.Chain.objects.exists()
 
 
-def test_a_start_that_was_interrupted_begins_anew(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_start_is_repeated(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = first_rows.commit
 
     def fail(*arguments: Any) -> None:
@@ -306,7 +302,7 @@ def test_a_start_that_was_interrupted_begins_anew(
     ] == [node_id]
 
 
-def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_same(
+def test_node_outside_the_genesis_builds_blocks(
     start: Start,
 ) -> None:
     start(now=1_721_016_000, parameters="avalanchego")

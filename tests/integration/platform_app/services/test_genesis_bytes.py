@@ -24,7 +24,7 @@ from tests.integration.platform_app.services.conftest import Start
 _ANY_SIGNER = platform.proof_of_possession()
 
 
-def test_what_a_network_began_with_is_kept(start: Start) -> None:
+def test_genesis_bytes_are_stored(start: Start) -> None:
     network = start()
 
     raw = accepted.genesis_bytes(platform_chain())
@@ -33,7 +33,7 @@ def test_what_a_network_began_with_is_kept(start: Start) -> None:
     assert parse_genesis(raw).timestamp == platform.NOW
 
 
-def test_without_a_chain_there_are_none(db: None) -> None:
+def test_genesis_bytes_without_chain_are_none(db: None) -> None:
     assert accepted.genesis_bytes(platform_chain()) is None
     with pytest.raises(NoFirstValidator):
         accepted.first_validator(platform_chain())
@@ -71,7 +71,7 @@ def elsewhere(network_id: int = 12345) -> bytes:
     return build_genesis(config)
 
 
-def test_a_node_that_was_given_bytes_begins_with_them(start: Start, tmp_path: Path) -> None:
+def test_node_starts_with_fetched_genesis_bytes(start: Start, tmp_path: Path) -> None:
     raw = elsewhere()
     fetched(raw, tmp_path)
 
@@ -105,7 +105,7 @@ def test_other_bytes_than_the_chain_began_with_are_refused(start: Start, tmp_pat
     assert refused.value.values["stored"] == stored
 
 
-def test_bytes_that_are_no_genesis_are_told_in_words(start: Start, tmp_path: Path) -> None:
+def test_malformed_genesis_bytes_are_reported(start: Start, tmp_path: Path) -> None:
     path = fetched(elsewhere()[:-1], tmp_path)
 
     with raises(
@@ -117,9 +117,7 @@ def test_bytes_that_are_no_genesis_are_told_in_words(start: Start, tmp_path: Pat
     assert not models.Chain.objects.exists()
 
 
-def test_a_file_that_settings_name_comes_before_bytes_of_others(
-    start: Start, tmp_path: Path
-) -> None:
+def test_configured_genesis_file_precedes_fetched_bytes(start: Start, tmp_path: Path) -> None:
     fetched(b"no genesis at all", tmp_path)
 
     network = start(document=genesis.document(), parameters="avalanchego")

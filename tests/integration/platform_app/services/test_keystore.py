@@ -34,7 +34,7 @@ def test_a_user_is_made_without_keys() -> None:
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
-def test_a_user_costs_what_passwords_cost_when_it_was_made(
+def test_user_keeps_the_hashing_cost_of_its_creation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some_user()
@@ -62,7 +62,7 @@ def test_a_name_is_taken_once() -> None:
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
-def test_of_two_who_take_a_name_at_once_one_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_creation_of_a_user_succeeds_once(monkeypatch: pytest.MonkeyPatch) -> None:
     slots = platform_chain().key_derivation._replace(strangers=DerivationSlots(at_once=2, slots=2))
     monkeypatch.setattr(platform_chain(), "key_derivation", slots)
     lock = sealing.lock
@@ -157,7 +157,7 @@ def test_a_user_is_deleted_with_its_keys() -> None:
     assert models.KeystoreKey.objects.count() == 1
 
 
-def test_nobody_is_deleted_with_a_wrong_password() -> None:
+def test_deletion_with_wrong_password_is_refused() -> None:
     some_user()
 
     with pytest.raises(IncorrectPassword) as refused:
@@ -167,7 +167,7 @@ def test_nobody_is_deleted_with_a_wrong_password() -> None:
     assert keystore.list_users(platform_chain()) == [NAME]
 
 
-def test_nobody_is_deleted_who_does_not_exist() -> None:
+def test_deletion_of_missing_user_is_refused() -> None:
     with raises(KeystoreReason.USER_MISSING, kind=KeystoreError) as refused:
         keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
@@ -183,7 +183,7 @@ def test_a_name_is_free_again_after_its_user_is_deleted() -> None:
     assert keystore.list_addresses(platform_chain(), NAME, "another good password") == []
 
 
-def test_a_user_is_exported_and_comes_back_under_any_name() -> None:
+def test_exported_user_is_imported_under_another_name() -> None:
     some_user(*KEYS[:3])
     exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
     keystore.delete_user(platform_chain(), NAME, PASSWORD)
@@ -195,7 +195,7 @@ def test_a_user_is_exported_and_comes_back_under_any_name() -> None:
     assert keystore.keys_of(platform_chain(), "back", PASSWORD) == list(KEYS[:3])
 
 
-def test_an_exported_user_of_real_cost_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_exported_at_real_cost_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     some_user(KEYS[0])
 
@@ -227,7 +227,7 @@ def test_a_user_is_not_exported_with_a_wrong_password(password: str) -> None:
     assert str(refused.value) == 'incorrect password: user "anna"'
 
 
-def test_who_does_not_exist_has_a_wrong_password() -> None:
+def test_missing_user_is_reported_as_wrong_password() -> None:
     with pytest.raises(IncorrectPassword) as refused:
         keystore.export_user(platform_chain(), "nobody", PASSWORD)
 
@@ -264,7 +264,7 @@ def test_a_key_that_a_backup_holds_twice_is_imported_once() -> None:
 
 
 @pytest.mark.node_settings(keystore_users=2)
-def test_there_are_only_so_many_users(node_settings: object) -> None:
+def test_number_of_users_is_limited(node_settings: object) -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
     some_user(name="bob")
@@ -284,7 +284,7 @@ def test_there_are_only_so_many_users(node_settings: object) -> None:
 
 
 @pytest.mark.node_settings(keystore_users=1)
-def test_of_two_who_take_the_last_place_at_once_one_gets_it(
+def test_concurrent_creation_of_the_last_user_succeeds_once(
     node_settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slots = platform_chain().key_derivation._replace(strangers=DerivationSlots(at_once=2, slots=2))
@@ -303,7 +303,7 @@ def test_of_two_who_take_the_last_place_at_once_one_gets_it(
     assert keystore.list_users(platform_chain()) == ["bob"]
 
 
-def test_who_is_deleted_twice_at_once_is_missing_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_deletion_reports_a_missing_user(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     unlock = sealing.unlock
 
@@ -327,7 +327,7 @@ def test_something_else_is_not_imported() -> None:
     assert keystore.list_users(platform_chain()) == []
 
 
-def test_of_two_who_import_under_a_name_at_once_one_gets_it(
+def test_concurrent_import_of_a_user_succeeds_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some_user(KEYS[0])

@@ -98,7 +98,7 @@ def subnet(pchain: PChain, threshold: int) -> Callable[[], IssueResult]:
 
 
 @pytest.mark.parametrize("thresholds", [(1, 1, 1, 1), (1, 2, 3, 4)], ids=["same", "different"])
-def test_what_is_asked_for_at_once_is_paid_with_different_coins(
+def test_concurrent_payments_use_different_coins(
     shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch, thresholds: tuple[int, ...]
 ) -> None:
     funded(shared_pchain, THREADS)
@@ -126,7 +126,7 @@ def test_with_one_coin_one_of_those_at_once_is_served(
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_who_is_deleted_while_a_key_is_written_goes_with_it(
+def test_user_deleted_during_a_key_write_leaves_no_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some_user()
@@ -167,7 +167,7 @@ def test_who_is_deleted_while_a_key_is_written_goes_with_it(
 
 @pytest.mark.usefixtures("transactional_db")
 @pytest.mark.node_settings(keystore_users=2)
-def test_of_those_who_come_at_once_only_so_many_get_in(node_settings: Any) -> None:
+def test_concurrent_creations_respect_the_user_limit(node_settings: Any) -> None:
     def create(number: int) -> Callable[[], None]:
         return lambda: keystore.create_user(platform_chain(), f"user {number}", PASSWORD)
 

@@ -116,7 +116,7 @@ def test_a_lock_is_one_users_alone() -> None:
 
 
 @pytest.mark.usefixtures("long_locks")
-def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
+def test_p_chain_methods_report_the_lockout() -> None:
     some_user()
     fail(OF_USER.free)
 
@@ -130,7 +130,7 @@ def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
 
 
 @pytest.mark.usefixtures("long_locks")
-def test_whatever_is_guessed_of_others_a_user_gets_in() -> None:
+def test_guesses_for_others_do_not_lock_a_user() -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
     for number in range(20):
@@ -146,7 +146,7 @@ def test_whatever_is_guessed_of_others_a_user_gets_in() -> None:
     assert locked_for("user 0") > 0
 
 
-def test_names_that_nobody_has_leave_nothing_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_names_leave_no_cache_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     add = cache.add
     monkeypatch.setattr(cache, "add", lambda key, *rest: written.append(key) or add(key, *rest))
@@ -183,7 +183,7 @@ def test_few_derive_a_key_at_a_time() -> None:
     assert most == 2
 
 
-def test_who_finds_no_place_is_refused_at_once(
+def test_request_without_free_slot_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some_user()
@@ -207,7 +207,7 @@ def test_who_finds_no_place_is_refused_at_once(
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
 
 
-def test_strangers_take_no_places_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_names_do_not_use_slots_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user(KEYS[0])
     narrow(monkeypatch, "strangers")
 
@@ -222,7 +222,7 @@ def test_strangers_take_no_places_of_users(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.usefixtures("long_locks")
-def test_who_is_locked_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_user_uses_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     fail(OF_USER.free)
     narrow(monkeypatch, "users")
@@ -232,7 +232,7 @@ def test_who_is_locked_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("long_locks")
-def test_who_is_locked_while_waiting_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_locked_while_waiting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     narrow(monkeypatch, "users")
     place = platform_chain().key_derivation.users.slot
@@ -246,7 +246,7 @@ def test_who_is_locked_while_waiting_is_not_tried(monkeypatch: pytest.MonkeyPatc
     assert locked_for() > 0
 
 
-def test_a_place_is_free_again_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slot_is_released_after_any_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("users", "strangers"):
         narrow(monkeypatch, name)
     some_user()
@@ -272,7 +272,7 @@ def test_a_process_of_sixteen_threads_lets_ten_wait_for_passwords() -> None:
     assert (strangers.at_once, strangers.slots) == (1, 4)
 
 
-def test_a_count_that_was_forgotten_in_between_begins_anew(
+def test_evicted_failure_count_restarts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     some_user()

@@ -26,7 +26,7 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     make_cheap(monkeypatch)
 
 
-def test_an_imported_key_comes_back() -> None:
+def test_imported_key_is_exported() -> None:
     some_user()
 
     assert keystore.import_key(platform_chain(), NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
@@ -35,7 +35,7 @@ def test_an_imported_key_comes_back() -> None:
     assert keystore.export_key(platform_chain(), NAME, PASSWORD, ADDRESSES[0]) == KEYS[0]
 
 
-def test_keys_keep_the_order_in_which_they_came() -> None:
+def test_keys_keep_their_order() -> None:
     some_user(KEYS[2], KEYS[0], KEYS[1])
 
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == [
@@ -46,7 +46,7 @@ def test_keys_keep_the_order_in_which_they_came() -> None:
     assert keystore.keys_of(platform_chain(), NAME, PASSWORD) == [KEYS[2], KEYS[0], KEYS[1]]
 
 
-def test_a_key_that_comes_twice_is_there_once() -> None:
+def test_key_imported_twice_is_stored_once() -> None:
     some_user(KEYS[0], KEYS[1], KEYS[0])
 
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == list(ADDRESSES[:2])
@@ -87,7 +87,7 @@ def test_a_key_that_the_user_does_not_have_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("key", [b"", bytes(32), b"\xff" * 32, KEYS[0][:31]])
-def test_what_is_no_key_is_refused_before_the_password_is_tried(key: bytes) -> None:
+def test_malformed_key_is_refused_before_the_password(key: bytes) -> None:
     with pytest.raises(InvalidPrivateKey) as refused:
         keystore.import_key(platform_chain(), "nobody", "", key)
 
@@ -144,7 +144,7 @@ METHODS: dict[str, Callable[[str, str], object]] = {
     ],
     ids=["password", "user", "no name", "long name", "odd name"],
 )
-def test_a_user_who_is_not_retrieved_is_refused_in_the_references_words(
+def test_wrong_user_is_refused_with_avalanchegos_message(
     method: Callable[[str, str], object], name: str, password: str, words: str
 ) -> None:
     some_user(KEYS[0])
@@ -157,7 +157,7 @@ def test_a_user_who_is_not_retrieved_is_refused_in_the_references_words(
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == [ADDRESSES[0]]
 
 
-def test_a_user_who_is_deleted_meanwhile_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_deleted_concurrently_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     unlock = sealing.unlock
 
@@ -192,7 +192,7 @@ def test_a_sealed_key_does_not_open_for_another_name() -> None:
         keystore.export_key(platform_chain(), "bob", PASSWORD, ADDRESSES[0])
 
 
-def test_a_number_that_is_no_key_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_random_key_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     drawn = [bytes(32), b"\xff" * 32, KEYS[0]]
     monkeypatch.setattr(

@@ -53,7 +53,7 @@ def unfunded(number: int = 0) -> Tx:
     return platform.signed(BaseTx, inputs=platform.spend_all(platform.utxo(number=number)))
 
 
-def test_what_is_taken_is_processing_until_a_block_has_it(pchain: PChain) -> None:
+def test_admitted_transaction_is_processing_until_its_block(pchain: PChain) -> None:
     tx = pchain.make()
     assert accepted.status(platform_chain(), tx.tx_id) == UNKNOWN
 
@@ -82,7 +82,7 @@ def test_many_are_answered_in_their_order(pchain: PChain) -> None:
     ]
 
 
-def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None:
+def test_pending_transaction_is_acknowledged_again(pchain: PChain) -> None:
     tx = pchain.make()
 
     assert mempool.issue(platform_chain(), [tx, tx], now=pchain.now) == [tx.tx_id, tx.tx_id]
@@ -91,7 +91,7 @@ def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None
     assert [item.tx_id for item in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
 
 
-def test_what_was_accepted_is_acknowledged_again_and_does_not_wait(pchain: PChain) -> None:
+def test_accepted_transaction_is_acknowledged_without_pooling(pchain: PChain) -> None:
     tx = pchain.do(pchain.make())
 
     assert mempool.issue(platform_chain(), [tx], now=pchain.now) == [tx.tx_id]
@@ -140,7 +140,7 @@ def test_the_largest_that_is_taken_gets_into_a_block(pchain: PChain) -> None:
     assert accepted.status(platform_chain(), tx.tx_id) == COMMITTED
 
 
-def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
+def test_full_mempool_refuses_without_recording(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     txs = payments(pchain, 3)
@@ -173,7 +173,7 @@ def test_a_mempool_that_a_block_has_emptied_takes_more(
     assert mempool.issue_tx(platform_chain(), txs[1], now=pchain.now) == txs[1].tx_id
 
 
-def test_who_spends_what_a_waiting_one_spends_is_refused_but_not_remembered(
+def test_conflicting_transaction_is_refused_without_recording(
     pchain: PChain,
 ) -> None:
     tx = pchain.make()
@@ -231,7 +231,7 @@ def test_rules_are_asked_as_of_the_next_blocks_time(pchain: PChain) -> None:
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
 
-def test_who_waits_past_its_start_begins_with_the_block(pchain: PChain) -> None:
+def test_staker_pending_past_its_start_starts_with_the_block(pchain: PChain) -> None:
     tx = scheduled_validator(pchain, "late", start=60, end=3 * DAY)
     mempool.issue_tx(platform_chain(), tx, now=pchain.now)
     pchain.wait(70)
@@ -239,7 +239,7 @@ def test_who_waits_past_its_start_begins_with_the_block(pchain: PChain) -> None:
     assert staker_of(tx).start_time == pchain.now
 
 
-def test_a_rule_that_is_broken_is_told_and_remembered(pchain: PChain) -> None:
+def test_broken_rule_is_reported_and_recorded(pchain: PChain) -> None:
     tx = validator(pchain, "poor", end=3 * DAY, weight=STAKE - 1)
 
     with raises(
@@ -259,7 +259,7 @@ def test_proposals_are_never_taken(pchain: PChain) -> None:
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
 
-def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -> None:
+def test_dropped_transaction_can_be_issued_again(pchain: PChain) -> None:
     first = pchain.make()
     spending_change = _spending_change(pchain, first)
     with raises(
@@ -276,7 +276,7 @@ def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -
     assert accepted.status(platform_chain(), spending_change.tx_id) == COMMITTED
 
 
-def test_what_nobody_could_import_is_not_exported(pchain: PChain, settings: Any) -> None:
+def test_export_to_an_absent_chain_is_refused(pchain: PChain, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, chains=("P", "C"))
     tx = export(pchain, pchain.network.x_chain_id)
 
@@ -289,7 +289,7 @@ def test_what_nobody_could_import_is_not_exported(pchain: PChain, settings: Any)
     assert accepted.status(platform_chain(), tx.tx_id) == UNKNOWN
 
 
-def test_who_asks_again_for_an_export_that_was_accepted_is_told_so(pchain: PChain) -> None:
+def test_accepted_export_is_acknowledged_again(pchain: PChain) -> None:
     tx = export(pchain, pchain.network.c_chain_id)
     follow(pchain, standard(pchain, tx, after=1))
 
@@ -312,7 +312,7 @@ def _spending_change(pchain: PChain, tx: Tx) -> Tx:
     return signed(platform.unsigned(inputs=platform.spend_all(coin), outputs=made))
 
 
-def test_only_the_last_dropped_ones_are_remembered(pchain: PChain) -> None:
+def test_only_recent_dropped_transactions_are_recorded(pchain: PChain) -> None:
     txs = [unfunded(number) for number in range(waiting.DROPPED + 1)]
 
     mempool.issue(platform_chain(), txs, now=pchain.now)
@@ -323,7 +323,7 @@ def test_only_the_last_dropped_ones_are_remembered(pchain: PChain) -> None:
     )
 
 
-def test_a_block_that_comes_after_the_first_look_is_noticed_at_the_second(
+def test_block_after_the_first_check_is_noticed_by_the_second(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tx, other = payments(pchain, 2)
@@ -343,7 +343,7 @@ def test_a_block_that_comes_after_the_first_look_is_noticed_at_the_second(
     assert taken == other.tx_id
 
 
-def test_a_rival_that_comes_after_the_first_look_is_noticed_at_the_second(
+def test_rival_after_the_first_check_is_noticed_by_the_second(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tx = pchain.make()
@@ -362,7 +362,7 @@ def test_a_rival_that_comes_after_the_first_look_is_noticed_at_the_second(
     assert [item.tx_id for item in waiting.oldest_first(platform_chain().db)] == [rival(tx).tx_id]
 
 
-def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itself(
+def test_concurrent_repeated_issue_is_acknowledged(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tx = pchain.make()

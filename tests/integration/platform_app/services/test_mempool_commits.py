@@ -68,9 +68,7 @@ def test_all_delegations_to_a_node_read_its_delegators_once(pchain: PChain) -> N
     assert asked[0] == asked[1]
 
 
-def test_whatever_fails_on_the_way_nothing_of_it_is_kept(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_admission_keeps_nothing(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError("the disk is full")
 
@@ -95,7 +93,7 @@ def test_a_block_is_asked_for_after_the_commit_and_only_then(
     assert sent.names == [platform_chain().producer.task]
 
 
-def test_who_brings_nothing_new_asks_for_no_block(
+def test_admission_without_new_transaction_requests_no_block(
     pchain: PChain, django_capture_on_commit_callbacks: Any
 ) -> None:
     tx = pchain.do(pchain.make())

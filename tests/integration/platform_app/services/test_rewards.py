@@ -130,7 +130,7 @@ def test_a_delegators_reward_is_shared_and_the_validators_part_is_paid_at_its_en
     assert supply() == before
 
 
-def test_an_offline_validator_loses_its_delegators_their_reward_but_keeps_what_it_accrued(
+def test_offline_validator_keeps_accrued_delegatee_reward(
     pchain: PChain,
 ) -> None:
     holder = pchain.do(validator(pchain, "node", end=30 * DAY, shares=250_000))

@@ -65,7 +65,7 @@ def test_each_moment_of_change_has_its_block_however_late_they_are_built(pchain:
     assert [block.time for block in blocks] == [now + 402, now + 501, now + 600]
 
 
-def test_those_that_begin_in_one_second_begin_in_one_block_in_staker_order(
+def test_stakers_of_one_second_start_in_one_block_in_order(
     pchain: PChain,
 ) -> None:
     start = pchain.now + 600
@@ -132,7 +132,7 @@ def test_delegators_leave_before_their_validator_in_the_same_second(pchain: PCha
     assert first.time == second.time == end
 
 
-def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChain) -> None:
+def test_validator_sets_of_every_height_are_reconstructed(pchain: PChain) -> None:
     seen = {0: _weights()}
 
     def note() -> None:
@@ -185,7 +185,7 @@ def _weights() -> dict[ID, dict[Any, int]]:
     return weights
 
 
-def test_this_nodes_next_stay_begins_as_the_last_one_ends(pchain: PChain) -> None:
+def test_next_staking_period_starts_at_the_end_of_the_last(pchain: PChain) -> None:
     first = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     other = pchain.do(validator(pchain, "node", end=300 * DAY))
     payment = pchain.make()
@@ -200,7 +200,7 @@ def test_this_nodes_next_stay_begins_as_the_last_one_ends(pchain: PChain) -> Non
     assert accepted.status(platform_chain(), payment.tx_id).status is TxStatus.COMMITTED
 
 
-def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChain) -> None:
+def test_pending_transactions_are_checked_at_clock_time(pchain: PChain) -> None:
     """The lock has expired by the node's clock, but not at the time of the renewal's block."""
     first = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     opens = first.end + DAY

@@ -146,7 +146,7 @@ def test_the_own_validator_is_there_at_every_moment_of_ten_years(pchain: PChain)
     assert stays[-1].end_time > clock.now()
 
 
-def test_progress_is_told_after_each_step(pchain: PChain) -> None:
+def test_progress_is_reported_after_each_step(pchain: PChain) -> None:
     split(pchain, 3, 2 * STAKE)
     txs = [
         scheduled_validator(pchain, f"node {number}", start=100 * (number + 1), end=5 * DAY)
@@ -161,7 +161,7 @@ def test_progress_is_told_after_each_step(pchain: PChain) -> None:
     assert seen == sorted(staker_of(tx).start_time for tx in txs)
 
 
-def test_what_waits_goes_into_the_first_block_and_is_committed(pchain: PChain) -> None:
+def test_pending_transaction_is_in_the_first_block(pchain: PChain) -> None:
     tx = pchain.make()
     pchain.issue(tx)
 
@@ -170,7 +170,7 @@ def test_what_waits_goes_into_the_first_block_and_is_committed(pchain: PChain) -
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
 
-def test_a_journey_ends_however_much_is_issued_meanwhile(
+def test_time_travel_ends_despite_new_transactions(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     txs = iter(payments(pchain, 30))
@@ -191,7 +191,7 @@ def test_a_journey_ends_however_much_is_issued_meanwhile(
     assert staker_of(staker).outcome == Outcome.REWARDED
 
 
-def test_who_ends_at_the_very_second_of_the_arrival_has_left(pchain: PChain) -> None:
+def test_staker_that_ends_at_the_target_time_is_rewarded(pchain: PChain) -> None:
     first = pchain.do(validator(pchain, "node", end=2 * DAY))
     end = staker_of(first).end_time
     second = pchain.do(validator(pchain, "another", end=end - pchain.now))
@@ -244,7 +244,7 @@ def test_the_clock_of_a_public_network_is_not_moved(
     assert not Clock.objects.exists()
 
 
-def test_nobody_travels_back(pchain: PChain) -> None:
+def test_time_travel_backwards_is_refused(pchain: PChain) -> None:
     with pytest.raises(ClockMovesForward):
         time_travel(platform_runtime(), -1)
 
@@ -260,7 +260,7 @@ def test_the_c_chain_sees_the_moved_clock(pchain: PChain) -> None:
     assert block.header.timestamp >= first.header.timestamp + 30 * DAY
 
 
-def test_the_command_says_what_it_did(pchain: PChain) -> None:
+def test_time_travel_command_reports_time_and_blocks(pchain: PChain) -> None:
     pchain.do(validator(pchain, "node", end=2 * DAY))
     out = StringIO()
 
@@ -270,7 +270,7 @@ def test_the_command_says_what_it_did(pchain: PChain) -> None:
     assert out.getvalue().startswith(f"It is {moment} UTC now. 2 blocks, ")
 
 
-def test_the_command_ends_when_no_process_remembers_what_was_before(
+def test_command_waits_until_caches_have_expired(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = clock.now()
@@ -312,14 +312,14 @@ def test_durations_are_read_with_their_units(text: str, seconds: int) -> None:
     ],
 )
 @pytest.mark.usefixtures("pchain")
-def test_what_is_no_duration_is_refused_by_the_command(text: str, words: str) -> None:
+def test_command_refuses_a_malformed_duration(text: str, words: str) -> None:
     with pytest.raises(CommandError) as refused:
         call_command("time_travel", "--", text)
 
     assert str(refused.value).endswith(words)
 
 
-def test_the_command_refuses_public_networks_in_words(pchain: PChain, settings: Any) -> None:
+def test_command_refuses_public_networks(pchain: PChain, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, network_id=5)
 
     with pytest.raises(CommandError, match="only the clock of a local network can be moved"):
@@ -327,7 +327,7 @@ def test_the_command_refuses_public_networks_in_words(pchain: PChain, settings: 
 
 
 @pytest.mark.usefixtures("db", "node_settings")
-def test_the_command_before_the_first_start_says_what_is_missing() -> None:
+def test_command_without_chain_explains_what_is_missing() -> None:
     models.Chain.objects.all().delete()
 
     with pytest.raises(
@@ -354,7 +354,7 @@ def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     assert clock.offset() == before
 
 
-def test_where_the_validators_vote_no_clock_is_moved(pchain: PChain, settings: Any) -> None:
+def test_voting_network_refuses_time_travel(pchain: PChain, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, consensus="snowman")
     before = clock.offset()
 

@@ -47,7 +47,7 @@ def test_a_transaction_that_breaks_admission_is_its_senders_trouble_alone(
     assert accepted.status(platform_chain(), bad.tx_id).status is TxStatus.UNKNOWN
 
 
-def test_a_transaction_that_breaks_the_builder_is_dropped_and_the_others_get_in(
+def test_transaction_that_crashes_the_builder_is_dropped(
     pchain: PChain, breaking: set[ID], caplog: pytest.LogCaptureFixture
 ) -> None:
     bad, good = pchain.make(), pchain.make()
@@ -61,9 +61,7 @@ def test_a_transaction_that_breaks_the_builder_is_dropped_and_the_others_get_in(
     assert "crashes the rules instead of being rejected" in caplog.text
 
 
-def test_a_fault_that_is_no_transactions_is_raised(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_builder_failure_is_raised(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise Broken
 
@@ -73,7 +71,7 @@ def test_a_fault_that_is_no_transactions_is_raised(
         pchain.build()
 
 
-def test_when_a_block_comes_meanwhile_nobody_is_refused_for_what_was_seen_before(
+def test_concurrent_block_discards_earlier_refusals(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tx = pchain.make()

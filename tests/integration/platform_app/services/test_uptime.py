@@ -58,7 +58,7 @@ def travelling(tracked: PChain, monkeypatch: pytest.MonkeyPatch) -> PChain:
     return tracked
 
 
-def test_tracking_begins_with_the_first_peer_ever(pchain: PChain) -> None:
+def test_uptime_tracking_starts_with_the_first_peer(pchain: PChain) -> None:
     pchain.do(validator(pchain, "peer", end=30 * DAY))
     began = staker_of_node(PEER).start_time
     uptime.begin(platform_chain(), pchain.now)
@@ -78,7 +78,7 @@ def test_tracking_begins_with_the_first_peer_ever(pchain: PChain) -> None:
     assert seen(pchain.node_id).fraction(pchain.now) == 1.0
 
 
-def test_who_comes_and_goes_is_counted_from_look_to_look(tracked: PChain) -> None:
+def test_uptime_is_counted_between_observations(tracked: PChain) -> None:
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     start = tracked.now
     for second, connected in ((10, [PEER]), (20, [PEER]), (35, []), (40, []), (47, [PEER, OTHER])):
@@ -89,7 +89,7 @@ def test_who_comes_and_goes_is_counted_from_look_to_look(tracked: PChain) -> Non
     assert set(rows.connected(platform_chain().db)) == {tracked.node_id, PEER, OTHER}
 
 
-def test_a_validator_that_is_connected_already_when_it_begins_is_found(tracked: PChain) -> None:
+def test_validator_connected_at_its_start_is_tracked(tracked: PChain) -> None:
     uptime.observe(platform_chain(), [PEER], tracked.now)
     tracked.do(scheduled_validator(tracked, "peer", start=600, end=10 * DAY))
     tracked.wait(700)
@@ -138,7 +138,7 @@ def test_a_killed_node_counts_the_gap_as_online_but_no_more(tracked: PChain) -> 
     assert online(tracked) == 100 + 600 + 100
 
 
-def test_a_node_that_was_killed_while_others_were_connected_begins_anew(tracked: PChain) -> None:
+def test_killed_node_restarts_uptime_counting(tracked: PChain) -> None:
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     start = tracked.now
     uptime.observe(platform_chain(), [PEER], start)
@@ -150,7 +150,7 @@ def test_a_node_that_was_killed_while_others_were_connected_begins_anew(tracked:
     assert online(tracked) == 500 + 100
 
 
-def test_who_was_connected_before_a_leap_of_the_clock_was_so_through_it(
+def test_clock_jump_counts_as_connected(
     travelling: PChain,
 ) -> None:
     first = travelling.do(validator(travelling, "peer", end=100 * DAY))
@@ -194,7 +194,7 @@ def test_a_reward_takes_four_fifths_of_observed_time(
     assert row.uptime.last_updated == row.end_time
 
 
-def test_connections_that_came_in_parts_make_four_fifths_too(travelling: PChain) -> None:
+def test_uptime_in_parts_adds_up_to_the_requirement(travelling: PChain) -> None:
     tx = travelling.do(validator(travelling, "peer", end=20 * DAY + 1))
     for connected in ([PEER], [], [PEER], [PEER], [PEER]):
         uptime.observe(platform_chain(), connected, clock.now())
@@ -217,7 +217,7 @@ def test_a_delegator_is_rewarded_by_its_validators_uptime(travelling: PChain) ->
     assert staker_of(second).outcome == Outcome.UNREWARDED
 
 
-def test_while_nobody_was_ever_connected_everybody_is_rewarded(pchain: PChain) -> None:
+def test_validators_are_rewarded_without_any_tracking(pchain: PChain) -> None:
     tx = pchain.do(validator(pchain, "peer", end=30 * DAY))
     uptime.begin(platform_chain(), pchain.now)
     uptime.observe(platform_chain(), [], pchain.now)
@@ -227,7 +227,7 @@ def test_while_nobody_was_ever_connected_everybody_is_rewarded(pchain: PChain) -
     assert staker_of(tx).outcome == Outcome.REWARDED
 
 
-def test_the_interface_shows_what_was_observed(tracked: PChain, rpc: Rpc) -> None:
+def test_validator_api_shows_observed_uptime(tracked: PChain, rpc: Rpc) -> None:
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     tracked.do(scheduled_validator(tracked, "other", start=5 * DAY, end=30 * DAY))
     start = staker_of_node(PEER).start_time

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
 Sides = tuple[Side, Side]
 
 
-def test_it_is_what_consensus_asks_for(sides: Sides) -> None:
+def test_vm_implements_the_consensus_port(sides: Sides) -> None:
     vm: ChainVM[Block] = sides[0].vm
     genesis = vm.get_block(vm.last_accepted())
     assert genesis == sides[0].genesis
@@ -48,7 +48,7 @@ def test_it_is_what_consensus_asks_for(sides: Sides) -> None:
     assert vm.parse(genesis.raw) == genesis
 
 
-def test_before_its_genesis_there_is_no_chain(sides: Sides) -> None:
+def test_vm_without_genesis_is_refused(sides: Sides) -> None:
     side = sides[0]
     side.chain.db.execute("DELETE FROM platform_app_chain")
     side.restart()
@@ -91,7 +91,7 @@ def test_a_line_is_built_on_undecided_blocks_and_accepted_at_once(sides: Sides) 
     assert side.rows() == other.rows()
 
 
-def test_what_undecided_ancestors_have_is_not_built_again(sides: Sides) -> None:
+def test_transactions_of_processing_ancestors_are_not_built_again(sides: Sides) -> None:
     side = sides[0]
     first = side.built(side.transfer())
     assert side.build(on=first) is None
@@ -106,7 +106,7 @@ def test_a_block_that_is_built_twice_is_one(sides: Sides) -> None:
     side.accept(first)
 
 
-def test_what_others_rejected_blocks_had_waits(sides: Sides) -> None:
+def test_transactions_of_rejected_foreign_blocks_are_pooled(sides: Sides) -> None:
     side, other = sides
     theirs = other.built(other.transfer())
     side.verify(theirs)
@@ -119,7 +119,7 @@ def test_what_others_rejected_blocks_had_waits(sides: Sides) -> None:
         side.vm.reject(theirs.block_id)
 
 
-def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait(
+def test_acceptance_succeeds_if_rejected_transactions_are_not_pooled(
     sides: Sides, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     side, other = sides
@@ -137,7 +137,7 @@ def no_database(*_arguments: Any, **_options: Any) -> None:
     raise OperationalError("database is locked")
 
 
-def test_what_an_own_rejected_block_had_goes_on_waiting(sides: Sides) -> None:
+def test_transactions_of_an_own_rejected_block_are_still_pooled(sides: Sides) -> None:
     side = sides[0]
     first = side.built(side.transfer())
     second = side.built(side.transfer(), on=first)
@@ -148,7 +148,7 @@ def test_what_an_own_rejected_block_had_goes_on_waiting(sides: Sides) -> None:
     assert set(block.txs) == {*first.txs, *second.txs}
 
 
-def test_what_conflicts_with_others_blocks_is_dropped(sides: Sides) -> None:
+def test_transaction_conflicting_with_an_accepted_block_is_dropped(sides: Sides) -> None:
     side, other = sides
     theirs = other.built(other.transfer())
     (rival,) = side.send(side.transfer(b"rival"))
@@ -170,7 +170,7 @@ def misplaced(side: Side) -> Tx:
     return tx
 
 
-def test_what_the_accepted_state_refuses_leaves_the_mempool_with_the_block(sides: Sides) -> None:
+def test_transaction_refused_by_the_accepted_state_is_dropped(sides: Sides) -> None:
     side = sides[0]
     lost = misplaced(side)
     block = side.built(side.transfer())
@@ -180,7 +180,7 @@ def test_what_the_accepted_state_refuses_leaves_the_mempool_with_the_block(sides
     assert accepted.status(side.chain, lost.tx_id).status is TxStatus.DROPPED
 
 
-def test_what_an_undecided_state_refuses_stays(sides: Sides) -> None:
+def test_transaction_refused_by_a_processing_state_is_kept(sides: Sides) -> None:
     side = sides[0]
     first = side.built(side.transfer())
     lost = misplaced(side)
@@ -193,7 +193,7 @@ def test_what_an_undecided_state_refuses_stays(sides: Sides) -> None:
     assert side.waiting() == set()
 
 
-def test_what_breaks_the_rules_on_an_undecided_state_is_expelled(
+def test_transaction_that_crashes_on_a_processing_state_is_dropped(
     sides: Sides, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     side = sides[0]
@@ -225,7 +225,7 @@ def test_only_a_whole_line_is_accepted(sides: Sides) -> None:
     side.accept(first, second)
 
 
-def test_what_fails_beside_a_block_undoes_it(sides: Sides) -> None:
+def test_failure_beside_a_block_rolls_it_back(sides: Sides) -> None:
     side = sides[0]
     block = side.built(side.transfer())
     before = side.rows()
@@ -241,7 +241,7 @@ def test_what_fails_beside_a_block_undoes_it(sides: Sides) -> None:
     side.accept(side.built())
 
 
-def test_what_another_process_accepts_meanwhile_moves_the_head(sides: Sides) -> None:
+def test_block_accepted_by_another_process_moves_the_head(sides: Sides) -> None:
     side = sides[0]
     block = side.built(side.transfer())
     made = side.another_process().consensus.produce(now=side.now + 1)
@@ -254,7 +254,7 @@ def test_what_another_process_accepts_meanwhile_moves_the_head(sides: Sides) -> 
     assert side.chain.tip().height == 2
 
 
-def test_what_follows_another_process_block_is_verified(sides: Sides) -> None:
+def test_block_on_another_processes_block_is_verified(sides: Sides) -> None:
     side, other = sides
     line = [other.built(other.transfer())]
     line.append(other.built(other.transfer(), on=line[0]))
@@ -268,7 +268,7 @@ def test_what_follows_another_process_block_is_verified(sides: Sides) -> None:
     assert side.chain.tip().block_id == line[1].block_id
 
 
-def test_a_proposal_comes_with_the_option_that_this_node_prefers_first(sides: Sides) -> None:
+def test_preferred_option_of_a_proposal_is_first(sides: Sides) -> None:
     side = sides[0]
     proposal = side.proposed()
     options = side.vm.options(proposal)
@@ -345,7 +345,7 @@ class OneOwn:
             self.tx = self.proposed[-1][0]
 
 
-def test_the_nodes_own_stands_at_chain_time_in_a_block_of_its_own(sides: Sides) -> None:
+def test_own_transaction_has_its_own_block_at_chain_time(sides: Sides) -> None:
     side = sides[0]
     side.vm.own = own = OneOwn(side.transfer())
     (other,) = side.send(side.transfer())
@@ -372,7 +372,7 @@ def test_the_nodes_own_waits_until_the_accepted_state_is_built_on(sides: Sides) 
     assert [now for _, now in own.proposed] == [second.time]
 
 
-def test_an_own_transaction_that_is_refused_leaves_room_for_others(sides: Sides) -> None:
+def test_refused_own_transaction_does_not_block_others(sides: Sides) -> None:
     side = sides[0]
     side.vm.own = OneOwn(
         bad := platform.signed(inputs=platform.spend_all(platform.utxo(number=999)))

@@ -155,7 +155,7 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     assert side.rows() == other.rows()
 
 
-def test_such_trees_have_rivals_and_proposals_that_end_both_ways(sides: tuple[Side, Side]) -> None:
+def test_random_trees_have_rivals_and_both_options(sides: tuple[Side, Side]) -> None:
     tree = Tree(sides[0], 1)
     tree.run(4 * STEPS)
     assert tree.rejected > 5

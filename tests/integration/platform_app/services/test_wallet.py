@@ -80,14 +80,14 @@ def test_without_a_node_it_is_this_one(rich: PChain) -> None:
     assert accepted(rich, issued).unsigned.validator.node_id == rich.node_id
 
 
-def test_without_a_start_it_begins_at_once(rich: PChain) -> None:
+def test_validator_without_start_starts_immediately(rich: PChain) -> None:
     issued = wallet.add_validator(platform_chain(), PAYER, **validator(rich, start=0))
 
     assert accepted(rich, issued).unsigned.validator.start == 0
     assert stakers.current_validators(platform_chain()).by_node[platform.NODE_ID].start == rich.now
 
 
-def test_a_subnet_s_validator_without_a_start_begins_at_once(rich: PChain) -> None:
+def test_subnet_validator_without_start_starts_immediately(rich: PChain) -> None:
     created = wallet.create_subnet(
         platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=rich.now
     )
@@ -152,7 +152,7 @@ def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(
     assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
-def test_funds_come_from_another_chain(rich: PChain) -> None:
+def test_import_credits_funds_of_another_chain(rich: PChain) -> None:
     x_chain = rich.network.x_chain_id
     coming = platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id)
     shared_outputs.receive(platform_chain().db, x_chain, [coming], 1)
@@ -178,7 +178,7 @@ def test_nothing_to_import_is_refused(rich: PChain) -> None:
     assert reason_of(refused.value.values["cause"]) is WalletReason.NO_IMPORTABLE_FUNDS
 
 
-def test_change_goes_where_it_is_told_to(rich: PChain) -> None:
+def test_change_is_sent_to_the_given_address(rich: PChain) -> None:
     payer = Payer(NAME, PASSWORD, change_address=OTHER)
 
     issued = wallet.create_subnet(
@@ -205,7 +205,7 @@ def test_only_named_addresses_pay(pchain: PChain) -> None:
     assert inner_output(change.output).amount == 5 * UNIT - FEES.create_subnet
 
 
-def test_without_keys_nobody_pays(pchain: PChain) -> None:
+def test_user_without_keys_is_refused(pchain: PChain) -> None:
     some_user()
 
     with raises(KeystoreReason.NO_KEYS, kind=KeystoreError) as refused:
@@ -216,7 +216,7 @@ def test_without_keys_nobody_pays(pchain: PChain) -> None:
     assert str(refused.value) == "user has no keys or funds"
 
 
-def test_with_none_of_the_named_addresses_nobody_pays(rich: PChain) -> None:
+def test_payer_without_the_named_addresses_is_refused(rich: PChain) -> None:
     payer = Payer(NAME, PASSWORD, addresses=[OTHER])
 
     with raises(KeystoreReason.NO_KEYS, kind=KeystoreError):
@@ -236,7 +236,7 @@ def test_a_wrong_password_pays_nothing(rich: PChain) -> None:
     assert str(refused.value) == ('problem retrieving user "anna": incorrect password: user "anna"')
 
 
-def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
+def test_insufficient_funds_are_refused_with_avalanchegos_message(pchain: PChain) -> None:
     payer = funded(pchain, 3 * UNIT, UNIT)
 
     with pytest.raises(TxNotCreated) as refused:
@@ -292,7 +292,7 @@ def test_more_coins_than_a_page_are_read(pchain: PChain, monkeypatch: pytest.Mon
     assert amounts == list(range(UNIT + 6, UNIT - 1, -1))
 
 
-def test_who_has_nothing_has_no_coins(pchain: PChain) -> None:
+def test_address_without_outputs_has_no_coins(pchain: PChain) -> None:
     assert pchain.coins(OTHER) == []
     assert coins.coins_of(platform_chain(), [OTHER]) == []
 
@@ -318,7 +318,7 @@ TERMS = {
 
 
 @pytest.mark.parametrize(("ahead", "reason", "words"), TERMS.values(), ids=TERMS)
-def test_terms_are_looked_at_before_the_password(
+def test_staking_terms_are_checked_before_the_password(
     pchain: PChain, ahead: dict[str, int], reason: WalletReason, words: str
 ) -> None:
     nobody = Payer("", "")
@@ -335,7 +335,7 @@ def test_terms_are_looked_at_before_the_password(
         assert str(refused.value) == words
 
 
-def test_other_terms_are_looked_at_before_the_password_too(pchain: PChain) -> None:
+def test_other_terms_are_checked_before_the_password(pchain: PChain) -> None:
     nobody = Payer("", "")
     with raises(WalletReason.RATE_OUT_OF_RANGE, kind=WalletError):
         wallet.add_validator(platform_chain(), nobody, **validator(pchain, delegation_fee_rate=101))
@@ -366,7 +366,7 @@ def test_other_terms_are_looked_at_before_the_password_too(pchain: PChain) -> No
     assert str(refused.value) == "argument 'amount' must be > 0"
 
 
-def test_what_would_not_be_well_formed_is_not_created(rich: PChain) -> None:
+def test_malformed_transaction_is_not_created(rich: PChain) -> None:
     with pytest.raises(TxNotCreated) as refused:
         wallet.create_subnet(
             platform_chain(), PAYER, control_keys=[EWOQ], threshold=2, now=rich.now
@@ -423,7 +423,7 @@ def test_another_subnets_owner_is_not_asked(rich: PChain) -> None:
     )
 
 
-def test_what_the_rules_refuse_is_refused_in_their_words(rich: PChain) -> None:
+def test_rule_violation_is_refused_with_its_message(rich: PChain) -> None:
     created = wallet.create_subnet(
         platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=rich.now
     )
@@ -444,7 +444,7 @@ def test_what_the_rules_refuse_is_refused_in_their_words(rich: PChain) -> None:
     assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
-def test_locked_coins_are_staked_and_come_back_locked(pchain: PChain) -> None:
+def test_locked_coins_are_staked_and_returned_locked(pchain: PChain) -> None:
     until = pchain.now + 400 * DAY
     locked = pchain.output(STAKE + UNIT, ADDRESS, stakeable_until=until)
     pchain.do(pchain.make(platform.BaseTx, locked))

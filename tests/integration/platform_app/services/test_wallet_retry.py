@@ -74,7 +74,7 @@ def rivals(pchain: PChain, key: bytes = KEY) -> Any:
     return issue
 
 
-def test_who_is_overtaken_pays_with_other_coins(
+def test_overtaken_payment_uses_other_coins(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payer = funded(pchain, *[2 * UNIT] * 5)
@@ -88,7 +88,7 @@ def test_who_is_overtaken_pays_with_other_coins(
     assert len(subnets.subnets(platform_chain())) == 5
 
 
-def test_who_is_overtaken_each_time_is_refused(
+def test_payment_overtaken_each_time_is_refused(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payer = funded(pchain, *[2 * UNIT] * 6)
@@ -102,7 +102,7 @@ def test_who_is_overtaken_each_time_is_refused(
     assert len(list(mempool.oldest_first(platform_chain().db))) == 5
 
 
-def test_whose_coins_are_gone_with_a_block_pays_with_others(
+def test_payment_after_spent_coins_uses_others(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payer = funded(pchain, 3 * UNIT, UNIT)
@@ -122,7 +122,7 @@ def test_whose_coins_are_gone_with_a_block_pays_with_others(
     assert spent.input.amount in {UNIT, 3 * UNIT - FEES.create_subnet}
 
 
-def test_locked_coins_that_are_being_staked_leave_the_stake_to_others(pchain: PChain) -> None:
+def test_locked_coins_being_staked_are_not_selected(pchain: PChain) -> None:
     until = pchain.now + 400 * DAY
     stake = platform.CONFIG.min_delegator_stake
     locked = pchain.output(stake, ADDRESS, stakeable_until=until)
@@ -140,7 +140,7 @@ def test_locked_coins_that_are_being_staked_leave_the_stake_to_others(pchain: PC
     assert staked == pchain.output(stake, ADDRESS)
 
 
-def test_what_is_being_imported_is_left_to_the_first(rich: PChain) -> None:
+def test_outputs_being_imported_are_not_imported_again(rich: PChain) -> None:
     x_chain = rich.network.x_chain_id
     coming = [platform.utxo(3 * UNIT, EWOQ, asset_id=rich.asset_id, number=n) for n in range(2)]
     shared_outputs.receive(platform_chain().db, x_chain, coming[:1], 1)

@@ -21,7 +21,7 @@ from tests.builders.platform_rows import accept, adding, adding_tx, begin, rewar
 pytestmark = pytest.mark.django_db
 
 
-def test_there_is_no_chain_before_its_genesis() -> None:
+def test_chain_without_genesis_is_empty() -> None:
     assert blocks.read(platform_chain().db) is None
     assert DatabaseState(platform_chain().db).clock.timestamp() == 0
     assert DatabaseState(platform_chain().db).tip.block_id == EMPTY_ID
@@ -39,7 +39,7 @@ def test_the_genesis_is_the_tip_of_a_new_chain() -> None:
     assert DatabaseState(platform_chain().db).supplies.get(PRIMARY_NETWORK_ID) == 77
 
 
-def test_transactions_of_the_genesis_stand_at_height_zero_in_their_order() -> None:
+def test_genesis_transactions_are_at_height_zero_in_order() -> None:
     validator, add = adding()
     created = platform.signed(subnets.CreateChainTx)
     begin(add, adding_tx(created))
@@ -61,7 +61,7 @@ def test_a_block_keeps_its_bytes_and_becomes_the_tip() -> None:
     assert DatabaseState(platform_chain().db).clock.timestamp() == platform.NOW + 9
 
 
-def test_a_transaction_knows_its_place_its_kind_and_what_it_burned() -> None:
+def test_transaction_row_has_position_kind_and_burned_amount() -> None:
     begin()
     first = platform.signed(BaseTx, memo=b"first")
     second = platform.signed(
@@ -79,7 +79,7 @@ def test_a_transaction_knows_its_place_its_kind_and_what_it_burned() -> None:
     assert ID(sha256(row.raw)) == second.tx_id
 
 
-def test_what_is_imported_counts_as_spent() -> None:
+def test_imported_amount_counts_as_input() -> None:
     begin()
     tx = platform.signed(
         subnets.ImportTx,
@@ -118,7 +118,7 @@ def test_a_proposal_and_its_option_are_written_together() -> None:
     assert DatabaseState(platform_chain().db).tip.height == 2
 
 
-def test_what_a_block_does_not_change_stays() -> None:
+def test_unchanged_state_is_kept() -> None:
     begin(lambda diff: diff.clock.set_fee_state(FeeState(5, 2**64 - 1)))
     diff = Diff(DatabaseState(platform_chain().db))
     diff.txs.add(platform.signed(BaseTx), TxStatus.COMMITTED)
@@ -128,7 +128,7 @@ def test_what_a_block_does_not_change_stays() -> None:
     assert DatabaseState(platform_chain().db).clock.fee_state() == FeeState(5, 2**64 - 1)
 
 
-def test_only_a_block_that_changes_a_staker_says_so() -> None:
+def test_stakers_height_changes_with_stakers_only() -> None:
     begin()
     accept(adding_tx(platform.signed(BaseTx)))
     assert DatabaseState(platform_chain().db).tip.stakers_height == 0
@@ -160,7 +160,7 @@ def test_the_kinds_of_rows_are_the_types_of_the_codec() -> None:
     }
 
 
-def test_a_subnet_has_its_control_keys_and_gets_others() -> None:
+def test_subnet_owner_can_be_transferred() -> None:
     begin()
     first, second, third = platform.ADDRESSES[:3]
     tx = platform.signed(subnets.CreateSubnetTx)
@@ -182,7 +182,7 @@ def test_a_subnet_has_its_control_keys_and_gets_others() -> None:
     assert row.position == row_id(1, 0)
 
 
-def test_a_blockchain_is_written_with_what_its_transaction_says() -> None:
+def test_blockchain_row_has_the_fields_of_its_transaction() -> None:
     begin()
     tx = platform.signed(subnets.CreateChainTx, chain_name="My chain", genesis_data=b"12345")
 

@@ -24,7 +24,7 @@ def dropped() -> dict[ID, str]:
     return dict(models.DroppedTx.objects.values_list("tx_id", "reason"))
 
 
-def test_waiting_transactions_come_back_in_order_of_arrival() -> None:
+def test_pending_transactions_are_read_in_order_of_arrival() -> None:
     txs = [transfer(number) for number in range(5)]
     mempool.add(platform_chain().db, txs[3:], 1)
     mempool.add(platform_chain().db, txs[:3], 2)
@@ -46,7 +46,7 @@ def test_an_empty_mempool_has_no_size() -> None:
     assert list(mempool.oldest_first(platform_chain().db)) == []
 
 
-def test_what_a_waiting_transaction_spends_is_known() -> None:
+def test_spent_outputs_of_pending_transactions_are_found() -> None:
     spent, imported = platform.utxo(2_000_000, number=1), platform.utxo(number=7)
     tx = platform.signed(
         subnets.ImportTx,
@@ -69,7 +69,7 @@ def test_two_that_spend_the_same_cannot_both_wait() -> None:
         mempool.add(platform_chain().db, [transfer(1, memo=b"another")], 1)
 
 
-def test_what_is_removed_frees_what_it_would_have_spent() -> None:
+def test_removed_transaction_frees_its_outputs() -> None:
     first, second = transfer(1), transfer(2)
     mempool.add(platform_chain().db, [first, second], 1)
     mempool.remove(platform_chain().db, [first.tx_id])
@@ -88,7 +88,7 @@ def test_a_dropped_transaction_no_longer_waits_and_has_its_reason() -> None:
     assert dropped() == {tx.tx_id: "flow check failed"}
 
 
-def test_a_transaction_that_is_issued_again_is_no_longer_dropped() -> None:
+def test_reissued_transaction_is_no_longer_dropped() -> None:
     tx = transfer(1)
     mempool.drop(platform_chain().db, [(tx.tx_id, "too early")], 1)
     mempool.add(platform_chain().db, [tx], 2)
@@ -96,7 +96,7 @@ def test_a_transaction_that_is_issued_again_is_no_longer_dropped() -> None:
     assert dropped() == {}
 
 
-def test_the_last_dropped_are_remembered_and_no_others() -> None:
+def test_only_recent_dropped_transactions_are_kept() -> None:
     keys = [platform.some_id(f"dropped {number}") for number in range(mempool.DROPPED + 6)]
     mempool.drop(platform_chain().db, [(key, "first") for key in keys[:10]], 1)
     mempool.drop(platform_chain().db, [(keys[0], "again")], 2)

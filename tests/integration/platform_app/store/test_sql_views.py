@@ -139,7 +139,7 @@ def test_subnets_and_blockchains_are_shown() -> None:
     assert Decimal(row["amount"]) == 2**64 - 1
 
 
-def test_what_waits_what_was_dropped_and_what_is_shared_is_shown() -> None:
+def test_views_show_pending_dropped_and_shared_rows() -> None:
     begin()
     waiting, dropped = platform.signed(BaseTx), platform.some_id("dropped")
     mempool.add(platform_chain().db, [waiting], platform.NOW)

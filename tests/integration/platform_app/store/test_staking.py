@@ -78,7 +78,7 @@ def test_a_pending_staker_becomes_current_and_keeps_its_row() -> None:
 @pytest.mark.parametrize(
     ("commit", "outcome"), [(True, Outcome.REWARDED), (False, Outcome.UNREWARDED)]
 )
-def test_who_is_rewarded_or_not_is_kept_with_it(*, commit: bool, outcome: Outcome) -> None:
+def test_staker_row_has_its_outcome(*, commit: bool, outcome: Outcome) -> None:
     validator, add = adding()
     begin(add)
     reward(validator, commit=commit)
@@ -89,7 +89,7 @@ def test_who_is_rewarded_or_not_is_kept_with_it(*, commit: bool, outcome: Outcom
     assert DatabaseState(platform_chain().db).stakers.get(validator.tx_id) is None
 
 
-def test_a_validator_that_its_subnet_removes_is_told_from_one_whose_time_is_over() -> None:
+def test_removed_validator_differs_from_an_ended_one() -> None:
     removed, add_first = adding(Priority.PERMISSIONED_VALIDATOR_CURRENT)
     other = NodeID(sha256(b"other")[:20])
     ended, add_second = adding(Priority.PERMISSIONED_VALIDATOR_CURRENT, node_id=other)
@@ -110,7 +110,7 @@ def test_a_pending_validator_that_is_removed_never_joined() -> None:
     assert (found.phase, found.joined_height, found.left_height) == (Phase.PAST, None, 1)
 
 
-def test_a_validator_that_came_and_left_within_a_block_is_kept() -> None:
+def test_validator_added_and_removed_in_a_block_is_kept() -> None:
     begin()
     came, add = adding(Priority.PERMISSIONED_VALIDATOR_CURRENT)
     accept(add, removing(came))
@@ -178,7 +178,7 @@ def test_a_delegator_has_one_rewards_owner_and_no_fee() -> None:
     assert models.ValidatorUptime.objects.count() == 1
 
 
-def test_what_delegators_earn_for_their_validator_adds_up_on_its_row() -> None:
+def test_delegatee_rewards_add_up_on_the_validator_row() -> None:
     validator, add = adding()
     begin(add)
     accept(lambda diff: diff.stakers.set_delegatee_reward(validator.tx_id, 2**63 + 1))

@@ -29,7 +29,7 @@ def of(node_id: NodeID) -> uptime.Uptime:
     return found
 
 
-def test_while_nobody_looks_everybody_counts_as_online() -> None:
+def test_untracked_validators_count_as_online() -> None:
     assert uptime.tracking(platform_chain().db) is None
     assert of(FIRST).fraction(START + 500, tracking=False) == 1.0
     assert of(FIRST).fraction(START + 500) == 0.0
@@ -51,7 +51,7 @@ def test_time_before_tracking_counts_and_time_offline_since_does_not() -> None:
     assert of(FIRST).connected_since == START + 150
 
 
-def test_a_disconnected_validator_keeps_what_it_had() -> None:
+def test_disconnected_validator_keeps_its_uptime() -> None:
     uptime.connect(platform_chain().db, [FIRST, SECOND], START + 10)
     uptime.settle(platform_chain().db, [FIRST], START + 40)
     uptime.disconnect(platform_chain().db, [FIRST])
@@ -73,7 +73,7 @@ def test_a_node_that_is_connected_when_it_becomes_a_validator_is_online_from_its
     assert of(node).fraction(START + 301) == 1.0
 
 
-def test_nothing_counts_beyond_the_end_of_a_stay() -> None:
+def test_uptime_ends_with_the_staking_period() -> None:
     uptime.connect(platform_chain().db, [FIRST], START + 500)
     assert of(FIRST).fraction(END + 10_000) == 0.5
 
@@ -101,7 +101,7 @@ def test_settling_changes_no_answer_about_later() -> None:
     assert [of(node).up_until(START + 900) for node in (FIRST, SECOND)] == before
 
 
-def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
+def test_uptimes_list_current_validators_and_keep_old_rows() -> None:
     leaving = DatabaseState(platform_chain().db).stakers.get(of(FIRST).tx_id)
     assert leaving is not None
     reward(leaving)
@@ -112,7 +112,7 @@ def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
 
 
 @pytest.mark.parametrize(("tracking", "seconds"), [([], 1000), ([START], 600)])
-def test_who_leaves_leaves_its_last_uptime(tracking: list[int], seconds: int) -> None:
+def test_leaving_validator_keeps_its_last_uptime(tracking: list[int], seconds: int) -> None:
     leaving = DatabaseState(platform_chain().db).stakers.get(of(FIRST).tx_id)
     assert leaving is not None
     uptime.connect(platform_chain().db, [FIRST], START + 400)
@@ -125,7 +125,7 @@ def test_who_leaves_leaves_its_last_uptime(tracking: list[int], seconds: int) ->
     assert (row.up_duration, row.last_updated) == (seconds, END)
 
 
-def test_what_was_not_known_of_counts_as_online_until_now() -> None:
+def test_untracked_time_counts_as_online() -> None:
     uptime.claim(platform_chain().db, START)
     uptime.learn(platform_chain().db, [FIRST], START + 600)
 

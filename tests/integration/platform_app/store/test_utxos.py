@@ -51,7 +51,7 @@ def test_an_output_without_owners_can_be_written_and_spent() -> None:
     assert DatabaseState(platform_chain().db).utxos.get(free.utxo_id) is None
 
 
-def test_what_is_exported_waits_for_the_other_chain() -> None:
+def test_exported_output_is_in_shared_memory() -> None:
     sent = platform.utxo(7)
     begin()
     accept(lambda diff: diff.utxos.export(platform.C_CHAIN_ID, sent))
@@ -64,7 +64,7 @@ def test_what_is_exported_waits_for_the_other_chain() -> None:
     assert DatabaseState(platform_chain().db).utxos.get(sent.utxo_id) is None
 
 
-def test_what_another_chain_exported_can_be_imported_once() -> None:
+def test_exported_output_is_imported_once() -> None:
     begin()
     sent = platform.utxo(7, FIRST, SECOND)
     shared_outputs.receive(platform_chain().db, platform.X_CHAIN_ID, [sent], height=4)
@@ -96,7 +96,7 @@ def test_many_outputs_are_read_in_few_statements(
         assert [state.utxos.get(utxo.utxo_id) for utxo in many] == many
 
 
-def test_a_state_does_not_see_what_comes_later() -> None:
+def test_state_does_not_see_later_changes() -> None:
     known, later = platform.utxo(1), platform.utxo(2, number=1)
     begin(producing(known))
     state = DatabaseState(platform_chain().db)

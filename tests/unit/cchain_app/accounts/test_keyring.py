@@ -44,7 +44,7 @@ def shown(keyring: Keyring) -> dict[str, bytes]:
     return {f"0x{address.hex()}": keyring.key_of(address) for address in keyring if address != EWOQ}
 
 
-def test_the_ten_of_the_mnemonic_come_first_and_ewoq_last() -> None:
+def test_keyring_has_ten_mnemonic_accounts_then_ewoq() -> None:
     keyring = development_keyring(MNEMONIC, 10, DERIVATION_PATH)
 
     assert keyring.addresses[:5] == SENDERS
@@ -76,19 +76,19 @@ def test_keys_are_those_that_eth_account_derives(mnemonic: str, count: int, path
     [(f"  {MNEMONIC.replace(' ', '   ')} ", DERIVATION_PATH), (MNEMONIC, DERIVATION_PATH[:-1])],
     ids=["blanks", "no slash at the end"],
 )
-def test_the_same_words_and_path_written_otherwise_are_the_same(mnemonic: str, path: str) -> None:
+def test_mnemonic_and_path_are_normalized(mnemonic: str, path: str) -> None:
     assert are_known(mnemonic, path)
     assert shown(development_keyring(mnemonic, 12, path)) == by_eth_account(MNEMONIC, 12)
 
 
-def test_there_may_be_ewoq_alone() -> None:
+def test_keyring_with_zero_mnemonic_accounts_has_ewoq_alone() -> None:
     assert development_keyring(MNEMONIC, 0, DERIVATION_PATH).addresses == (EWOQ,)
 
 
 @pytest.mark.parametrize(
     "words", ["", "test junk", "test " * 12, OTHER.replace("yellow", "yelow"), OTHER + " yellow"]
 )
-def test_words_that_are_no_mnemonic_are_refused_and_not_repeated(words: str) -> None:
+def test_invalid_mnemonic_is_refused_without_repeating_it(words: str) -> None:
     with raises(
         KeyringReason.MNEMONIC, kind=KeyringError, match="NODE_MNEMONIC is not a BIP-39 mnemonic"
     ) as refusal:
@@ -99,7 +99,7 @@ def test_words_that_are_no_mnemonic_are_refused_and_not_repeated(words: str) -> 
 
 
 @pytest.mark.parametrize("path", ["", "44'/60'/0'/0/", "m/x/", "m//"])
-def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
+def test_invalid_derivation_path_is_refused(path: str) -> None:
     with raises(
         KeyringReason.DERIVATION_PATH,
         kind=KeyringError,
@@ -108,7 +108,7 @@ def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
         development_keyring(MNEMONIC, 1, path)
 
 
-def test_who_has_no_key_here_is_unknown() -> None:
+def test_account_without_key_is_unknown() -> None:
     keyring = development_keyring(MNEMONIC, 1, DERIVATION_PATH)
 
     assert STRANGER not in keyring
@@ -135,7 +135,7 @@ def test_further_keys_are_derived_by_their_numbers(path: str) -> None:
     assert f"{derivation!r} {derivation}" == "<Derivation> <Derivation>"
 
 
-def test_no_further_keys_come_of_words_or_a_path_that_give_none() -> None:
+def test_derivation_from_invalid_mnemonic_or_path_fails() -> None:
     with raises(KeyringReason.MNEMONIC, kind=KeyringError, match="is not a BIP-39 mnemonic"):
         Derivation("test test", DERIVATION_PATH).key(0)
     with raises(KeyringReason.DERIVATION_PATH, kind=KeyringError, match="must be a path like"):

@@ -168,7 +168,7 @@ def test_an_invalid_typed_data_is_refused(
         typed_data_digest(changed(change))
 
 
-def test_what_would_take_long_is_refused() -> None:
+def test_typed_data_that_takes_long_to_hash_is_refused() -> None:
     document = {
         "types": {
             "Outer": [{"name": "all", "type": "Inner[]"}],

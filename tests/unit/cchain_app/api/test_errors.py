@@ -97,5 +97,5 @@ def test_the_code_may_follow_from_the_reason(error, code, message):
     assert (answer.code, answer.message) == (code, message)
 
 
-def test_what_nobody_expected_has_no_code():
+def test_unexpected_exception_has_no_error_object():
     assert errors.to_error_object(KeyError("x")) is None

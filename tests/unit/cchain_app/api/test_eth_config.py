@@ -52,7 +52,7 @@ def test_the_local_network_has_one_fork_from_its_genesis_on(rpc, memory_chain):
     )
 
 
-def test_what_comes_next_and_at_last(rpc, memory_chain, scheduled):
+def test_eth_config_shows_next_and_last_fork(rpc, memory_chain, scheduled):
     head = memory_chain.accept().header.timestamp
     scheduled(
         shanghaiTime=0, cancunTime=head, pragueTime=head + 1, osakaTime=head + 2, bpo1Time=head + 3
@@ -86,7 +86,7 @@ def test_a_block_moves_it_on(rpc, memory_chain, scheduled):
     assert rpc("eth_config") == {"current": coming, "next": None, "last": None}
 
 
-def test_forks_that_begin_together_are_one_entry_of_the_later_one(rpc, memory_chain, scheduled):
+def test_forks_with_equal_time_are_one_entry_of_the_later_fork(rpc, memory_chain, scheduled):
     head = memory_chain.accept().header.timestamp
     scheduled(shanghaiTime=0, cancunTime=head, pragueTime=head)
     found = rpc("eth_config")

@@ -60,7 +60,7 @@ def test_a_call_returns_what_the_contract_returns(call):
         ("blobVersionedHashes", "blob transaction missing blob hashes"),
     ],
 )
-def test_an_empty_list_is_no_list_that_was_left_out(rpc, memory_chain, method, member, words):
+def test_empty_list_differs_from_omitted_list(rpc, memory_chain, method, member, words):
     given = {"to": hexed(RECIPIENT), "value": "0x0"}
     with pytest.raises(JsonRpcError) as refusal:
         rpc(method, {**given, member: []})
@@ -85,7 +85,7 @@ def test_a_sender_without_funds_may_call_when_no_price_is_named(call):
     assert call(bytecode.COUNTER, **{"from": hexed(POOR)}) == word(8)
 
 
-def test_a_contract_may_be_the_sender(call):
+def test_contract_can_be_the_sender(call):
     assert call(bytecode.COUNTER, **{"from": hexed(CONTRACT)}) == word(8)
 
 
@@ -150,7 +150,7 @@ def test_other_failures_have_code_32000_and_no_data(call, code, words):
     assert repr(failure.value.data) == "NO_DATA"
 
 
-def test_running_out_of_gas_is_said(call):
+def test_out_of_gas_is_reported(call):
     with pytest.raises(JsonRpcError) as failure:
         call(bytecode.LOOP, gas="0x186a0")
     assert (failure.value.code, failure.value.message) == (-32000, "out of gas")
@@ -163,7 +163,7 @@ def test_gas_is_capped_by_the_node(call):
     assert cap - 30_000 < left < cap
 
 
-def test_too_little_gas_to_begin_is_said(call):
+def test_gas_below_intrinsic_cost_is_reported(call):
     with pytest.raises(JsonRpcError) as failure:
         call(bytecode.COUNTER, gas="0x5207")
     assert failure.value.message == (
@@ -221,7 +221,7 @@ def test_the_price_is_base_fee_and_tip_up_to_the_cap(call):
     assert call(read, **fees, **rich) == word(2 * GWEI)
 
 
-def test_an_unknown_height_is_said(rpc, memory_chain):
+def test_unknown_height_is_reported(rpc, memory_chain):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_call", {}, "0x64")
     assert (failure.value.code, failure.value.message) == (-32000, "header not found")
@@ -275,7 +275,7 @@ def test_state_and_state_diff_together_are_refused(call):
     )  # fmt: skip
 
 
-def test_what_is_no_precompile_cannot_be_moved(call):
+def test_moving_an_address_without_precompile_is_refused(call):
     change = {hexed(CONTRACT): {"movePrecompileToAddress": hexed(POOR)}}
     with pytest.raises(JsonRpcError) as failure:
         call(b"", b"", "latest", change)
@@ -315,7 +315,7 @@ def test_the_blob_base_fee_is_overridden(call):
     assert call(READ_BLOB_BASE_FEE, b"", "latest", None, wanted) == word(42)
 
 
-def test_a_blob_base_fee_beyond_what_engines_read_is_said(call):
+def test_blob_base_fee_above_engine_maximum_is_refused(call):
     with pytest.raises(JsonRpcError, match="blob base fee higher than"):
         call(READ_BLOB_BASE_FEE, b"", "latest", None, {"blobBaseFee": LARGEST})
 
@@ -331,7 +331,7 @@ def test_block_overrides_change_what_the_call_sees(call):
     assert values[7] == 400
 
 
-def test_null_overrides_are_none(call):
+def test_null_overrides_change_nothing(call):
     assert call(bytecode.COUNTER, b"", "latest", None, None) == word(8)
 
 
@@ -348,7 +348,7 @@ LARGEST64 = "0x" + "f" * 16
         {"value": LARGEST, "gasPrice": LARGEST, "gas": LARGEST64},
     ],
 )
-def test_the_largest_numbers_are_more_than_anybody_has(call, members):
+def test_largest_value_or_price_exceeds_any_balance(call, members):
     with pytest.raises(JsonRpcError, match="insufficient funds for gas") as failure:
         call(bytecode.COUNTER, **{"from": hexed(SENDERS[0])}, **members)
     assert failure.value.code == -32000
@@ -364,7 +364,7 @@ def test_the_largest_overrides_are_taken(call):
     assert call(bytecode.COUNTER, b"", "latest", change, wanted, **sender) == word(8)
 
 
-def test_a_base_fee_beyond_every_fee_is_said(call):
+def test_base_fee_override_above_gas_price_is_refused(call):
     wanted = {"baseFeePerGas": LARGEST}
     assert call(bytecode.COUNTER, b"", "latest", None, wanted) == word(8)
     with pytest.raises(JsonRpcError, match="max fee per gas less than block base fee"):

@@ -76,12 +76,12 @@ def test_a_creation_is_estimated(rpc, memory_chain):
     assert 53_000 < int(rpc("eth_estimateGas", given), 16) < 70_000
 
 
-def test_what_web3_js_sends_besides_is_ignored(estimate):
+def test_extra_members_of_web3_js_are_ignored(estimate):
     extras = {"nonce": "0x0", "type": "0x2", "chain": "mainnet", "hardfork": "london"}
     assert estimate(bytecode.COUNTER, b"", "pending", **extras) > 21_000
 
 
-def test_a_revert_is_told_with_its_data(estimate):
+def test_revert_is_reported_with_its_data(estimate):
     with pytest.raises(JsonRpcError) as failure:
         estimate(bytecode.ECHO_REVERT, b"\xde\xad\xbe\xef")
     assert (failure.value.code, failure.value.message, failure.value.data) == (
@@ -95,7 +95,7 @@ def test_another_failure_is_reported_unchanged(estimate):
     assert (failure.value.code, failure.value.message) == (-32000, "invalid jump destination")
 
 
-def test_gas_that_never_suffices_is_said_with_the_allowance(estimate):
+def test_gas_above_allowance_is_reported_with_the_allowance(estimate):
     with pytest.raises(JsonRpcError) as failure:
         estimate(bytecode.LOOP, gas=hex(100_000))
     assert (failure.value.code, failure.value.message) == (
@@ -114,7 +114,7 @@ def test_the_balance_limits_the_allowance_when_a_price_is_named(estimate, memory
         estimate(bytecode.LOOP, gasPrice=hex(2 * GWEI), **{"from": hexed(POOR)})
 
 
-def test_value_above_the_balance_without_a_price_is_said(estimate):
+def test_value_above_balance_without_price_is_reported(estimate):
     with pytest.raises(JsonRpcError) as failure:
         estimate(bytecode.COUNTER, value="0x1", **{"from": hexed(POOR)})
     assert failure.value.message == (
@@ -123,7 +123,7 @@ def test_value_above_the_balance_without_a_price_is_said(estimate):
     )
 
 
-def test_value_above_the_balance_with_a_price_is_said(estimate):
+def test_value_above_balance_with_price_is_reported(estimate):
     with pytest.raises(JsonRpcError) as failure:
         estimate(bytecode.COUNTER, value="0x1", gasPrice=hex(2 * GWEI), **{"from": hexed(POOR)})
     assert (failure.value.code, failure.value.message) == (
@@ -169,7 +169,7 @@ def test_an_estimate_that_takes_too_long_is_ended(estimate, monkeypatch):
     )  # fmt: skip
 
 
-def test_an_access_list_names_what_is_touched(rpc, memory_chain):
+def test_access_list_contains_touched_accounts_and_slots(rpc, memory_chain):
     memory_chain.state.put(OTHER, code=bytecode.STORE)
     memory_chain.state.put(CONTRACT, code=bytecode.PROXY)
     data = bytecode.words(OTHER, 5, 6)
@@ -206,7 +206,7 @@ def test_a_gas_price_of_zero_is_refused_for_lists(rpc, memory_chain):
         rpc("eth_createAccessList", {"to": hexed(CONTRACT), "gasPrice": "0x0"})
 
 
-def test_a_list_for_what_cannot_begin_is_an_error(rpc, memory_chain):
+def test_access_list_of_invalid_call_is_an_error(rpc, memory_chain):
     given = {"from": hexed(POOR), "to": hexed(CONTRACT), "value": "0x1"}
     with pytest.raises(JsonRpcError, match=rf"{NOT_APPLIED}insufficient funds"):
         rpc("eth_createAccessList", given)
@@ -219,7 +219,7 @@ def test_a_list_for_what_cannot_begin_is_an_error(rpc, memory_chain):
         ("eth_createAccessList", NOT_APPLIED),
     ],
 )
-def test_a_fee_cap_below_the_base_fee_is_said(rpc, memory_chain, method, words):
+def test_fee_cap_below_base_fee_is_reported(rpc, memory_chain, method, words):
     given = {"from": hexed(SENDERS[0]), "to": hexed(CONTRACT), "maxFeePerGas": "0x1"}
     with pytest.raises(JsonRpcError) as failure:
         rpc(method, given)

@@ -135,7 +135,7 @@ def test_an_empty_block_rewards_nothing(rpc, memory_chain):
         ),
     ],
 )
-def test_what_no_history_can_be_made_of_is_said(rpc, memory_chain, newest, percentiles, words):
+def test_invalid_fee_history_parameters_are_refused(rpc, memory_chain, newest, percentiles, words):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_feeHistory", "0x1", newest, percentiles)
     assert (failure.value.code, failure.value.message) == (-32000, words)

@@ -126,7 +126,7 @@ def test_filter_logs_of_one_block_are_found_by_its_hash(rpc, chain):
     assert numbers(rpc("eth_getFilterLogs", made)) == [1]
 
 
-def test_more_logs_than_one_answer_may_hold_come_in_several(rpc, chain, settings):
+def test_logs_above_the_result_limit_are_returned_in_several_polls(rpc, chain, settings):
     settings.NODE = updated(settings.NODE, logs_results=2)
     made = rpc("eth_newFilter", {})
     for nonce in range(4):
@@ -144,7 +144,7 @@ def test_a_block_filter_reports_hashes_in_order(rpc, chain):
     assert rpc("eth_getFilterChanges", made) == []
 
 
-def test_a_pending_filter_reports_what_becomes_executable_once(rpc, chain):
+def test_pending_filter_reports_each_executable_transaction_once(rpc, chain):
     before, after = signed(nonce=0), signed(nonce=1)
     chain.pending.append(before)
     made = rpc("eth_newPendingTransactionFilter")
@@ -187,7 +187,7 @@ def test_filter_logs_are_for_log_filters_only(rpc, chain):
             rpc("eth_getFilterLogs", made)
 
 
-def test_an_uninstalled_filter_is_gone(rpc, chain):
+def test_uninstalled_filter_is_not_found(rpc, chain):
     made = rpc("eth_newBlockFilter")
     assert rpc("eth_uninstallFilter", made) is True
     assert rpc("eth_uninstallFilter", made) is False
@@ -230,7 +230,7 @@ def test_of_too_many_the_one_that_was_polled_longest_ago_gives_way(rpc, chain, s
 
 
 @pytest.mark.parametrize("make", ["eth_newBlockFilter", "eth_newPendingTransactionFilter"])
-def test_who_makes_filters_by_the_thousand_loses_its_own(chain, settings, make):
+def test_client_with_thousands_of_filters_loses_its_own(chain, settings, make):
     settings.NODE = updated(settings.NODE, filters=100)
     served = dispatcher()
     ours = call(make, client="192.0.2.1", served=served)
@@ -241,7 +241,7 @@ def test_who_makes_filters_by_the_thousand_loses_its_own(chain, settings, make):
     assert len(evm_chain().filter_index) == 100
 
 
-def test_uninstalled_and_expired_filters_make_room(rpc, chain, settings):
+def test_uninstalled_and_expired_filters_free_capacity(rpc, chain, settings):
     settings.NODE = updated(settings.NODE, filters=2)
     with time_machine.travel(1_700_000_000, tick=False) as clock:
         kept = rpc("eth_newBlockFilter")
@@ -256,14 +256,14 @@ def test_uninstalled_and_expired_filters_make_room(rpc, chain, settings):
         assert lives(rpc, kept)
 
 
-def test_a_filter_counts_by_what_it_holds(rpc, chain, settings):
+def test_filter_weight_follows_its_topics(rpc, chain, settings):
     settings.NODE = updated(settings.NODE, filters=50)
     topics = [[hexed(number.to_bytes(32, "big")) for number in range(1000)]] * 4
     large = [rpc("eth_newFilter", {"topics": topics}) for _ in range(3)]
     assert [lives(rpc, item) for item in large] == [False, False, True]
 
 
-def test_of_what_it_reported_a_filter_keeps_eight_bytes_each(rpc, chain):
+def test_filter_keeps_eight_bytes_per_reported_transaction(rpc, chain):
     chain.pending += [signed(nonce=nonce) for nonce in range(100)]
     made = int(rpc("eth_newPendingTransactionFilter"), 16)
     held = pickle.dumps(poll_filters.get(evm_chain(), made))

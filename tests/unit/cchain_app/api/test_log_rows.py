@@ -66,6 +66,6 @@ def test_the_crate_renders_the_logs_of_a_receipt_as_python_does(
 
 
 @pytest.mark.parametrize("log", NO_LOGS)
-def test_what_is_no_log_is_refused(log: Log) -> None:
+def test_malformed_log_is_refused(log: Log) -> None:
     with pytest.raises((TypeError, ValueError)):
         native.render_logs((log,), (1, b"", 2, b"", 3), 0)

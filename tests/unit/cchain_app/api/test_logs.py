@@ -34,7 +34,7 @@ def numbers(found):
 WHOLE = {"fromBlock": "earliest", "toBlock": "latest"}
 
 
-def test_logs_of_a_range_come_in_chain_order(rpc, blocks):
+def test_logs_of_a_range_are_in_chain_order(rpc, blocks):
     found = rpc("eth_getLogs", WHOLE)
     assert numbers(found) == [1, 1, 3, 4]
     assert [item["logIndex"] for item in found] == ["0x0", "0x1", "0x0", "0x0"]
@@ -107,7 +107,7 @@ def test_addresses_and_topics_select(rpc, blocks, wanted, found):
         ),
     ],
 )
-def test_input_that_cannot_be_searched_is_said(rpc, blocks, wanted, code, words):
+def test_invalid_log_filter_is_refused(rpc, blocks, wanted, code, words):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_getLogs", wanted)
     assert (failure.value.code, failure.value.message) == (code, words)

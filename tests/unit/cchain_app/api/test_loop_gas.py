@@ -67,7 +67,7 @@ def test_a_call_that_fits_is_answered_on_the_event_loop(method: str) -> None:
 
 
 @pytest.mark.usefixtures("contract")
-def test_the_calls_of_a_batch_share_what_one_request_may_take() -> None:
+def test_calls_of_a_batch_share_the_gas_limit_of_one_request() -> None:
     assert tried(body("eth_call", 6)) == [hot_dispatcher().answer(body("eth_call", 6))]
     assert tried(body("eth_call", 7)) == [MISS]
     assert MISS not in tried(*[body("eth_call")] * 7)
@@ -75,7 +75,7 @@ def test_the_calls_of_a_batch_share_what_one_request_may_take() -> None:
 
 @pytest.mark.usefixtures("memory_chain")
 @pytest.mark.parametrize("method", ["eth_call", "eth_createAccessList", "eth_estimateGas"])
-def test_a_batch_of_heavy_calls_goes_to_a_thread_at_once(method: str) -> None:
+def test_batch_of_heavy_calls_runs_in_a_thread(method: str) -> None:
     """MODEXP of 2,048 bytes a hundred times used to block the node for half a minute."""
     asked = body(method, 4, to="0x" + bytes(19).hex() + "05", data="0x" + MODEXP.hex())
     assert len(asked) < hot_dispatcher().limits.hot_body
@@ -112,7 +112,7 @@ def test_a_turn_of_the_event_loop_is_bounded_too() -> None:
 
 
 @pytest.mark.usefixtures("contract")
-def test_what_a_turn_has_no_time_for_goes_to_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_beyond_the_loop_time_runs_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     clock.now = time.monotonic() + 60  # the call itself uses the machine's clock, which may be slow
     monkeypatch.setattr(this_node().evm_rpc, "loop_gas", LoopGas(clock))

@@ -21,6 +21,6 @@ def test_an_error_is_its_own_calls(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("error", [WouldBlock(), SynchronousOnlyOperation()])
-def test_what_would_block_sends_all_of_them_to_a_thread_at_once(error: Exception) -> None:
+def test_would_block_error_is_raised_to_the_caller(error: Exception) -> None:
     with pytest.raises(type(error)):
         outcome(fail, (error,))

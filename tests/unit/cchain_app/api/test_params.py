@@ -246,7 +246,7 @@ def test_a_filter_id_that_cannot_be_one_is_one_that_does_not_exist():
         params.filter_id(5)
 
 
-def test_true_is_no_text_and_one_is_not_true():
+def test_boolean_parameter_accepts_true_and_refuses_numbers():
     assert params.boolean(True) is True
     with pytest.raises(InvalidParam, match="cannot unmarshal number into Go value of type bool"):
         params.boolean(1)

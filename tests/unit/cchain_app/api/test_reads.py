@@ -256,7 +256,7 @@ def test_state_is_asked_by_hash_in_both_forms(rpc, block, method, between):
         assert rpc(method, hexed(SENDER), *between, wanted) is not None
 
 
-def test_the_pending_count_comes_from_the_pool(rpc, memory_chain, monkeypatch):
+def test_pending_transaction_count_is_read_from_the_pool(rpc, memory_chain, monkeypatch):
     monkeypatch.setattr("cchain_app.selectors.pool.next_nonce", lambda _, _address: 9)
     assert rpc("eth_getTransactionCount", hexed(SENDER), "pending") == "0x9"
     assert rpc("eth_getTransactionCount", hexed(SENDER), "latest") == "0x0"
@@ -280,7 +280,7 @@ def test_bad_arguments_are_counted_from_zero(rpc, memory_chain, params, words):
     assert (failure.value.code, failure.value.message) == (-32602, words)
 
 
-def test_what_the_node_says_of_itself(rpc, memory_chain):
+def test_node_information_methods_answer(rpc, memory_chain):
     assert rpc("eth_chainId") == "0xa868"
     assert rpc("net_version") == "43112"
     assert rpc("eth_syncing") is False
@@ -294,7 +294,7 @@ def test_what_the_node_says_of_itself(rpc, memory_chain):
     assert rpc("eth_chainConfig")["pragueTime"] == 0
 
 
-def test_modules_are_what_the_names_of_methods_begin_with(rpc, memory_chain):
+def test_rpc_modules_are_the_prefixes_of_methods(rpc, memory_chain):
     assert rpc("rpc_modules") == {
         "anvil": "1.0", "debug": "1.0", "erigon": "1.0", "eth": "1.0", "evm": "1.0", "hardhat": "1.0",
         "net": "1.0", "ots": "1.0", "personal": "1.0", "rpc": "1.0", "tenderly": "1.0", "trace": "1.0",
@@ -310,7 +310,7 @@ def test_the_last_accepted_block_has_many_names(rpc, block, tag):
     assert rpc("eth_getLogs", {"fromBlock": tag, "toBlock": tag}) is not None
 
 
-def test_an_unknown_method_is_said_as_ethers_expects(rpc, memory_chain):
+def test_unknown_method_error_matches_ethers(rpc, memory_chain):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_signTransactions", {})
     assert (failure.value.code, failure.value.message) == (

@@ -69,7 +69,7 @@ def taken(work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("render", [nothing, receipts, everything])
 @pytest.mark.parametrize("shape", [(1, 0), (8, 68), (50, 68), (5, 4_000)])
-def test_a_weight_is_what_is_held(
+def test_weight_matches_allocated_memory(
     shape: tuple[int, int], render: Callable[[RenderedBlock], None]
 ) -> None:
     transactions, data = shape
@@ -86,7 +86,7 @@ def test_a_weight_is_what_is_held(
     assert held < kept.weight - before < 2 * held
 
 
-def test_what_was_kept_first_goes_first() -> None:
+def test_oldest_rendered_block_is_evicted_first() -> None:
     one, two, three = (block(number) for number in (1, 2, 3))
     kept = RenderedBlocks(most_bytes=5 * RenderedBlock(one).weight // 2)
     first = kept.of(one)
@@ -97,7 +97,7 @@ def test_what_was_kept_first_goes_first() -> None:
     assert kept.of(one) is not first
 
 
-def test_what_is_rendered_later_has_the_same_bound() -> None:
+def test_later_renderings_count_towards_the_limit() -> None:
     blocks = [block(number) for number in range(20)]
     most = sum(RenderedBlock(other).weight for other in blocks)
     kept = RenderedBlocks(most)
@@ -122,7 +122,7 @@ def test_of_little_that_is_asked_for_more_blocks_are_kept() -> None:
     assert blocks_kept(everything) < blocks_kept(receipts) < blocks_kept(nothing)
 
 
-def test_what_is_rendered_of_a_forgotten_block_does_not_count() -> None:
+def test_renderings_of_an_evicted_block_do_not_count() -> None:
     kept = RenderedBlocks(most_bytes=1)
     forgotten = kept.of(block(1))
     last = kept.of(block(2))
@@ -147,7 +147,7 @@ def test_logs_of_one_piece_are_found_again(drawn: list[bytes]) -> None:
 
 
 @given(texts, st.data())
-def test_those_that_are_wanted_are_a_piece_as_if_there_were_no_others(
+def test_selected_logs_join_like_a_list_of_these_alone(
     drawn: list[bytes], data: st.DataObject
 ) -> None:
     wanted = data.draw(st.lists(st.booleans(), min_size=len(drawn), max_size=len(drawn)))
@@ -169,7 +169,7 @@ def test_all_logs_of_a_transaction_are_kept_once() -> None:
     assert kept.weight - before < len(logs.joined)
 
 
-async def test_more_logs_than_may_be_rendered_on_the_event_loop_are_left_to_a_thread() -> None:
+async def test_logs_above_the_event_loop_limit_need_a_thread() -> None:
     few = BY_PYTHON._replace(on_event_loop=2)
     kept = RenderedBlock(accepted(1, [signed(nonce=0)], [[log(TOPIC)] * 3]), renderer=few)
     for ask in (kept.logs, kept.receipt):

@@ -28,7 +28,7 @@ def result(error: str | None, output: bytes = b"") -> CallResult:
     return CallResult(output=output, gas_used=21_000, gas_peak=21_000, error=error)
 
 
-def test_a_call_that_worked_is_no_failure():
+def test_successful_call_has_no_failure():
     assert failure(result(None, b"\x01")) is None
 
 
@@ -77,7 +77,7 @@ def test_any_other_failure_has_code_32000_and_no_data():
 
 
 @given(st.text(max_size=200))
-def test_every_text_comes_back(text):
+def test_revert_reason_round_trips(text):
     assert reason_of(abi_text(text)) == text
 
 

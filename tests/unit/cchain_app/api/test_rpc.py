@@ -26,11 +26,11 @@ def test_each_height_is_due_once_and_in_order() -> None:
     assert list(heads.due(9)) == [9]
 
 
-def test_nothing_is_due_before_anybody_listens() -> None:
+def test_no_head_is_due_before_the_first_subscription() -> None:
     assert list(SentHeads().due(3)) == []
 
 
-def test_what_is_being_sent_is_not_sent_by_another_one() -> None:
+def test_head_being_sent_is_not_sent_twice() -> None:
     heads = begun(5)
     with closing(heads.due(6)) as due:
         assert next(due) == 6
@@ -45,7 +45,7 @@ def test_a_height_whose_sending_was_left_is_due_again() -> None:
     assert list(heads.due(7)) == [6, 7]
 
 
-def test_a_chain_that_goes_back_while_a_height_is_sent_has_all_its_heights_sent() -> None:
+def test_rewind_during_sending_sends_all_new_heights() -> None:
     heads = begun(6)
     with closing(heads.due(8)) as due:
         assert [next(due), next(due)] == [7, 8]
@@ -85,7 +85,7 @@ def test_one_waits_for_each_that_traces_and_the_next_is_refused():
         thread.join(60)
 
 
-def test_a_turn_ends_with_what_goes_wrong_in_it():
+def test_exception_releases_the_trace_turn():
     turns = TraceTurns(1, patience=0.01)
 
     with pytest.raises(KeyError), turns.turn():

@@ -38,7 +38,7 @@ def submitted(monkeypatch):
     return seen
 
 
-def test_the_hash_comes_back(rpc, submitted):
+def test_send_raw_transaction_returns_the_hash(rpc, submitted):
     assert rpc("eth_sendRawTransaction", "0x0203") == "0x" + "00" * 31 + "03"
     assert submitted == [[b"\x02\x03"]]
 
@@ -50,13 +50,13 @@ def test_the_hash_comes_back(rpc, submitted):
         (b"low", "nonce too low: next nonce 5, tx nonce 3"),
     ],
 )
-def test_a_refusal_has_code_32000_and_its_words(rpc, submitted, raw, words):
+def test_rejection_has_code_32000_and_its_message(rpc, submitted, raw, words):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_sendRawTransaction", hexed(raw))
     assert (failure.value.code, failure.value.message) == (-32000, words)
 
 
-def test_bytes_that_are_none_are_a_bad_argument(rpc, submitted):
+def test_invalid_hex_is_a_bad_argument(rpc, submitted):
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_sendRawTransaction", "02")
     assert (failure.value.code, failure.value.message) == (
@@ -107,7 +107,7 @@ def test_a_refused_transaction_is_not_waited_for(rpc, submitted):
         rpc("eth_sendRawTransactionSync", hexed(b"low"))
 
 
-def test_nobody_waits_longer_than_a_minute(rpc, memory_chain, monkeypatch):
+def test_receipt_wait_is_limited_to_one_minute(rpc, memory_chain, monkeypatch):
     clock = iter([0.0, 59.9, 60.0])
     still = SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _seconds: None)
     monkeypatch.setattr(eth_transactions, "time", still)
@@ -115,7 +115,7 @@ def test_nobody_waits_longer_than_a_minute(rpc, memory_chain, monkeypatch):
         eth_transactions.wait_for_receipt(this_node().evm_rpc, signed().hash, 10**9)
 
 
-def test_only_so_many_calls_wait_at_a_time(rpc, submitted, monkeypatch):
+def test_number_of_calls_waiting_for_receipts_is_limited(rpc, submitted, monkeypatch):
     monkeypatch.setattr(this_node().evm_rpc, "sync_calls", threading.BoundedSemaphore(1))
     this_node().evm_rpc.sync_calls.acquire()
     with pytest.raises(JsonRpcError) as failure:

@@ -104,7 +104,7 @@ async def test_lost_pointers_heal(socket, memory_chain):
     assert [item["number"] for item in socket.heard()] == ["0x1", "0x2", "0x3", "0x4", "0x5"]
 
 
-async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, memory_chain):
+async def test_repeated_or_late_event_sends_nothing_again(socket, memory_chain):
     socket.call("eth_subscribe", "newHeads")
     memory_chain.accept()
     memory_chain.accept()
@@ -150,7 +150,7 @@ async def test_a_chain_that_was_set_back_is_followed_without_a_word(socket, memo
     assert [item["number"] for item in socket.heard()] == ["0x2"]
 
 
-async def test_logs_are_sent_one_by_one_to_those_who_want_them(hub, memory_chain):
+async def test_logs_are_sent_one_by_one_to_matching_subscriptions(hub, memory_chain):
     all_logs, some = Socket(hub), Socket(hub)
     everything = all_logs.call("eth_subscribe", "logs", {})
     wanted = {"address": hexed(EMITTER), "topics": [hexed(TOPIC)], "fromBlock": "0x0"}
@@ -217,7 +217,7 @@ async def test_many_filters_are_matched_once_each_and_in_threads(hub, memory_cha
     assert [len(item.texts) for item in sockets] == [3] * 20
 
 
-async def test_who_has_unsubscribed_meanwhile_hears_nothing(hub, memory_chain, monkeypatch):
+async def test_unsubscribed_socket_receives_nothing(hub, memory_chain, monkeypatch):
     leaving, staying = Socket(hub), Socket(hub)
     identifier = leaving.call("eth_subscribe", "logs", {})
     staying.call("eth_subscribe", "logs", {"topics": [hexed(TOPIC)]})
@@ -257,7 +257,7 @@ async def test_accepted_transactions_are_hashes_or_objects(hub, memory_chain):
     assert [item["blockNumber"] for item in whole.heard()] == ["0x1", "0x1"]
 
 
-async def test_receipts_of_a_block_come_in_one_notification(hub, memory_chain, rpc):
+async def test_receipts_of_a_block_are_one_notification(hub, memory_chain, rpc):
     sent = [signed(nonce=number) for number in range(3)]
     every, nothing_named, two, none = (Socket(hub) for _ in range(4))
     every.call("eth_subscribe", "transactionReceipts")
@@ -336,14 +336,14 @@ def test_another_connections_subscription_is_not_found(hub, memory_chain):
         ),
     ],
 )
-def test_input_that_cannot_be_subscribed_to_is_said(socket, params, code, words):
+def test_invalid_subscription_parameters_are_refused(socket, params, code, words):
     with pytest.raises(JsonRpcError) as failure:
         socket.call("eth_subscribe", *params)
     assert (failure.value.code, failure.value.message) == (code, words)
 
 
 @pytest.mark.parametrize("method", ["eth_subscribe", "eth_unsubscribe"])
-def test_over_http_there_are_no_notifications(rpc, memory_chain, method):
+def test_subscriptions_over_http_are_refused(rpc, memory_chain, method):
     with pytest.raises(JsonRpcError) as failure:
         rpc(method, "newHeads")
     assert (failure.value.code, failure.value.message) == (

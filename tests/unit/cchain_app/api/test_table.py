@@ -135,7 +135,7 @@ def test_the_method_exists(name):
 
 
 @pytest.mark.parametrize("name", HOT)
-def test_the_method_may_be_answered_on_the_event_loop(name):
+def test_method_is_marked_hot(name):
     assert registry(this_node().evm_rpc).methods[name].hot
 
 
@@ -179,7 +179,7 @@ def test_a_local_network_signs_for_its_accounts(name):
 
 
 @pytest.mark.parametrize("network", [1, 5, 7777])
-def test_nothing_signs_elsewhere(network, node_settings, settings):
+def test_signing_methods_are_absent_on_public_networks(network, node_settings, settings):
     settings.NODE = updated(node_settings, network_id=network, chain_id=0)
     methods = registry(this_node().evm_rpc)
     assert [name for name in ACCOUNTS if name in methods] == []
@@ -213,7 +213,7 @@ def test_the_client_version_has_four_parts(node_settings):
 
 
 @pytest.mark.node_settings(client_name="anvil/v1.7.1")
-def test_the_client_version_begins_with_a_name_that_tools_look_for(node_settings):
+def test_client_version_starts_with_anvil(node_settings):
     assert node.client_version(this_node().evm_rpc).startswith(
         f"anvil/v1.7.1 (Nunatak/v{node.VERSION}/"
     )

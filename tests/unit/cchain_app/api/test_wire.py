@@ -162,7 +162,7 @@ def test_inspected_transactions_are_one_line():
     assert wire.inspected(ALL_TYPES[2]).startswith("contract creation: ")
 
 
-def test_the_schema_check_refuses_what_is_wrong():
+def test_schema_check_refuses_wrong_results():
     body = shown(rendered_block().block(full=False))
     with pytest.raises(DoesNotConform, match="eth_getBlockByNumber"):
         assert_conforms("eth_getBlockByNumber", {**body, "number": 7})

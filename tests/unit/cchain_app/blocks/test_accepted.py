@@ -47,7 +47,7 @@ def test_typed_transactions_are_strings_and_legacy_ones_are_lists():
     assert encode_block(HEADER, [typed, old]) == library.encode(expected)
 
 
-def test_before_shanghai_there_is_no_list_of_withdrawals():
+def test_block_before_shanghai_has_no_withdrawals_list():
     header = replace(HEADER, withdrawals_root=None)
     assert len(library.decode(encode_block(header, []))) == 3
 
@@ -89,7 +89,7 @@ def test_withdrawals_read_back(some: list[Withdrawal]) -> None:
 
 
 @given(st.lists(withdrawals, max_size=3))
-def test_a_block_of_others_reads_back(some: list[Withdrawal]) -> None:
+def test_foreign_block_round_trips(some: list[Withdrawal]) -> None:
     raw = encode_block(header(), [signed().raw], (), some)
 
     found = parse_foreign_block(raw)
@@ -116,7 +116,7 @@ def test_uncles_read_back() -> None:
         rlp.encode_list([b"\x01"]),
     ],
 )
-def test_what_is_no_withdrawal_is_no_block(raw: bytes) -> None:
+def test_block_with_malformed_withdrawal_is_refused(raw: bytes) -> None:
     block = rlp.read_only_item(encode_block(header(), ()))[:-1] + raw
     with raises(BlockReason.BLOCK_ENCODING, kind=BlockRefused):
         parse_foreign_block(rlp.list_prefix(len(block)) + block)

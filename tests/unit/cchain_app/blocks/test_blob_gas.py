@@ -54,7 +54,7 @@ def test_the_excess_is_the_specifications(
     assert excess_after(parent, blobs, fork) == int(gas.calculate_excess_blob_gas(theirs))
 
 
-def test_before_cancun_there_is_no_excess() -> None:
+def test_excess_blob_gas_starts_at_zero_with_cancun() -> None:
     parent = header(
         excess_blob_gas=None, blob_gas_used=None, parent_beacon_block_root=None, requests_hash=None
     )

@@ -99,9 +99,7 @@ def test_any_block_reads_back_as_it_was_written(
          "transaction 0: transaction type not supported"),
     ],
 )  # fmt: skip
-def test_bytes_that_are_no_block_are_refused(
-    raw: bytes, reason: BlockReason | type, words: str
-) -> None:
+def test_malformed_block_is_refused(raw: bytes, reason: BlockReason | type, words: str) -> None:
     with pytest.raises(InvalidBlock) as caught:
         parse_block(raw)
     assert reason_of(caught.value) is reason
@@ -138,7 +136,7 @@ def test_a_bomb_is_refused_at_its_first_items(
         parse_block(body(*parts))
 
 
-def test_what_no_transaction_is_says_so() -> None:
+def test_malformed_transaction_of_a_block_is_named() -> None:
     with raises(BlockReason.TRANSACTION_TOO_SHORT, kind=BlockRefused) as short:
         parse_block(body(fields(), [signed().raw, b"\x01"], [], []))
     assert str(short.value) == "transaction 1 has 1 bytes, fewer than any transaction"
@@ -171,7 +169,7 @@ def test_a_header_is_read_alone(few_items: None) -> None:
         (body(fields()) + b"\x00", BlockReason.BLOCK_ENCODING),
     ],
 )
-def test_bytes_that_begin_no_block_have_no_header(raw: bytes, reason: BlockReason) -> None:
+def test_header_of_malformed_block_is_refused(raw: bytes, reason: BlockReason) -> None:
     with raises(reason, kind=BlockRefused):
         parse_header(raw)
 

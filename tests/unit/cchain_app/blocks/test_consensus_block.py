@@ -13,7 +13,7 @@ EXECUTED = accepted(7, [signed(), legacy(nonce=1)])
 RAW = encode_block(EXECUTED.header, [transaction.raw for transaction in EXECUTED.transactions])
 
 
-def test_it_is_one_block_whatever_it_was_made_of():
+def test_consensus_blocks_of_the_same_block_are_equal():
     blocks = [
         evm_block(EXECUTED),
         unparsed_block(parse_header(RAW), RAW),
@@ -39,7 +39,7 @@ def test_an_executed_block_is_encoded_only_when_its_bytes_are_asked_for(monkeypa
     assert len(encoded) == 1
 
 
-def test_what_stands_behind_the_header_is_read_when_it_is_asked_for():
+def test_block_body_is_parsed_on_demand():
     cut = encode_block(EXECUTED.header, [b"\x02" + bytes(11), b"\xff"])
     block = unparsed_block(parse_header(cut), cut)
     assert block.hash == EXECUTED.hash

@@ -117,7 +117,7 @@ def test_a_header_is_encoded_as_by_the_specification(header):
 
 
 @given(prague_headers)
-def test_a_header_comes_back_as_it_was(header):
+def test_header_round_trips(header):
     assert decode_header(encode_header(header)) == header
 
 
@@ -131,7 +131,7 @@ def test_every_fork_has_its_own_number_of_fields(header):
     assert decode_header(encode_header(header)) == header
 
 
-def test_a_later_forks_field_needs_the_earlier_ones():
+def test_header_field_requires_fields_of_earlier_forks():
     with raises(HeaderReason.HEADER_GAP, kind=MalformedHeader) as caught:
         replace(LONDON, requests_hash=EMPTY_REQUESTS_HASH)
     assert str(caught.value) == "header has fields of later forks, but no withdrawals_root"
@@ -149,7 +149,7 @@ def test_a_later_forks_field_needs_the_earlier_ones():
          "rlp: input contains more than one value for types.Header"),
     ],
 )  # fmt: skip
-def test_bytes_that_are_no_header_are_refused(data, message):
+def test_malformed_header_is_refused(data, message):
     with raises(HeaderReason.HEADER_ENCODING, kind=MalformedHeader) as caught:
         decode_header(data)
     assert str(caught.value) == message

@@ -73,7 +73,7 @@ def test_a_bloom_of_one_address_does_not_contain_another():
 
 
 @given(st.binary(min_size=256, max_size=256))
-def test_a_bloom_comes_back_from_bytes_as_it_was(data):
+def test_bloom_round_trips_through_bytes(data):
     assert bloom_to_bytes(bloom_from_bytes(data)) == data
 
 

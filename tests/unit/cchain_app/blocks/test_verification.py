@@ -67,7 +67,7 @@ def test_a_block_that_follows_its_parent_is_in_its_place() -> None:
          f"block in the future: timestamp {NOW + 11}, at most {NOW + 10} now"),
     ],
 )  # fmt: skip
-def test_a_block_elsewhere_is_refused(
+def test_block_with_wrong_position_is_refused(
     changes: dict[str, Any], reason: BlockReason | type, words: str
 ) -> None:
     with pytest.raises(InvalidBlock) as caught:
@@ -193,7 +193,7 @@ def test_a_field_that_follows_from_execution_is_refused(
     assert str(caught.value).startswith(words)
 
 
-def test_a_refusal_keeps_what_it_compared() -> None:
+def test_refusal_has_expected_and_actual_values() -> None:
     with raises(BlockReason.WRONG_GAS_USED, kind=BlockRefused) as caught:
         verify_outcome(candidate(gas_used=9), made(GOOD))
     assert caught.value.values == {"have": "9", "want": "0"}

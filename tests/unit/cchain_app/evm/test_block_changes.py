@@ -73,7 +73,7 @@ def gas_of(
     return [result.gas_used for result in run(engine, state, *transactions, env=env).results]
 
 
-def test_each_transaction_sees_what_the_one_before_left(engine: TracingEngine) -> None:
+def test_each_transaction_executes_on_the_state_of_the_previous_one(engine: TracingEngine) -> None:
     state = with_code(bytecode.COUNTER)
     block = run(engine, state, call_contract(), call_contract(nonce=1), call_contract(nonce=2))
     assert storage_of(block, CONTRACT) == {slot(0): SlotChange(ZERO_WORD, word(3))}
@@ -91,7 +91,7 @@ def test_a_failed_deployment_names_the_address_and_leaves_only_the_nonce(
     assert block.changes.accounts[SENDERS[0]].after.nonce == 1
 
 
-def test_a_contract_made_by_create2_stands_at_its_address(engine: TracingEngine) -> None:
+def test_create2_contract_has_the_computed_address(engine: TracingEngine) -> None:
     state = with_code(bytecode.FACTORY)
     init_code = bytecode.deploy_code(bytecode.COUNTER)
     block = run(engine, state, call_contract(data=bytecode.words(9) + init_code))
@@ -126,21 +126,21 @@ def test_clearing_a_slot_is_refunded(engine: TracingEngine) -> None:
     assert storage_of(block, CONTRACT) == {slot(1): SlotChange(word(1), ZERO_WORD)}
 
 
-def test_refunds_do_not_go_below_the_floor_of_call_data(engine: TracingEngine) -> None:
+def test_refunds_do_not_undercut_the_calldata_floor(engine: TracingEngine) -> None:
     clear = call_contract(data=bytecode.words(1, 0))
     assert gas_of(engine, clear, state=with_code(bytecode.STORE, storage={1: 1})) == [
         21_000 + 10 * 67
     ]
 
 
-def test_refunds_are_at_most_a_fifth_of_what_was_used(engine: TracingEngine) -> None:
+def test_refunds_are_at_most_a_fifth_of_used_gas(engine: TracingEngine) -> None:
     code = bytecode.assemble("0 1 SSTORE 0 2 SSTORE 0 3 SSTORE")
     (used,) = gas_of(engine, call_contract(), state=with_code(code, storage={1: 1, 2: 1, 3: 1}))
     spent = 21_000 + 3 * (3 + 3 + 5_000)
     assert used == spent - spent // 5
 
 
-def test_a_slot_that_gets_its_value_back_is_no_change(engine: TracingEngine) -> None:
+def test_slot_reset_to_its_old_value_is_unchanged(engine: TracingEngine) -> None:
     state = with_code(bytecode.STORE_TWICE, storage={1: 4})
     block = run(engine, state, call_contract(data=bytecode.words(1, 5, 4)))
     assert block.results[0].succeeded
@@ -367,7 +367,7 @@ class BrokenState(MemoryState):
 
 
 @pytest.mark.parametrize("question", ["account", "storage", "code", "block_hash"])
-def test_what_the_reader_raises_comes_out_as_it_is(engine: TracingEngine, question: str) -> None:
+def test_state_reader_exception_propagates_unchanged(engine: TracingEngine, question: str) -> None:
     state = BrokenState()
     salt = len(question).to_bytes(1, "big")  # code that no other test has read before
     state.put(SENDERS[0], balance=COIN)

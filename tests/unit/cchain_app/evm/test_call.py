@@ -79,7 +79,7 @@ def test_a_call_returns_output_gas_and_logs_and_changes_nothing(engine: TracingE
     assert call(engine, call_message(CONTRACT, b"hi"), state) == result
 
 
-def test_a_call_to_nobody_returns_nothing(engine: TracingEngine) -> None:
+def test_call_to_an_empty_account_returns_no_data(engine: TracingEngine) -> None:
     assert call(engine, call_message(NOBODY)) == CallResult(b"", 21_000, 21_000, None)
 
 
@@ -104,7 +104,7 @@ def test_the_peak_is_the_gas_before_refunds(engine: TracingEngine) -> None:
     assert result.gas_used == result.gas_peak - 4_800
 
 
-def test_the_sender_may_be_a_contract_with_any_nonce(engine: TracingEngine) -> None:
+def test_contract_with_any_nonce_can_be_the_sender(engine: TracingEngine) -> None:
     state = with_code(bytecode.COUNTER)
     state.put(OTHER, code=bytecode.COUNTER, nonce=99)
     assert call(engine, call_message(CONTRACT, sender=OTHER), state).output == word(1)
@@ -189,7 +189,7 @@ def test_authorizations_cannot_create(engine: TracingEngine) -> None:
         ),
     ],
 )
-def test_a_call_that_cannot_begin_is_rejected_in_geths_words(
+def test_invalid_call_is_rejected_with_geths_message(
     engine: TracingEngine, fields: dict[str, Any], words: str
 ) -> None:
     assert rejection(engine, call_message(NOBODY)._replace(**fields)) == words
@@ -216,7 +216,7 @@ def test_a_call_that_cannot_begin_is_rejected_in_geths_words(
         ("return data out of bounds", assemble("1 0 0 RETURNDATACOPY")),
     ],
 )
-def test_a_failure_has_geths_words(engine: TracingEngine, words: str, code: bytes) -> None:
+def test_failed_call_has_geths_message(engine: TracingEngine, words: str, code: bytes) -> None:
     result = run(engine, code, gas=100_000)
     assert (result.error, result.output, result.gas_used) == (words, b"", 100_000)
 
@@ -237,7 +237,7 @@ CREATIONS = {
 
 
 @pytest.mark.parametrize(("words", "init_code"), CREATIONS.items())
-def test_a_failed_creation_has_geths_words(
+def test_failed_creation_has_geths_message(
     engine: TracingEngine, words: str, init_code: bytes
 ) -> None:
     gas = 10_000_000 if words.startswith("max code size exceeded") else 1_000_000
@@ -273,7 +273,7 @@ def test_limits_that_are_not_reached_change_nothing(engine: TracingEngine) -> No
         assert call(engine, message, state, **options) == plain
 
 
-def test_an_access_list_holds_what_was_touched_in_order(engine: TracingEngine) -> None:
+def test_access_list_contains_touched_accounts_in_order(engine: TracingEngine) -> None:
     code = assemble("5 SLOAD 1 2 SSTORE", bytes([0x73]) + OTHER, "BALANCE")
     code += assemble(bytes([0x73]) + SENDERS[0], "BALANCE 4 BALANCE")
     result = call(engine, call_message(CONTRACT), with_code(code), with_access_list=True)
@@ -284,7 +284,7 @@ def test_an_access_list_holds_what_was_touched_in_order(engine: TracingEngine) -
     )
 
 
-def test_an_access_list_makes_what_it_names_warm(engine: TracingEngine) -> None:
+def test_access_list_warms_its_accounts_and_slots(engine: TracingEngine) -> None:
     state = with_code(assemble("5 SLOAD"))
     listed = ((CONTRACT, (Slot(word(5)),)),)
     cold = call(engine, call_message(CONTRACT), state)
@@ -332,7 +332,7 @@ def test_a_precompile_that_may_outlast_the_limit_is_not_begun(engine: TracingEng
         engine.call(block_env(), message, genesis_state(), time_limit=1.0)
 
 
-def test_the_access_list_names_what_was_touched_and_not_what_is_warm_anyway(
+def test_access_list_omits_accounts_that_are_always_warm(
     engine: TracingEngine,
 ) -> None:
     other = Address(b"\xd0" * 20)

@@ -57,7 +57,7 @@ def test_a_transfer_needs_21000(engine: TracingEngine) -> None:
     assert estimate(engine, genesis_state(), NOBODY, value=1) == GasEstimate(21_000)
 
 
-def test_the_answer_works_and_is_at_most_so_much_too_high(engine: TracingEngine) -> None:
+def test_estimate_suffices_and_is_close_to_the_minimum(engine: TracingEngine) -> None:
     state, data = with_code(bytecode.STORE), bytecode.words(5, 6)
     gas = estimate(engine, state, data=data).gas
     assert gas is not None
@@ -84,19 +84,19 @@ def test_a_time_limit_ends_an_estimate(engine: TracingEngine) -> None:
         estimate(engine, with_code(bytecode.LOOP), gas=10**13, time_limit=0.02)
 
 
-def test_a_revert_is_told_with_its_data(engine: TracingEngine) -> None:
+def test_revert_is_reported_with_its_data(engine: TracingEngine) -> None:
     found = estimate(engine, with_code(bytecode.ECHO_REVERT), data=b"why")
     assert found.gas is None
     assert found.failure is not None
     assert (found.failure.error, found.failure.output) == ("execution reverted", b"why")
 
 
-def test_what_needs_more_than_there_is_has_no_answer(engine: TracingEngine) -> None:
+def test_insufficient_gas_limit_has_no_estimate(engine: TracingEngine) -> None:
     assert estimate(engine, with_code(bytecode.LOOP), gas=100_000) == GasEstimate(None)
     assert estimate(engine, with_code(bytecode.COUNTER), gas=20_000) == GasEstimate(None)
 
 
-def test_what_cannot_begin_is_rejected(engine: TracingEngine) -> None:
+def test_invalid_call_is_rejected(engine: TracingEngine) -> None:
     with pytest.raises(CallRejected, match=r"^insufficient funds for gas"):
         estimate(engine, with_code(bytecode.COUNTER), sender=NOBODY, value=1)
     with pytest.raises(CallRejected, match=r"^insufficient funds for gas"):
@@ -144,7 +144,7 @@ def test_code_runs_where_a_precompile_was(engine: TracingEngine) -> None:
     assert engine.call(env, message, state).output == bytecode.words(8)
 
 
-def test_a_blob_base_fee_may_be_given(engine: TracingEngine) -> None:
+def test_blob_base_fee_can_be_overridden(engine: TracingEngine) -> None:
     state, message = with_code(READ_BLOB_BASE_FEE), call_message(CONTRACT)
     assert engine.call(block_env(), message, state).output == bytecode.words(1)
     env = block_env(blob_base_fee=2**128 - 1)
@@ -159,7 +159,7 @@ def test_surroundings_are_distinguished(engine: TracingEngine) -> None:
     assert numbers == [bytecode.words(number) for number in (5, 6, 5)]
 
 
-def test_the_price_decides_what_the_base_fee_reads_in_each_call(engine: TracingEngine) -> None:
+def test_basefee_opcode_depends_on_the_gas_price(engine: TracingEngine) -> None:
     state = with_code(assemble("BASEFEE 0 MSTORE 32 0 RETURN"))
     env = block_env()
     for price, read in ((0, 0), (BASE_FEE, BASE_FEE), (0, 0)):

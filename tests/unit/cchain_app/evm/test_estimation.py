@@ -29,7 +29,7 @@ class Played:
 
 @pytest.mark.parametrize("used", [21_000, 45_000, 1_000_000, 29_000_000])
 @pytest.mark.parametrize("more", [0, 1, 700, 40_000, 900_000])
-def test_the_limit_works_and_is_at_most_so_much_too_high(used: int, more: int) -> None:
+def test_limit_suffices_and_is_close_to_the_minimum(used: int, more: int) -> None:
     call = Played(used, used + more)
     found = least_gas(call, MOST, 0.015)
     assert found.gas is not None
@@ -42,13 +42,13 @@ def test_without_tolerance_the_limit_is_the_least() -> None:
     assert least_gas(Played(45_000, 61_234), MOST, 0.0) == GasEstimate(61_234)
 
 
-def test_the_first_guess_is_what_was_used_with_a_stipend_and_a_64th() -> None:
+def test_first_guess_is_used_gas_plus_stipend_and_a_64th() -> None:
     call = Played(45_000, 45_000)
     least_gas(call, MOST, 0.015)
     assert call.tried[:2] == [MOST, (45_000 + 2_300) * 64 // 63]
 
 
-def test_a_guess_above_what_there_is_is_not_tried() -> None:
+def test_guess_above_the_maximum_is_not_tried() -> None:
     call = Played(45_000, 45_000)
     assert least_gas(call, 45_100, 0.015).gas == 45_100
     assert call.tried == [45_100]
@@ -64,11 +64,11 @@ def test_the_low_side_is_tried_first() -> None:
 @pytest.mark.parametrize(
     "words", ["out of gas", "out of gas: not enough gas for reentrancy sentry"]
 )
-def test_what_runs_out_of_gas_with_all_of_it_has_no_limit(words: str) -> None:
+def test_call_that_exhausts_the_maximum_has_no_limit(words: str) -> None:
     assert least_gas(Played(MOST, MOST + 1, words), MOST, 0.015) == GasEstimate(None)
 
 
-def test_too_little_to_begin_has_no_limit() -> None:
+def test_maximum_below_intrinsic_gas_has_no_limit() -> None:
     assert least_gas(Played(21_000, 21_000), 20_999, 0.015) == GasEstimate(None)
 
 

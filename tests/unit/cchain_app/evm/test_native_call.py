@@ -68,7 +68,7 @@ def test_other_threads_run_while_a_long_call_runs() -> None:
 @pytest.mark.parametrize(
     ("fields", "base_fee"), [({"gas_price": 1 << 128}, 0), ({"gas_price": 1 << 100}, 1 << 64)]
 )
-def test_prices_that_nobody_can_pay_are_rejected(fields: dict[str, Any], base_fee: int) -> None:
+def test_fees_beyond_256_bits_are_rejected(fields: dict[str, Any], base_fee: int) -> None:
     message = call_message(CONTRACT, **fields)
 
     with pytest.raises(CallRejected, match="gas price or base fee beyond what can be paid"):
@@ -85,7 +85,7 @@ def test_an_unknown_fork_is_named() -> None:
         ENGINE.call(replace(block_env(), fork="atlantis"), call_message(CONTRACT), MemoryState())
 
 
-def test_precompiles_fail_with_their_words() -> None:
+def test_precompile_failures_have_geths_messages() -> None:
     code = b"".join(assemble(0, 0, 0, 0, 0, number, 100_000, "CALL") for number in (9, 10, 0))
     frames = ENGINE.trace_call(
         block_env(), call_message(CONTRACT), with_code(code), Recording(frames=True)

@@ -81,7 +81,7 @@ def refused(
     return allowance.used
 
 
-def test_what_a_call_executes_is_counted_and_no_more() -> None:
+def test_executed_gas_is_counted_exactly() -> None:
     state = with_code(assemble("1 2 ADD POP 7 SLOAD POP"))
     result, used = run(state, call_message(CONTRACT))
     assert used == result.gas_used - 21_000
@@ -138,7 +138,9 @@ LARGE: Final = {
 
 
 @pytest.mark.parametrize("parts", LARGE.values(), ids=LARGE)
-def test_what_costs_more_than_is_left_is_not_begun(parts: str | Sequence[str | bytes]) -> None:
+def test_instruction_above_the_remaining_allowance_is_not_started(
+    parts: str | Sequence[str | bytes],
+) -> None:
     """If it had started, it would be counted; only the code before it is."""
     code = assemble(*([parts] if isinstance(parts, str) else parts))
     state, message = with_code(code), call_message(CONTRACT, gas=LOTS)
@@ -177,7 +179,7 @@ def test_a_moved_precompile_is_limited_at_its_new_place() -> None:
         ENGINE.call(env, message, genesis_state(), allowance=GasAllowance(10_000))
 
 
-def test_what_is_done_before_the_first_instruction_is_limited() -> None:
+def test_work_before_the_first_instruction_is_limited() -> None:
     listed = ((OTHER, tuple(Slot(Word(n.to_bytes(32, "big"))) for n in range(100))),)
     refused(genesis_state(), call_message(OTHER, access_list=listed, gas=LOTS), 10_000)
     signed = (encode_authorization(authorization(0, OTHER, 0)),) * 4

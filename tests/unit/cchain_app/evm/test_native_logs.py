@@ -16,11 +16,11 @@ def test_the_crate_encodes_logs_as_python_does(drawn: tuple[Log, ...]) -> None:
 
 
 @pytest.mark.parametrize("log", NO_LOGS)
-def test_what_is_no_log_is_refused(log: Log) -> None:
+def test_malformed_log_is_refused(log: Log) -> None:
     with pytest.raises((TypeError, ValueError)):
         native.encode_logs((log,))
 
 
-def test_the_chains_encoding_goes_with_its_engine() -> None:
+def test_log_encoder_matches_the_engine() -> None:
     assert receipt.select_encode_logs(native=True) is native.encode_logs
     assert receipt.select_encode_logs(native=False) is receipt.encode_logs

@@ -24,12 +24,12 @@ def signatures(count: int) -> list[tuple[Hash, int, int, int]]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 16, 17, 50])
-def test_senders_come_in_the_order_of_the_signatures(count: int) -> None:
+def test_senders_are_in_the_order_of_the_signatures(count: int) -> None:
     expected = [SENDERS[number % 5] for number in range(count)]
     assert recover_senders(signatures(count)) == expected
 
 
-def test_what_is_no_signature_has_no_sender() -> None:
+def test_invalid_signature_has_no_sender() -> None:
     ((digest, r, s, parity),) = signatures(1)
     assert recover_senders(
         [

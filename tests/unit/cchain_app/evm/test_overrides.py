@@ -36,7 +36,7 @@ def test_without_overrides_the_state_is_the_same(state):
     assert override_state(state, {}) is state
 
 
-def test_what_is_not_overridden_stays(state):
+def test_other_state_is_unchanged_by_overrides(state):
     changed = override_state(state, {OTHER: AccountOverride(balance=9)})
     assert changed.account(ACCOUNT) == state.account(ACCOUNT)
     assert changed.storage(ACCOUNT, ONE) == ONE
@@ -44,7 +44,7 @@ def test_what_is_not_overridden_stays(state):
     assert changed.block_hash(4) == b"\x04" * 32
 
 
-def test_an_account_that_does_not_exist_comes_to_be(state):
+def test_override_creates_a_missing_account(state):
     changed = override_state(state, {OTHER: AccountOverride(balance=9)})
     assert changed.account(OTHER) == (0, 9, EMPTY_HASH)
 
@@ -111,7 +111,7 @@ def test_other_accounts_leave_the_precompiles_alone():
     assert move_precompiles(env, {ACCOUNT: AccountOverride(balance=7)}) is env
 
 
-def test_a_precompiles_balance_may_be_overridden(state):
+def test_balance_of_a_precompile_can_be_overridden(state):
     changed = override_state(state, {SHA256: AccountOverride(balance=7)})
     assert changed.account(SHA256).balance == 7
 
@@ -182,7 +182,7 @@ def test_an_override_that_lasts_is_seen_as_one_of_a_call(state, override):
     check_lasting(MemoryState(), override)
 
 
-def test_an_account_of_which_nothing_is_set_does_not_come_to_be(state):
+def test_empty_override_creates_no_account(state):
     changes = override_changes(
         state, {OTHER: AccountOverride(), SHA256: AccountOverride(move_precompile_to=OTHER)}
     )

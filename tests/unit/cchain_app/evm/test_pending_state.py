@@ -28,7 +28,7 @@ def stored() -> MemoryState:
     return state
 
 
-def test_without_blocks_it_is_what_is_stored() -> None:
+def test_pending_state_without_blocks_is_the_stored_state() -> None:
     pending = PendingState(stored())
     assert pending.account(ALICE) == AccountState(1, 5, keccak256(CODE))
     assert pending.account(BOB) is None
@@ -39,7 +39,7 @@ def test_without_blocks_it_is_what_is_stored() -> None:
     assert (pending.block_hash(3), pending.block_hash(4)) == (Hash(b"\x03" * 32), ZERO_HASH)
 
 
-def test_a_block_changes_what_it_changed_and_nothing_else() -> None:
+def test_block_changes_only_the_accounts_in_its_changes() -> None:
     pending = PendingState(stored())
     before, after = AccountState(1, 5, keccak256(CODE)), AccountState(2, 4, keccak256(CODE))
     new_code = b"\x5f"
@@ -59,7 +59,7 @@ def test_a_block_changes_what_it_changed_and_nothing_else() -> None:
     assert pending.block_hash(4) == Hash(b"\x04" * 32)
 
 
-def test_an_account_that_is_gone_is_gone() -> None:
+def test_deleted_account_is_absent() -> None:
     pending = PendingState(stored())
     gone = {ALICE: AccountChange(AccountState(1, 5, keccak256(CODE)), None)}
     pending.apply(4, ZERO_HASH, StateChanges(accounts=gone, cleared=frozenset([ALICE])))
@@ -67,7 +67,7 @@ def test_an_account_that_is_gone_is_gone() -> None:
     assert pending.storage(ALICE, slot(2)) == ZERO_WORD
 
 
-def test_storage_that_was_cleared_has_only_what_was_written_afterwards() -> None:
+def test_cleared_storage_has_only_later_writes() -> None:
     pending = PendingState(stored())
     written = {(ALICE, slot(7)): SlotChange(ZERO_WORD, word(7))}
     pending.apply(4, ZERO_HASH, StateChanges(storage=written))
@@ -128,7 +128,7 @@ def test_it_is_the_same_as_if_the_blocks_were_stored(
                 assert state.storage(address, slot(at)) == whole.storage(address, slot(at))
 
 
-def test_what_was_cleared_stays_cleared_below_many_blocks() -> None:
+def test_cleared_storage_is_zero_under_many_blocks() -> None:
     gone = {ALICE: AccountChange(AccountState(1, 5, keccak256(CODE)), None)}
     changes = StateChanges(accounts=gone, cleared=frozenset([ALICE]))
     state = state_after(stored(), 4, ZERO_HASH, changes)
@@ -140,7 +140,7 @@ def test_what_was_cleared_stays_cleared_below_many_blocks() -> None:
     assert state.block_hash(5) == Hash(b"\x05" * 32)
 
 
-def test_what_is_on_top_is_one_difference_from_below() -> None:
+def test_changes_of_several_blocks_merge_into_one_difference() -> None:
     pending = PendingState(stored())
     account = AccountState(1, 5, keccak256(CODE))
     richer, richest = account._replace(balance=6), account._replace(balance=7)
@@ -186,7 +186,7 @@ def test_of_a_cleared_account_all_slots_that_are_set_are_different() -> None:
     )
 
 
-def test_who_is_gone_takes_its_storage_along() -> None:
+def test_deleted_account_loses_its_storage() -> None:
     pending = PendingState(MemoryState())
     empty = AccountState(0, 0, EMPTY_HASH)
     place = {(BOB, slot(1)): SlotChange(ZERO_WORD, word(5))}
@@ -264,7 +264,7 @@ def test_both_together_make_the_same_state(begin: tuple, first: tuple, second: t
             assert change.before == before.storage(address, slot)
 
 
-def test_what_is_taken_back_is_no_change() -> None:
+def test_opposite_changes_cancel_out() -> None:
     there, gone = AccountState(0, 1, EMPTY_HASH), AccountState(0, 0, EMPTY_HASH)
     one = StateChanges(accounts={ADDRESSES[0]: AccountChange(there, gone)})
     two = StateChanges(accounts={ADDRESSES[0]: AccountChange(gone, there)})

@@ -37,7 +37,7 @@ CODES = {
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES)
-def test_a_call_is_recorded_alike(code):
+def test_call_is_recorded_the_same_by_both_engines(code):
     state = genesis_state()
     state.put(CONTRACT, code=code, nonce=1, balance=9)
     state.put(OTHER, code=bytecode.COUNTER, nonce=1)

@@ -56,7 +56,7 @@ def calling(address: bytes, kind: str = "CALL", gas: int = 50_000) -> bytes:
     return assemble(0, 0, 0, 0, *values, int.from_bytes(address), gas, kind)
 
 
-def test_a_step_is_written_as_go_ethereum_writes_it(engine: TracingEngine) -> None:
+def test_step_has_go_ethereums_format(engine: TracingEngine) -> None:
     state = world(assemble("1 0 MSTORE"))
     recording = Recording(steps=StepOptions(memory=True, return_data=True))
     word = "0" * 63 + "1"
@@ -100,7 +100,7 @@ def test_the_refund_is_counted_over_frames_and_undone_with_them(engine: TracingE
     assert shown[-1] == (1, "STOP", 4_800)
 
 
-def test_a_call_costs_what_it_hands_on_and_a_creation_does_not(engine: TracingEngine) -> None:
+def test_gas_cost_includes_forwarded_gas_of_calls_only(engine: TracingEngine) -> None:
     called = steps(engine, world(calling(OTHER)))
     assert called[-2]["gasCost"] == 50_000 + 2_600
     created = steps(engine, world(assemble("0 0 0 CREATE")))
@@ -123,14 +123,14 @@ def test_a_call_costs_what_it_hands_on_and_a_creation_does_not(engine: TracingEn
         (assemble(2**20, "0 LOG0"), 375 + 8 * 2**20 + 3 * 2**15 + 2**21, "out of gas"),
     ],
 )
-def test_what_a_step_costs_that_fails(
+def test_failed_step_has_its_gas_cost(
     engine: TracingEngine, code: bytes, cost: int, error: str | None
 ) -> None:
     found = last(engine, code)
     assert (found["gasCost"], found.get("error")) == (cost, error)
 
 
-def test_what_cannot_be_paid_says_its_whole_price(engine: TracingEngine) -> None:
+def test_unaffordable_step_has_its_full_gas_cost(engine: TracingEngine) -> None:
     address = int.from_bytes(OTHER)
     left = 21_000 + 3
     assert last(engine, assemble(address, "BALANCE"), gas=left + 50)["gasCost"] == 100
@@ -165,7 +165,7 @@ def vm(engine: TracingEngine, state: MemoryState) -> Any:
     return json.loads(trace(engine, state, Recording(vm=True)).vm)
 
 
-def test_a_vm_trace_says_what_each_instruction_did(engine: TracingEngine) -> None:
+def test_vm_trace_has_the_effect_of_each_instruction(engine: TracingEngine) -> None:
     code = assemble("7 3 SSTORE 0 SLOAD 0 MSTORE ADD")
     traced = vm(engine, world(code, storage={0: 5}))
     assert traced["code"] == "0x" + code.hex()
@@ -188,7 +188,7 @@ def test_a_vm_trace_nests_frames_that_run_code(engine: TracingEngine) -> None:
     assert calls[1]["ex"]["push"] == ["0x1"]
 
 
-def test_what_would_add_more_than_a_mebibyte_to_memory_is_not_recorded(
+def test_preimage_that_extends_memory_by_over_1_mib_is_not_recorded(
     engine: TracingEngine,
 ) -> None:
     for length, recorded in ((2**20, 1), (2**20 + 1, 0)):
@@ -197,14 +197,14 @@ def test_what_would_add_more_than_a_mebibyte_to_memory_is_not_recorded(
         assert [len(preimage) for preimage in found.preimages] == [length] * recorded
 
 
-def test_what_is_hashed_is_recorded_without_the_gas_for_it(engine: TracingEngine) -> None:
+def test_preimage_is_recorded_even_if_gas_runs_out(engine: TracingEngine) -> None:
     for gas in (21_020, 21_050):
         found = trace(engine, world(assemble("64 1 KECCAK256")), PREIMAGES, gas=gas)
         assert found.error == "out of gas"
         assert found.preimages == (bytes(64),)
 
 
-def test_what_is_hashed_is_recorded_once_in_order(engine: TracingEngine) -> None:
+def test_preimages_are_recorded_once_in_order(engine: TracingEngine) -> None:
     code = assemble("32 0 KECCAK256 0 0 KECCAK256 32 0 KECCAK256 0 MSTORE 32 0 KECCAK256")
     found = trace(engine, world(code), PREIMAGES)
     assert found.preimages == (bytes(32), b"", keccak256(bytes(32)))

@@ -91,7 +91,7 @@ def test_a_transfer_is_one_frame_without_the_intrinsic_gas(engine: TracingEngine
     assert (found.gas_limit, found.gas_used, found.gas_peak) == (30_000, 21_000, 21_000)
 
 
-def test_frames_come_depth_first_each_after_its_caller(engine: TracingEngine) -> None:
+def test_frames_are_in_depth_first_order(engine: TracingEngine) -> None:
     state = world(
         calling(OTHER) + calling(OTHER, kind="STATICCALL") + calling(OTHER, kind="DELEGATECALL"),
         calling(bytes(19) + b"\x04"),
@@ -126,7 +126,7 @@ def test_an_account_whose_nonce_cannot_rise_creates_nothing(engine: TracingEngin
     assert frames[1].gas_used == 0
 
 
-def test_calls_nest_only_so_deep(engine: TracingEngine) -> None:
+def test_call_depth_is_limited_to_1024(engine: TracingEngine) -> None:
     recursion = assemble("0 0 0 0 0 ADDRESS GAS CALL")
     frames = trace(engine, world(recursion), gas=10**15).frames
     assert [frame.depth for frame in frames] == list(range(1_026))
@@ -160,7 +160,7 @@ def test_a_collision_takes_all_gas_and_has_its_address(engine: TracingEngine) ->
         (assemble(2**32, "MLOAD"), "out of gas"),
     ],
 )
-def test_an_inner_frame_fails_with_its_words(
+def test_inner_frame_has_geths_error_message(
     engine: TracingEngine, code: bytes, words: str
 ) -> None:
     assert words_of(engine, code) == words
@@ -174,12 +174,12 @@ def test_an_instruction_of_a_later_fork_is_named(engine: TracingEngine) -> None:
     "code",
     ["0 0 SSTORE", "0 0 LOG0", "0 0 0 CREATE", "0 0 0 0 1 0 0 CALL", "0 SELFDESTRUCT"],
 )
-def test_what_changes_below_a_staticcall_is_refused(engine: TracingEngine, code: str) -> None:
+def test_state_change_in_staticcall_fails(engine: TracingEngine, code: str) -> None:
     frames = trace(engine, world(calling(OTHER, kind="STATICCALL"), assemble(code))).frames
     assert [frame.error for frame in frames] == [None, "write protection"]
 
 
-def test_code_that_cannot_be_paid_for_has_its_own_words(engine: TracingEngine) -> None:
+def test_unaffordable_code_deposit_has_its_own_error(engine: TracingEngine) -> None:
     init_code = assemble("5000 0 RETURN")
     code = push(int.from_bytes(init_code)) + assemble("0 MSTORE", len(init_code))
     code += assemble(32 - len(init_code), "0 CREATE")
@@ -197,7 +197,7 @@ def test_a_selfdestruct_is_the_last_frame_below_its_own(engine: TracingEngine) -
     assert frames[2:] == (expected,)
 
 
-def test_logs_have_numbers_and_positions_and_undone_ones_none(engine: TracingEngine) -> None:
+def test_only_logs_of_successful_frames_have_positions(engine: TracingEngine) -> None:
     log = assemble("0 0 LOG0")
     state = world(
         log + calling(OTHER) + calling(NOBODY) + log,
@@ -209,7 +209,7 @@ def test_logs_have_numbers_and_positions_and_undone_ones_none(engine: TracingEng
     assert tuple(log.log for log in found.frames[0].logs) == found.logs
 
 
-def test_logs_of_inner_frames_stay_with_them(engine: TracingEngine) -> None:
+def test_inner_frames_keep_their_logs(engine: TracingEngine) -> None:
     log = assemble("0 0 LOG0")
     found = trace(engine, world(calling(OTHER) + log, log))
     inner, outer = found.logs
@@ -223,7 +223,7 @@ def test_a_failed_transaction_has_no_logs(engine: TracingEngine) -> None:
     assert found.logs == found.frames[0].logs == ()
 
 
-def test_what_is_touched_is_as_it_was_before(engine: TracingEngine) -> None:
+def test_touched_state_has_values_before_the_transaction(engine: TracingEngine) -> None:
     code = assemble(0, "SLOAD", 7, 1, "SSTORE", int.from_bytes(OTHER), "BALANCE")
     state = world(code, b"\x01\x02", storage={0: 5, 1: 6})
     found = touched(engine, state, gas_price=2 * BASE_FEE, gas=100_000)
@@ -252,7 +252,7 @@ def test_a_creation_touches_its_address_even_if_it_fails(engine: TracingEngine) 
     assert found.accounts[created(CONTRACT, 1)] is None
 
 
-def test_whoever_a_called_account_delegates_to_is_touched(engine: TracingEngine) -> None:
+def test_delegation_target_of_a_called_account_is_touched(engine: TracingEngine) -> None:
     state = world(calling(NOBODY))
     state.put(NOBODY, code=b"\xef\x01\x00" + OTHER, nonce=1)
     assert OTHER in touched(engine, state).accounts
@@ -289,7 +289,7 @@ def test_each_transaction_has_its_own_changes(engine: TracingEngine) -> None:
     assert after == expected
 
 
-def test_only_what_is_asked_for_is_recorded(engine: TracingEngine) -> None:
+def test_only_requested_data_is_recorded(engine: TracingEngine) -> None:
     state = world(bytecode.COUNTER)
     last = block(engine, *increments(3), state=state, first=2)
     assert last == block(engine, *increments(3), state=state)[2:]
@@ -299,7 +299,7 @@ def test_only_what_is_asked_for_is_recorded(engine: TracingEngine) -> None:
     ]
 
 
-def test_system_calls_come_before_and_are_distinguished(engine: TracingEngine) -> None:
+def test_system_calls_are_separate_from_transactions(engine: TracingEngine) -> None:
     contract = Address(bytes.fromhex("000F3df6D732807Ef1319fB7B8bB8522d0Beac02"))
     state = world(bytecode.COUNTER)
     state.put(contract, code=assemble("0 CALLDATALOAD 1 SSTORE"), nonce=1)
@@ -310,7 +310,7 @@ def test_system_calls_come_before_and_are_distinguished(engine: TracingEngine) -
     assert contract not in found.state.accounts
 
 
-def test_a_block_may_contain_what_a_contract_sent(engine: TracingEngine) -> None:
+def test_block_with_transaction_sent_by_a_contract_is_traced(engine: TracingEngine) -> None:
     state = world(bytecode.COUNTER)
     state.put(SENDERS[0], code=b"\x00", balance=COIN)
     (found,) = block(engine, *increments(1), state=state)
@@ -329,7 +329,7 @@ def test_of_a_creation_the_address_is_known_even_if_it_fails(engine: TracingEngi
     assert found.frames[0].to == found.contract_address
 
 
-def test_fees_of_a_call_go_to_the_coinbase(engine: TracingEngine) -> None:
+def test_coinbase_receives_the_fees_of_a_call(engine: TracingEngine) -> None:
     found = touched(engine, genesis_state(), to=NOBODY, gas_price=BASE_FEE + 3)
     change = found.changes.accounts[block_env().coinbase]
     before = 0 if change.before is None else change.before.balance
@@ -344,7 +344,7 @@ def test_fees_of_a_call_go_to_the_coinbase(engine: TracingEngine) -> None:
         ({"gas_price": BASE_FEE, "nonce": 4}, "nonce too high"),
     ],
 )
-def test_a_call_can_be_held_to_what_transactions_are(
+def test_call_can_be_validated_like_a_transaction(
     engine: TracingEngine, changes: dict[str, Any], words: str
 ) -> None:
     validated = {"validate": True}
@@ -355,7 +355,7 @@ def test_a_call_can_be_held_to_what_transactions_are(
     assert trace(engine, genesis_state(), to=NOBODY, options=validated, **priced).succeeded
 
 
-def test_a_trace_says_what_the_call_does(engine: TracingEngine) -> None:
+def test_trace_result_equals_call_result(engine: TracingEngine) -> None:
     message: CallMessage = call_message(CONTRACT, b"why")
     state = world(bytecode.ECHO_REVERT)
     result = engine.call(block_env(), message, state)
@@ -374,7 +374,7 @@ def test_a_trace_says_what_the_call_does(engine: TracingEngine) -> None:
         Recording(frames=True, opcodes=True, most_bytes=6_000),
     ],
 )
-def test_recording_stops_at_so_many_bytes(engine: TracingEngine, recording: Recording) -> None:
+def test_recording_fails_above_the_byte_limit(engine: TracingEngine, recording: Recording) -> None:
     code = b"".join(assemble(number, "0 MSTORE 64 0 KECCAK256") for number in range(20))
     state = world(calling(OTHER) * 20 + code)
     with pytest.raises(TraceTooLarge):

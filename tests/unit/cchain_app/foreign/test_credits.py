@@ -32,7 +32,7 @@ def block(ommers: Sequence[Header] = (), withdrawals: Sequence[Withdrawal] = ())
         ("constantinople", 2), ("istanbul", 2), ("london", 2),
     ],
 )  # fmt: skip
-def test_a_block_is_worth_what_its_fork_says(fork: str, coins: int) -> None:
+def test_block_reward_depends_on_the_fork(fork: str, coins: int) -> None:
     assert credits_of(block(), fork) == {MINER: coins * COIN}
     assert block_reward(fork) == coins * COIN
 
@@ -47,7 +47,7 @@ def test_uncles_share_by_their_age() -> None:
     }
 
 
-def test_who_mines_block_and_uncle_gets_both() -> None:
+def test_miner_of_block_and_uncle_receives_both_rewards() -> None:
     found = credits_of(block([header(99, coinbase=MINER)]), "homestead")
 
     assert found == {MINER: 5 * COIN + 5 * COIN // 32 + 5 * COIN * 7 // 8}
@@ -59,7 +59,7 @@ def test_since_the_merge_only_withdrawals_are_paid() -> None:
     assert credits_of(block(withdrawals=given), "shanghai") == {OTHER: 7 * 10**9, POOR: 0}
 
 
-def test_credits_come_on_top_of_what_the_block_did() -> None:
+def test_credits_are_added_after_execution() -> None:
     state = MemoryState(accounts={MINER: AccountState(1, 10, EMPTY_HASH)})
     now = AccountState(2, 4, EMPTY_HASH)
     executed = StateChanges(accounts={MINER: AccountChange(state.accounts[MINER], now)})

@@ -16,12 +16,12 @@ blocks = st.lists(
 
 
 @given(blocks)
-def test_blocks_are_read_as_they_stand(raws: list[bytes]) -> None:
+def test_blocks_are_read_in_file_order(raws: list[bytes]) -> None:
     assert list(read_blocks(BytesIO(b"".join(raws)))) == raws
 
 
 @given(blocks, st.integers(min_value=0, max_value=99))
-def test_a_file_that_was_cut_gives_what_is_whole(raws: list[bytes], part: int) -> None:
+def test_truncated_file_yields_its_complete_blocks(raws: list[bytes], part: int) -> None:
     last = rlp.encode_list([rlp.encode_bytes(bytes(100))])
     cut = b"".join(raws) + last[: 1 + part]
 
@@ -49,7 +49,7 @@ def test_a_block_that_would_be_too_long_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("file", [b"\x00", b"\x80", b"text", b"\xbf"])
-def test_what_is_no_list_is_no_block(file: bytes) -> None:
+def test_file_without_rlp_list_is_refused(file: bytes) -> None:
     with raises(
         ChainFileReason.NO_BLOCK, kind=ChainFileError, match="at byte 0: not the RLP of a block"
     ):

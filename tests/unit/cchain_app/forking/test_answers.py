@@ -89,13 +89,13 @@ def test_the_elements_of_a_list_take_four_times_its_bytes_at_most() -> None:
     assert peak(read_listed, response(text)) < 4 * LENGTH
 
 
-def test_what_is_passed_on_is_not_copied() -> None:
+def test_forwarded_result_is_not_copied() -> None:
     text = response(b"[" + b"[]," * (LENGTH // 3) + b"0]")
 
     assert peak(answers.read_answer, text) < 4 * LENGTH
 
 
-def test_transactions_and_logs_of_any_number_are_no_flood() -> None:
+def test_large_honest_answers_are_accepted() -> None:
     transaction = (
         b'{"blockHash":"0x%064x","blockNumber":"0x1","from":"0x%040x","gas":"0x5208","gasPrice":"0x1",'
         b'"hash":"0x%064x","input":"0x","nonce":"0x0","to":"0x%040x","transactionIndex":"0x0","value":"0x0",'
@@ -114,7 +114,7 @@ def test_transactions_and_logs_of_any_number_are_no_flood() -> None:
 
 
 @pytest.mark.parametrize("brackets", [b"[]", b"{}"])
-def test_deep_nesting_is_no_answer(brackets: bytes) -> None:
+def test_deeply_nested_answer_is_refused(brackets: bytes) -> None:
     opening = brackets[:1] if brackets == b"[]" else b'{"a":'
     text = opening * 200_000 + b"0" + brackets[1:] * 200_000
 

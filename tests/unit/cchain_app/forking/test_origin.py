@@ -32,7 +32,7 @@ def test_a_url_may_name_the_block(urls, block, wanted):
     assert tuple(read_wanted(urls, block)) == (*wanted, None)
 
 
-def test_a_transaction_may_be_named_instead():
+def test_fork_point_can_be_a_transaction_hash():
     wanted = read_wanted(["http://a.example"], transaction="0x" + "aB" * 32)
     assert tuple(wanted) == (("http://a.example",), None, b"\xab" * 32)
 
@@ -71,7 +71,7 @@ def test_headers_have_names_and_values():
 
 
 @pytest.mark.parametrize("text", ["sesame", "X Key: sesame", "K: se\nsame", ": sesame"])
-def test_what_is_no_header_is_refused_without_its_text(text):
+def test_malformed_http_header_is_refused_without_repeating_it(text):
     with pytest.raises(MalformedForkSetting, match="NODE_FORK_HEADERS") as refusal:
         read_headers([text])
     assert "sesame" not in str(refusal.value)
@@ -117,6 +117,6 @@ def test_an_address_of_ipv6_is_a_server_too():
     assert server_of("http://[::1]") != server_of("http://[::2]")
 
 
-def test_a_server_that_cannot_be_told_is_none():
+def test_unparsable_url_has_no_server_name():
     assert server_of("http://rpc.example\\x/") is None
     assert servers_of(["http://rpc.example\\x/"]) == frozenset()

@@ -46,11 +46,11 @@ def read(told: dict[str, Any], last: Transaction) -> tuple[Transaction, ...]:
 
 
 @pytest.mark.parametrize("sent", EACH_TYPE, ids=lambda one: f"type {one.type}")
-def test_each_type_is_what_was_signed(sent):
+def test_transaction_of_each_type_is_read_as_signed(sent):
     assert read(pool_transaction(sent), sent) == (sent,)
 
 
-def test_members_may_be_left_out_or_written_as_other_nodes_do():
+def test_optional_members_and_other_spellings_are_accepted():
     sent = signed(data=b"")
     told = pool_transaction(sent)
     told["r"], told["s"] = f"0x{sent.r:064x}", f"0x{sent.s:064x}"
@@ -63,12 +63,12 @@ def test_members_may_be_left_out_or_written_as_other_nodes_do():
     assert read(told, old) == (old,)
 
 
-def test_one_that_nobody_signed_is_of_the_sender_that_it_names():
+def test_unsigned_transaction_has_the_named_sender():
     sent = impersonate(unsigned(), RECIPIENT)
     assert read(pool_transaction(sent), sent) == (sent,)
 
 
-def test_what_stands_behind_the_wanted_one_is_not_read():
+def test_transactions_after_the_requested_one_are_not_read():
     first, second = signed(nonce=0), signed(nonce=1)
     told = block_of(pool_transaction(first), pool_transaction(second), {"type": "0x7e"}, 5)
     replay = read_replay(told, second.hash, CHAIN_ID)
@@ -130,7 +130,7 @@ def test_one_with_an_impossible_signature_is_refused():
     ],
     ids=lambda change: next(iter(change)),
 )  # fmt: skip
-def test_one_that_is_not_what_its_hash_says_is_refused(change):
+def test_transaction_with_wrong_hash_is_refused(change):
     sent = signed()
     with pytest.raises(
         BadUpstreamAnswer, match=r"the fields of transaction 0x\w+ do not have its hash"

@@ -99,7 +99,7 @@ def test_both_memories_know_the_same_after_each_step(done: list[Step]) -> None:
 
 
 @pytest.mark.parametrize("kind", [PythonStateMemory, native.NativeStateMemory])
-def test_what_was_kept_first_goes_first(kind: type[PythonStateMemory]) -> None:
+def test_oldest_entry_is_evicted_first(kind: type[PythonStateMemory]) -> None:
     memory = kind(accounts=2, slots=2)
     memory.reset(1)
     nobody = [(address, None) for address in ADDRESSES[:3]]
@@ -113,7 +113,7 @@ def test_what_was_kept_first_goes_first(kind: type[PythonStateMemory]) -> None:
 
 
 @pytest.mark.parametrize("kind", [PythonStateMemory, native.NativeStateMemory])
-def test_what_a_block_changes_is_kept_in_the_order_of_its_changes(
+def test_block_changes_are_cached_in_their_order(
     kind: type[PythonStateMemory],
 ) -> None:
     memory = kind(accounts=4, slots=4)

@@ -69,7 +69,7 @@ def test_a_nonce_behind_a_gap_is_queued():
     assert not admit(entry(1)).pending
 
 
-def test_a_filled_gap_promotes_what_waited_behind_it():
+def test_filled_nonce_gap_promotes_queued_transactions():
     waiting = [entry(1), entry(2), entry(4)]
     admission = admit(entry(0), waiting)
     assert admission.pending
@@ -102,7 +102,7 @@ def test_a_transaction_must_be_affordable_alone():
     assert admit(entry(0, value=5), balance=2_100_005).pending
 
 
-def test_a_transaction_must_be_affordable_with_the_executable_ones():
+def test_transaction_must_be_affordable_with_pending_ones():
     message = refusal(PoolReason.FUNDS_BELOW_QUEUED_COST, entry(1), [entry(0)], balance=4_000_000)
     assert message == (
         "insufficient funds for gas * price + value: "
@@ -110,7 +110,7 @@ def test_a_transaction_must_be_affordable_with_the_executable_ones():
     )
 
 
-def test_what_is_queued_does_not_count_against_the_funds():
+def test_queued_transactions_do_not_count_against_funds():
     assert admit(entry(0), [entry(5)], balance=2_100_000).pending
 
 
@@ -165,7 +165,7 @@ def test_a_filled_gap_is_never_too_many():
     assert admission.evicted == ()
 
 
-def test_a_pool_with_room_is_not_looked_through():
+def test_pool_below_its_limits_reads_no_other_queues():
     def look():
         raise AssertionError
 
@@ -187,19 +187,19 @@ def test_in_a_full_pool_the_cheapest_of_a_sender_beyond_its_guarantee_leaves():
     assert admission.evicted == (bobs.pending[1],)
 
 
-def test_within_the_guarantee_executable_ones_take_the_queues_room():
+def test_guaranteed_pending_transactions_use_queued_slots():
     limits = {"pending_slots": 1, "queued_slots": 1, "account_pending_slots": 1}
     assert admit(paying(1), others=[of_bob(50)], **limits).evicted == ()
 
 
-def test_an_executable_one_takes_the_room_of_a_queued_one_whatever_it_pays():
+def test_pending_transaction_evicts_a_queued_one_at_any_price():
     limits = {"pending_slots": 1, "queued_slots": 1, "account_pending_slots": 1}
     pending, queued = of_bob(50), queued_of_bob(90)
     admission = admit(paying(1), others=[pending, queued], **limits)
     assert admission.evicted == queued.queued
 
 
-def test_a_queued_one_takes_the_room_of_a_cheaper_queued_one():
+def test_queued_transaction_evicts_a_cheaper_queued_one():
     queued = queued_of_bob(20, 10)
     admission = admit(paying(15, nonce=3), others=[queued], **FULL)
     assert not admission.pending
@@ -219,7 +219,7 @@ def test_an_executable_one_that_pays_least_of_all_is_underpriced():
     assert admit(paying(11), others=others, **limits).pending
 
 
-def test_a_future_transaction_does_not_displace_executable_ones():
+def test_queued_transaction_does_not_evict_pending_ones():
     limits = {"pending_slots": 1, "queued_slots": 0, "account_pending_slots": 1}
     message = refusal(
         PoolReason.FUTURE_REPLACES_PENDING, paying(99, nonce=3), others=[of_bob(10)], **limits
@@ -234,7 +234,7 @@ def test_a_sender_that_fills_the_pool_alone_is_reported_that_it_is_full():
     assert refusal(PoolReason.POOL_FULL, paying(99, nonce=2), waiting, **limits) == "txpool is full"
 
 
-def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():
+def test_promotion_above_the_limit_evicts_highest_nonces():
     limits = {"pending_slots": 2, "queued_slots": 2, "account_pending_slots": 1}
     waiting = [paying(10, nonce=1), paying(10, nonce=2)]
     admission = admit(paying(1, nonce=0), waiting, **limits)
@@ -243,7 +243,7 @@ def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():
     assert admission.evicted == (waiting[1],)
 
 
-def test_what_a_transaction_pays_is_reckoned_at_the_base_fee():
+def test_eviction_compares_effective_tips_at_the_base_fee():
     # 100 - 95 = 5 wei reach the coinbase, although the tip cap is 10
     bobs = split((entry(0, sender=BOB), paying(6, 1, sender=BOB)), 0, RICH)
     limits = {"pending_slots": 2, "queued_slots": 0, "account_pending_slots": 0}
@@ -252,7 +252,7 @@ def test_what_a_transaction_pays_is_reckoned_at_the_base_fee():
     assert newcomer.sender == ALICE
 
 
-def test_a_large_transaction_takes_the_room_of_several():
+def test_large_transaction_evicts_several_small_ones():
     bobs = queued_of_bob(1, 2, 3)
     limits = {"pending_slots": 0, "queued_slots": 3}
     admission = admit(paying(9, nonce=3, size=32 * 1024 + 1), others=[bobs], **limits)

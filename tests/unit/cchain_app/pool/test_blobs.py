@@ -147,7 +147,7 @@ def test_a_replacement_of_the_other_kind_must_double_the_fees_of_gas(
         replaced(first, entry(after, **{**DOUBLE, "max_priority_fee_per_gas": 2 * GWEI - 1}))
 
 
-def test_its_blobs_count_for_funds_and_room() -> None:
+def test_blobs_count_for_funds_and_slots() -> None:
     made = entry(3, **FEES, max_fee_per_blob_gas=7)
     assert made.cost == 21_000 * 10 * GWEI + 1 + 3 * 2**17 * 7
     assert made.slots == 13  # three blobs of four slots, and the envelope

@@ -207,19 +207,19 @@ def test_a_chain_with_other_limits_admits_a_transaction_within_them(transaction,
         ),
     ],
 )
-def test_a_transaction_is_refused_in_the_words_of_its_fault(transaction, rules, reason, message):
+def test_invalid_transaction_is_refused_with_its_message(transaction, rules, reason, message):
     with raises(reason, kind=PoolRejection) as caught:
         check_stateless(transaction, rules)
     assert str(caught.value) == message
 
 
-def test_what_a_fork_did_not_have_is_not_asked_for():
+def test_checks_of_later_forks_are_not_applied():
     check_stateless(signed(to=None, data=bytes(49_153), gas=900_000), under("paris"))
     check_stateless(signed(data=b"\x01" * 100, gas=24_999), under("cancun"))
     check_stateless(signed(gas=2**24 + 1, max_fee_per_gas=GWEI), under("prague"))
 
 
-def test_settings_loosen_what_only_the_endpoint_asks():
+def test_settings_relax_checks_of_the_endpoint():
     check_stateless(legacy(chain_id=None), under("prague", unprotected_allowed=True))
     check_stateless(signed(gas=30_000_000, max_fee_per_gas=5_000 * GWEI), NO_CAP)
 

@@ -37,25 +37,25 @@ def test_a_delegated_account_has_one_executable_transaction(nonce):
     assert admit(newcomer, waiting, nonce=7).replaces is None
 
 
-def test_the_one_in_flight_may_be_replaced():
+def test_in_flight_transaction_can_be_replaced():
     waiting = [entry(7)]
     assert admit(dearer(7), waiting, nonce=7, delegation=DELEGATED).replaces == waiting[0]
     refusal(PoolReason.REPLACEMENT_UNDERPRICED, entry(7), waiting, nonce=7, delegation=DELEGATED)
 
 
-def test_what_waited_before_the_delegation_stays_and_may_be_replaced_too():
+def test_transactions_from_before_the_delegation_can_be_replaced():
     waiting = [entry(0), entry(1), entry(2)]
     assert admit(dearer(2), waiting, delegation=DELEGATED).replaces == waiting[2]
     refusal(PoolReason.IN_FLIGHT_LIMIT_REACHED, entry(3), waiting, delegation=DELEGATED)
 
 
-def test_a_queue_from_before_the_delegation_is_no_hindrance():
+def test_queued_transactions_from_before_the_delegation_are_allowed():
     waiting = [entry(1), entry(5)]
     refusal(PoolReason.GAPPED_NONCE_OF_DELEGATED, dearer(5), waiting, delegation=DELEGATED)
     assert admit(entry(0), waiting, delegation=DELEGATED).promoted == (waiting[0],)
 
 
-def test_an_authority_of_whom_one_transaction_waits_may_be_named():
+def test_authority_with_one_pending_transaction_is_allowed():
     assert admit(entry(0), delegation=Delegation(delegated=False, busiest=1)).pending
 
 
@@ -66,7 +66,7 @@ def test_an_authority_of_whom_two_transactions_wait_is_reserved():
     assert message == "authority already reserved"
 
 
-def test_money_comes_before_delegation_and_delegation_before_the_price():
+def test_funds_are_checked_before_delegation_and_price():
     both = Delegation(delegated=True, busiest=2)
     refusal(PoolReason.FUNDS_BELOW_COST, entry(1), [entry(0)], balance=2_099_999, delegation=both)
     refusal(PoolReason.IN_FLIGHT_LIMIT_REACHED, entry(1), [entry(0)], delegation=both)

@@ -35,30 +35,30 @@ def test_used_nonces_are_distinguished():
     assert nonces(queue.pending) == [2]
 
 
-def test_what_the_balance_does_not_cover_is_queued_with_all_behind_it():
+def test_unaffordable_transaction_and_successors_are_queued():
     queue = split([entry(0), entry(1, value=1), entry(2)], 0, 2 * COST)
     assert nonces(queue.pending) == [0]
     assert nonces(queue.queued) == [1, 2]
 
 
-def test_the_next_nonce_is_the_first_that_nobody_has():
+def test_next_nonce_is_the_first_unused_nonce():
     assert next_nonce(4, []) == 4
     assert next_nonce(4, [entry(5), entry(4), entry(7)]) == 6
     assert next_nonce(4, [entry(3), entry(5)]) == 4
 
 
-def test_blocks_take_what_pays_most_and_each_sender_in_order_of_nonces():
+def test_selection_is_by_tip_and_by_nonce_per_sender():
     alices = [paying(1, 0), paying(100, 1)]
     bobs = [paying(50, 0, sender=BOB), paying(2, 1, sender=BOB)]
     assert select([alices, bobs], 0, 10**6) == (bobs[0], bobs[1], alices[0], alices[1])
 
 
-def test_of_equal_tips_the_earlier_arrival_goes_first():
+def test_equal_tips_are_ordered_by_arrival():
     first, second = paying(5), paying(5, sender=BOB)
     assert select([[second], [first]], 0, 10**6) == (first, second)
 
 
-def test_by_arrival_the_earliest_goes_first_whatever_it_pays():
+def test_selection_by_arrival_ignores_tips():
     cheap, dear = paying(1), paying(100, sender=BOB)
     following = paying(50, 1)
     queues = [[cheap, following], [dear]]
@@ -75,7 +75,7 @@ def test_a_block_takes_no_more_transactions_than_it_may(most, count):
     assert select(queues, 0, 10**6, most=most) == everything[:count]
 
 
-def test_what_is_below_the_base_fee_waits_and_its_queue_with_it():
+def test_fee_cap_below_base_fee_stops_the_senders_queue():
     alices = [entry(0, max_fee_per_gas=99), paying(5, 1)]
     bobs = [entry(0, sender=BOB)]
     assert select([alices, bobs], 100, 10**6) == (bobs[0],)
@@ -89,19 +89,19 @@ def test_a_tip_is_what_remains_above_the_base_fee():
     assert select([[capped], [free]], 10, 10**6) == (capped, free)
 
 
-def test_a_minimum_tip_keeps_cheaper_ones_waiting():
+def test_transactions_below_the_minimum_tip_are_not_selected():
     assert select([[paying(4)], [paying(5, sender=BOB)]], 0, 10**6, minimum_tip=5)[0].sender == BOB
     assert select([[paying(4)]], 0, 10**6, minimum_tip=5) == ()
 
 
-def test_a_block_is_filled_by_gas_limits_and_what_does_not_fit_ends_its_queue():
+def test_transaction_above_remaining_gas_ends_its_queue():
     alices = [paying(9, 0, gas=60_000), paying(8, 1)]
     bobs = [paying(1, 0, sender=BOB, gas=40_000)]
     assert select([alices, bobs], 0, 50_000) == (bobs[0],)
     assert select([alices, bobs], 0, 100_000) == (alices[0], alices[1])
 
 
-def test_a_block_is_not_larger_than_it_may_be():
+def test_selection_respects_the_block_size_limit():
     alices = [paying(9, 0, size=600), paying(8, 1, size=10)]
     bobs = [paying(1, 0, sender=BOB, size=400)]
     assert select([alices, bobs], 0, 10**6, most_bytes=599) == (bobs[0],)
@@ -148,14 +148,14 @@ def test_a_new_head_drops_used_nonces_and_promotes_the_rest():
     assert nonces(dropped) == [0]
 
 
-def test_a_new_head_demotes_what_lost_its_funds():
+def test_new_head_demotes_unaffordable_transactions():
     queue, dropped = settled([entry(0), entry(1)], balance=COST)
     assert nonces(queue.pending) == [0]
     assert nonces(queue.queued) == [1]
     assert dropped == ()
 
 
-def test_a_new_head_drops_what_no_longer_fits_into_a_block():
+def test_new_head_drops_transactions_above_the_block_gas_limit():
     queue, dropped = settled([entry(0, gas=50_000), entry(1)], block_gas_limit=49_999)
     assert nonces(dropped) == [0]
     assert nonces(queue.queued) == [1]
@@ -174,7 +174,7 @@ def test_an_executable_one_does_not_expire():
     assert dropped == ()
 
 
-def test_of_too_many_queued_ones_the_highest_nonces_are_dropped():
+def test_surplus_queued_transactions_are_dropped_from_the_end():
     queue, dropped = settled([entry(n) for n in range(1, 6)], account_queued=3)
     assert nonces(queue.queued) == [1, 2, 3]
     assert nonces(dropped) == [4, 5]

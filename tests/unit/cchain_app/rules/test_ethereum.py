@@ -68,7 +68,7 @@ def test_the_base_fee_follows_from_the_parent() -> None:
     assert free.base_fee_after(PARENT, TIME) == 112_500_000_000
 
 
-def test_the_base_fee_begins_with_london() -> None:
+def test_base_fee_starts_with_london() -> None:
     forks = (
         "homestead", "eip150", "eip155", "eip158", "byzantium", "constantinople", "petersburg",
         "istanbul", "berlin",
@@ -158,7 +158,7 @@ AT_HEIGHT = BlockContext(TIME, 7)
 
 
 @pytest.mark.parametrize("payload", [None, b"payload", b"\x01", bytes(300)])
-def test_a_payload_goes_with_its_block(payload: bytes | None) -> None:
+def test_payload_is_verified_with_its_block(payload: bytes | None) -> None:
     block = child(WITH_PAYLOAD, payload=payload)
     read = WITH_PAYLOAD.format.parse_block(block.raw)
     assert (read.payload, read.hash, read.raw) == (payload, block.hash, block.raw)

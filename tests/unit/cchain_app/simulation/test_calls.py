@@ -113,7 +113,7 @@ def test_nonces_count_with_validation_only():
         prepared(account=last, validate=True)
 
 
-def test_the_sender_must_have_what_it_sends_and_the_fee_cap():
+def test_sender_must_afford_value_and_fee_cap():
     words = f"err: insufficient funds for gas \\* price \\+ value: address {checksum_address(SENDER)} have 0 want 1 "
     with raises(plan.SimulationReason.NOT_ENOUGH_FUNDS, kind=plan.SimulationRefused, match=words):
         prepared(account=None, value=1)
@@ -188,7 +188,7 @@ def test_a_cap_of_blobs_must_pay_their_price_and_be_paid():
         ("something that only engines know", plan.SimulationReason.CALL_NOT_APPLIED),
     ],
 )
-def test_an_engines_words_say_which_refusal_it_is(words, reason):
+def test_engine_message_maps_to_refusal_reason(words, reason):
     refused = plan.not_applied(words, 5)
     assert refused.reason is reason
     assert str(refused) == f"err: {words} (supplied gas 5)"

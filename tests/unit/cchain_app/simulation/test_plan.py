@@ -23,7 +23,7 @@ def test_blocks_follow_one_another_after_twelve_seconds() -> None:
     assert places(request(), request()) == [(89, 1_012), (90, 1_024)]
 
 
-def test_numbers_and_times_may_be_given() -> None:
+def test_block_numbers_and_times_can_be_overridden() -> None:
     assert places(request(number=89, time=1_001), request()) == [(89, 1_001), (90, 1_013)]
 
 

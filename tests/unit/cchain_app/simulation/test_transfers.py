@@ -38,7 +38,7 @@ def test_the_call_itself_moves_value() -> None:
     assert read_logs(frame(value=0)) == []
 
 
-def test_logs_stand_around_the_calls_in_between() -> None:
+def test_transfer_logs_are_interleaved_with_call_logs() -> None:
     top = frame(value=1, logs=emitted(0, 1, 1, 2))
     inner = frame(1, sender=CALLEE, to=OTHER, value=7)
     last = frame(1, sender=CALLEE, to=CALLER, value=9)
@@ -54,7 +54,7 @@ def test_logs_of_inner_calls_are_reported_before_those_after_them() -> None:
     assert read_logs(top, inner, deepest) == [0, 8, (CALLER, CALLEE, 3), 9, 1]
 
 
-def test_what_is_undone_only_counts() -> None:
+def test_reverted_logs_are_counted_but_not_returned() -> None:
     undone = frame(1, value=5, error="execution reverted")
     inside = frame(2, value=6)
     after = frame(1, value=7)

@@ -24,7 +24,7 @@ def test_of_both_lists_one_will_do_unless_both_must(wanted, matches):
     assert wanted.matches(frame()) is matches
 
 
-def test_a_selfdestruct_is_found_by_who_gets_the_balance():
+def test_selfdestruct_matches_its_beneficiary():
     assert CallFilter(recipients=RECIPIENTS).matches(selfdestruct(1))
     assert CallFilter(frozenset({CALLEE})).matches(selfdestruct(1))
 
@@ -38,13 +38,13 @@ def test_a_creation_is_found_by_the_address_that_its_entry_names(error, found):
     assert CallFilter(recipients=RECIPIENTS).matches(creation) is found
 
 
-def test_what_is_in_a_failed_frame_did_not_succeed():
+def test_frames_inside_a_failed_frame_did_not_succeed():
     frames = [frame(), frame(1, error="out of gas"), frame(2), frame(1)]
 
     assert list(outcomes(placed(frames))) == [True, False, False, True]
 
 
-def test_the_creator_is_who_ran_the_last_creation_that_lasted():
+def test_creator_is_the_caller_of_the_last_successful_creation():
     made = {"type": "CREATE2", "to": OTHER}
     frames = [
         frame(),

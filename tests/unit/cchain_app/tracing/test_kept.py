@@ -14,7 +14,7 @@ def key(index: int, options: str = "") -> TraceKey:
     return TraceKey(BLOCK, index, options)
 
 
-def test_what_was_kept_is_found_by_all_that_makes_it_different():
+def test_trace_is_found_by_its_full_key():
     kept = KeptTraces(10_000)
     kept.keep(key(0, "a"), b"one")
     kept.keep(key(0, "b"), b"two")
@@ -25,7 +25,7 @@ def test_what_was_kept_is_found_by_all_that_makes_it_different():
     assert (kept.asked.hits.read(), kept.asked.misses.read()) == (2, 1)
 
 
-def test_who_was_not_asked_for_longest_goes():
+def test_least_recently_used_trace_is_evicted():
     kept = KeptTraces(10_000)
     for index in range(4):
         kept.keep(key(index), bytes(2_000))
@@ -38,7 +38,7 @@ def test_who_was_not_asked_for_longest_goes():
     assert kept.weight <= 10_000
 
 
-def test_an_answer_that_would_push_out_most_others_is_not_kept():
+def test_trace_above_a_share_of_the_cache_is_not_kept():
     kept = KeptTraces(10_000)
     kept.keep(key(0), bytes(2_400))
 
@@ -46,14 +46,14 @@ def test_an_answer_that_would_push_out_most_others_is_not_kept():
     assert kept.weight == 0
 
 
-def test_nothing_is_kept_without_room():
+def test_cache_of_size_zero_keeps_nothing():
     kept = KeptTraces(0)
     kept.keep(key(0), b"")
 
     assert len(kept) == 0
 
 
-def test_the_same_answer_twice_takes_its_room_once():
+def test_replaced_trace_is_weighed_once():
     kept = KeptTraces(10_000)
     kept.keep(key(0), b"one")
     taken = kept.weight

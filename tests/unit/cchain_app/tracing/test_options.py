@@ -47,7 +47,7 @@ def test_options_of_the_struct_logger() -> None:
     )
 
 
-def test_what_older_tools_send_is_ignored() -> None:
+def test_options_of_older_tools_are_ignored() -> None:
     given_by_tools = {"disableMemory": False, "fullStorage": True, "debug": 1, "reexec": 128}
     assert parse_trace_config(given_by_tools) == TraceConfig()
 
@@ -100,7 +100,7 @@ def test_tracers_read_their_own_settings(
     assert found.recording() == Recording(**dict.fromkeys(recording, True))
 
 
-def test_a_mux_needs_what_its_tracers_need() -> None:
+def test_mux_tracer_combines_needs_of_its_tracers() -> None:
     config = parse_trace_config(
         {
             "tracer": "muxTracer",
@@ -218,7 +218,7 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
         ),
     ],
 )
-def test_unreadable_input_is_refused_in_the_words_of_go(
+def test_malformed_options_are_refused_with_gos_messages(
     value: object, kind: type[BadTraceConfig], words: str
 ) -> None:
     with raises(TraceConfigReason.UNREADABLE, kind=kind) as caught:
@@ -238,7 +238,7 @@ def test_unreadable_input_is_refused_in_the_words_of_go(
         ({"timeout": "abc"}, TraceConfigReason.TIMEOUT, 'time: invalid duration "abc"'),
     ],
 )
-def test_options_that_contradict_each_other_or_are_no_duration_are_refused(
+def test_contradictory_options_and_bad_durations_are_refused(
     value: object, reason: TraceConfigReason, words: str
 ) -> None:
     with raises(reason, kind=BadTraceConfig) as caught:
@@ -277,7 +277,7 @@ def test_a_program_is_not_repeated_in_whole() -> None:
         ("4ns", 4e-9),
     ],
 )
-def test_durations_are_read_as_by_go(text: str, seconds: float) -> None:
+def test_durations_are_parsed_like_go(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
     assert parse_trace_config({"timeout": text}).timeout == pytest.approx(seconds)
 

@@ -49,7 +49,7 @@ def test_a_selfdestruct_has_no_output():
     }  # fmt: skip
 
 
-def test_operations_are_what_moves_value_and_what_creates():
+def test_operations_are_value_transfers_and_creations():
     listed = list(
         operations(
             [
@@ -77,5 +77,5 @@ def test_operations_that_were_undone_are_listed():
     assert len(list(operations([frame(), undone]))) == 1
 
 
-def test_a_creation_without_an_address_is_no_operation():
+def test_creation_without_address_is_not_an_operation():
     assert not list(operations([frame(), frame(1, type="CREATE", to=None, value=2)]))

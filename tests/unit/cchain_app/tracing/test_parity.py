@@ -22,7 +22,7 @@ def hexed(data: bytes) -> str:
     return "0x" + data.hex()
 
 
-def test_a_call_says_what_it_was_given_and_what_it_returned():
+def test_call_entry_has_input_and_output():
     (entry,) = entries([frame(value=5)])
 
     assert entry == {
@@ -99,7 +99,7 @@ def test_a_selfdestruct_says_where_the_balance_went():
     }
 
 
-def test_what_reverted_has_a_result_and_what_failed_otherwise_has_none():
+def test_only_reverted_failures_have_a_result():
     reverted, failed = entries(
         [frame(error="execution reverted"), frame(1, error="out of gas", output=b"")]
     )
@@ -108,7 +108,7 @@ def test_what_reverted_has_a_result_and_what_failed_otherwise_has_none():
     assert (failed["error"], failed["result"]) == ("Out of gas", None)
 
 
-def test_a_creation_that_came_to_no_address_has_no_result():
+def test_creation_without_address_has_no_result():
     (entry,) = entries([frame(type="CREATE", to=None, error="max call depth exceeded")])
 
     assert entry["result"] is None
@@ -133,11 +133,11 @@ def test_a_creation_that_came_to_no_address_has_no_result():
         ("contract address collision", "contract address collision"),
     ],
 )
-def test_failures_have_paritys_words_where_it_has_any(error, said):
+def test_failures_have_paritys_messages(error, said):
     assert words(error) == said
 
 
-def test_frames_as_deep_as_the_stack_of_calls_goes_are_rendered():
+def test_frames_at_the_maximum_depth_are_rendered():
     found = list(entries([frame(depth) for depth in range(1025)]))
 
     assert found[-1]["traceAddress"] == (0,) * 1024
@@ -170,7 +170,7 @@ def test_unchanged_members_are_equal_signs():
     }
 
 
-def test_an_account_that_came_has_all_of_it_new():
+def test_created_account_is_shown_as_new():
     after = plain(1, 7, CODE)
     changes = StateChanges(
         accounts={CALLEE: AccountChange(None, after)},
@@ -187,14 +187,14 @@ def test_an_account_that_came_has_all_of_it_new():
     }
 
 
-def test_a_plain_account_that_came_has_empty_code():
+def test_created_account_without_code_has_empty_code():
     change = AccountChange(None, plain(0, 7))
     found = state_diff(TouchedState(changes=StateChanges(accounts={OTHER: change})), nobody)
 
     assert found[hexed(OTHER)]["code"] == {"+": "0x"}
 
 
-def test_an_account_that_went_shows_what_it_had():
+def test_deleted_account_is_shown_with_its_old_values():
     before = plain(1, 7, CODE)
     touched = TouchedState(
         accounts={CALLEE: before},
@@ -214,7 +214,7 @@ def test_an_account_that_went_shows_what_it_had():
     }
 
 
-def test_a_slot_of_an_account_that_stays_is_changed_even_from_zero():
+def test_slot_of_existing_account_is_shown_as_changed():
     changes = StateChanges(storage={(CALLEE, SLOT): SlotChange(ZERO_WORD, ONE)})
     found = state_diff(TouchedState(changes=changes), nobody)
 

@@ -88,7 +88,7 @@ def test_frames_at_the_greatest_depth_are_shown_without_recursion() -> None:
     assert [entry["subtraces"] for entry in entries[:2]] == [2, 1]
 
 
-def test_calls_stand_in_their_callers() -> None:
+def test_calls_are_nested_in_their_callers() -> None:
     found = shown(
         trace(frame(), frame(1, gas=1), frame(2, gas=2), frame(1, gas=3), frame(2, gas=4)),
         "callTracer",
@@ -189,7 +189,7 @@ def destroyed() -> TouchedState:
     )
 
 
-def test_what_was_destroyed_is_in_pre_alone() -> None:
+def test_destroyed_account_is_in_pre_only() -> None:
     found = shown(trace(frame(), state=destroyed()), "prestateTracer", diffMode=True)
     assert found["post"] == {
         "0x" + ALICE.hex(): {"balance": "0x5", "nonce": 1},
@@ -234,7 +234,7 @@ def test_code_that_an_account_shares_with_another_is_found() -> None:
     assert found["post"]["0x" + ALICE.hex()]["code"] == "0x6000"
 
 
-def test_the_struct_logger_returns_nothing_of_what_halted() -> None:
+def test_struct_logger_returns_no_value_after_exceptional_halt() -> None:
     failed = trace(frame(), succeeded=False, error="out of gas", steps=b'{"pc":0},{"pc":1}')
     assert shown(failed) == {
         "gas": 25_000,

@@ -56,7 +56,7 @@ def test_elements_that_are_one_and_the_same_are_counted_each_time() -> None:
             is_canonical(["bytes" + "[]" * depth], bomb, most=MOST)
 
 
-def test_all_who_decode_are_bounded() -> None:
+def test_all_decoders_are_bounded() -> None:
     from cchain_app.transaction_log.declarations import Declaration
 
     bomb = shared(3, 20)
@@ -69,7 +69,7 @@ def test_all_who_decode_are_bounded() -> None:
         abi.decode(["bytes[][][]"], bomb)
 
 
-def test_arguments_of_a_constructor_are_not_looked_at_beyond_a_length() -> None:
+def test_constructor_arguments_above_a_length_are_not_decoded() -> None:
     declared = [{"type": "constructor", "inputs": [{"name": "", "type": "bytes"}]}]
 
     assert are_arguments(declared, eth_abi.encode(["bytes"], [bytes(MAX_BYTES - 64)]))
@@ -85,7 +85,7 @@ def test_types_without_length_or_end_are_not_read(type_: str) -> None:
 
 
 @given(st.integers(1, 4), st.integers(1, 12))
-def test_whatever_is_shared_no_more_is_decoded_than_is_allowed(depth: int, count: int) -> None:
+def test_shared_offsets_do_not_exceed_the_decoding_limit(depth: int, count: int) -> None:
     data = shared(depth, count)
     try:
         found = decode(["bytes" + "[]" * depth], data, most=MOST)
@@ -109,7 +109,7 @@ VALUES: dict[str, Any] = {
 
 
 @given(st.data(), st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4))
-def test_what_a_compiler_encodes_is_read(data: st.DataObject, types: list[str]) -> None:
+def test_compiler_encoded_data_is_decoded(data: st.DataObject, types: list[str]) -> None:
     values = tuple(data.draw(VALUES[kind]) for kind in types)
     encoded = eth_abi.encode(types, values)
 

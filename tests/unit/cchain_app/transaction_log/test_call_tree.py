@@ -134,7 +134,7 @@ def test_events_have_names_if_they_are_known(
     assert KNOWN.event(topics, data).startswith(text)
 
 
-def test_what_a_contract_declares_is_named_with_its_values() -> None:
+def test_declared_functions_are_shown_with_values() -> None:
     function = Declaration.parse("pay((address to,uint256[] amounts)[] parts, string why)")
     event = Declaration.parse(
         "Paid(string indexed why, (uint8,bool) indexed of, bytes data, (uint8 a,bool b) pair)"
@@ -174,5 +174,5 @@ def test_a_tree_is_bounded_in_lines_and_in_their_length() -> None:
     assert len(head) <= 2001
 
 
-def test_there_is_no_tree_without_frames() -> None:
+def test_no_frames_give_no_tree() -> None:
     assert tree() == []

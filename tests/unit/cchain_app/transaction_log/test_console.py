@@ -125,7 +125,7 @@ def test_a_first_text_has_places() -> None:
     assert message_of(call) == f"3 items of {SHOWN_ADDRESS}"
 
 
-def test_a_text_that_is_no_utf_8_is_shown_all_the_same() -> None:
+def test_invalid_utf_8_text_is_shown_with_replacements() -> None:
     call = called("log(string)", b"ab\xffc", types=["bytes"])
 
     assert message_of(call) == "ab\ufffdc"
@@ -160,7 +160,7 @@ def test_types_that_print_cannot_have_show_nothing(types) -> None:
         keccak256(b"log(uint256)")[:4] + bytes(31),
     ],
 )
-def test_what_is_no_call_of_it_shows_nothing(call) -> None:
+def test_other_calldata_shows_no_console_message(call) -> None:
     assert message_of(call) is None
 
 
@@ -169,7 +169,7 @@ def test_a_text_of_a_hostile_length_shows_nothing() -> None:
     assert message_of(called("log(bytes)", bytes(MAX_BYTES - 96))) is not None
 
 
-def test_messages_come_in_order_also_from_frames_that_failed() -> None:
+def test_messages_are_in_order_including_failed_frames() -> None:
     one, two = called("log(string)", "one"), called("log(string)", "two")
     frames = (
         frame(),

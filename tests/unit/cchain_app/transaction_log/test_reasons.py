@@ -51,7 +51,7 @@ def reverted(depth: int = 0, output: bytes = b"", **changes: object):
         (b"\x01\x02", "reverted with data 0x0102"),
     ],
 )
-def test_revert_data_is_put_into_words(output, reason) -> None:
+def test_revert_data_is_described(output, reason) -> None:
     assert failure_of([reverted(output=output)], KNOWN) == FailureText(reason)
 
 
@@ -69,12 +69,12 @@ def test_long_data_of_an_unknown_error_is_cut() -> None:
     assert found == FailureText(f"reverted with custom error 0x01020304 with data 0x{'aa' * 256}…")
 
 
-def test_what_did_not_fail_has_no_reason() -> None:
+def test_successful_transaction_has_no_failure() -> None:
     assert failure_of([frame(), reverted(1)], KNOWN) is None
     assert failure_of([], KNOWN) is None
 
 
-def test_other_failures_have_the_words_of_geth() -> None:
+def test_other_failures_have_geths_messages() -> None:
     assert failure_of([frame(error=OUT_OF_GAS, output=b"")], KNOWN) == FailureText(OUT_OF_GAS)
 
 

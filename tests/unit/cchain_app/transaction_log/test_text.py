@@ -35,7 +35,7 @@ def written(block, *inside: ExecutionDetails) -> list[str]:
     return [COLOUR.sub("", text) for text in texts]
 
 
-def test_a_transfer_says_who_paid_whom_what() -> None:
+def test_transfer_entry_has_sender_recipient_and_value() -> None:
     transfer = signed(value=15 * 10**17)
     block = accepted(5, [transfer])
 
@@ -51,7 +51,7 @@ def test_a_transfer_says_who_paid_whom_what() -> None:
     ]
 
 
-def test_a_failure_says_why_and_where_with_what_the_console_was_reported() -> None:
+def test_failure_entry_has_reason_place_and_console_output() -> None:
     call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
     block = accepted(6, [call], failed=[0])
     inside = ExecutionDetails(
@@ -185,7 +185,7 @@ def test_a_colour_of_a_contract_ends_with_its_line() -> None:
     assert f"    \x1b[8mhidden{PLAIN}\n    next\n    \x1b[32mok\x1b[0m\n" in text
 
 
-def test_names_that_somebody_else_gave_stay_on_their_line() -> None:
+def test_foreign_names_are_escaped_to_one_line() -> None:
     call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
     inside = ExecutionDetails(FailureText("failed", "CALL a\u202eb\nc"))
 
@@ -194,7 +194,7 @@ def test_names_that_somebody_else_gave_stay_on_their_line() -> None:
     assert "\n  Failed in:           CALL a\\u202eb\\nc\n" in text
 
 
-def test_what_only_moved_coins_is_not_recorded() -> None:
+def test_plain_transfers_are_not_recorded() -> None:
     block = accepted(
         1, [signed(nonce=0), signed(nonce=1, data=b"\x01"), signed(nonce=2), signed(nonce=3)], failed=[2]
     )  # fmt: skip

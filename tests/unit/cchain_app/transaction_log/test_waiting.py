@@ -28,7 +28,7 @@ def taken(line: LogQueue) -> list[object]:
     return list(iter(line.take, None))
 
 
-def test_what_finds_no_room_is_counted_in_one_place() -> None:
+def test_entries_beyond_the_limit_are_counted_in_one_entry() -> None:
     line = LogQueue(most=2)
     blocks = [accepted(number, [signed()], gas_used=21_000) for number in range(1, 6)]
     for block in blocks:
@@ -43,7 +43,7 @@ def test_what_finds_no_room_is_counted_in_one_place() -> None:
     ]
 
 
-def test_there_is_room_again_when_something_was_taken() -> None:
+def test_taking_an_entry_frees_capacity() -> None:
     line = LogQueue(most=1)
     first, second = accepted(1), accepted(2)
     line.add_block(first)
@@ -80,7 +80,7 @@ def test_calls_of_a_method_after_each_other_are_one_unless_they_are_executed_aga
     ]  # fmt: skip
 
 
-def test_a_call_with_a_trace_finds_no_room_either() -> None:
+def test_call_with_trace_respects_the_limit() -> None:
     line = LogQueue(most=1)
     for _ in range(1000):
         line.add_call("eth_call", trace=lambda: None)
@@ -89,7 +89,7 @@ def test_a_call_with_a_trace_finds_no_room_either() -> None:
     assert taken(line)[1] == RepeatCount(calls=999)
 
 
-def test_an_allowance_comes_back_with_time() -> None:
+def test_allowance_refills_with_time() -> None:
     clock = Clock()
     allowance = EntryAllowance(at_once=3, a_second=2, clock=clock)
 
@@ -117,7 +117,7 @@ def test_repeated_calls_are_one_entry_for_a_second() -> None:
     assert list(collapse.take()) == [call]
 
 
-def test_what_is_held_back_comes_before_anything_else() -> None:
+def test_held_back_entry_precedes_later_entries() -> None:
     collapse = Collapse(clock=Clock())
     call, other = CallEntry("eth_call"), CallEntry("evm_mine")
     told = CallEntry("evm_mine", messages=("hello",))
@@ -190,7 +190,7 @@ def test_a_failure_whose_call_was_written_names_its_method_again() -> None:
     ]
 
 
-def test_a_failure_that_finds_no_room_is_not_counted_as_another_call() -> None:
+def test_failure_beyond_the_limit_is_not_counted_as_a_call() -> None:
     line = LogQueue(most=1)
     line.add_call("eth_call")
     line.add_call("eth_estimateGas")

@@ -62,7 +62,7 @@ def test_the_sidecar_is_separated_and_joined_again(version: int) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"\3", b"\3" + rlp.encode_bytes(b"ab"), b"\3\xc1\x01"])
-def test_what_is_no_transaction_is_left_to_the_codec(raw: bytes) -> None:
+def test_malformed_transaction_is_passed_to_the_codec(raw: bytes) -> None:
     assert separate(raw, LIMIT) == (raw, None)
     with pytest.raises(InvalidTransaction):
         decode_unsigned(raw)

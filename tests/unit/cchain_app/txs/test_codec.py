@@ -61,7 +61,7 @@ def resign(transaction, **changes):
 
 
 @pytest.mark.parametrize("type_", [0, 1, 2, 4])
-def test_what_eth_account_signs_is_read_with_its_hash_and_sender(type_):
+def test_transaction_of_eth_account_has_its_hash_and_sender(type_):
     theirs = by_eth_account(type_)
     ours = decode_transaction(bytes(theirs.raw_transaction), CHAIN_ID)
     assert (ours.type, ours.hash, ours.sender) == (type_, bytes(theirs.hash), SENDER)
@@ -140,7 +140,7 @@ def test_a_transaction_for_another_chain_is_refused(type_):
          "rlp: non-canonical size information for *big.Int, decoding into (types.LegacyTx).S"),
     ],
 )  # fmt: skip
-def test_bytes_are_refused_in_the_words_of_their_fault(raw, reason, message):
+def test_malformed_transaction_is_refused_with_its_message(raw, reason, message):
     with raises(reason, kind=InvalidTransaction) as caught:
         decode_unsigned(bytes.fromhex(raw))
     assert str(caught.value) == message
@@ -221,7 +221,7 @@ def test_the_mirrored_signature_of_a_valid_one_is_refused():
         decode_transaction(resign(transaction, _9=v, _11=s), CHAIN_ID)
 
 
-def test_a_signature_of_nobody_is_refused():
+def test_unrecoverable_signature_is_refused():
     with raises(TransactionReason.SENDER_NOT_RECOVERABLE, kind=InvalidTransaction) as caught:
         decode_transaction(resign(signed(), _10=b"\x05", _11=b"\x01"), CHAIN_ID)
     assert str(caught.value) == "invalid sender: recovery failed"
@@ -240,7 +240,7 @@ def test_a_signature_of_nobody_is_refused():
          "invalid sender: invalid chain id for signer: have 9223372036854775808 want 43112"),
     ],
 )  # fmt: skip
-def test_v_of_a_legacy_transaction_means_what_it_means_to_geth(v, reason, message):
+def test_legacy_v_is_interpreted_like_geth(v, reason, message):
     encoded = v.to_bytes((v.bit_length() + 7) // 8, "big")
     with raises(reason, kind=InvalidTransaction) as caught:
         decode_transaction(resign(legacy(), _6=encoded), CHAIN_ID)
@@ -293,7 +293,7 @@ def changes(draw):
 
 @given(changes())
 @settings(deadline=None)
-def test_what_is_signed_is_read_again_field_by_field(changes):
+def test_signed_transaction_round_trips(changes):
     transaction = signed(**changes)
     assert transaction.sender == SENDER
     assert transaction.chain_id == CHAIN_ID

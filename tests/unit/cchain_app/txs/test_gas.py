@@ -48,7 +48,7 @@ def by_specification(transaction):
     st.lists(st.integers(min_value=0, max_value=3), max_size=3),
     st.integers(min_value=0, max_value=2),
 )
-def test_gas_is_what_the_specification_charges_in_prague(to, data, slot_counts, permissions):
+def test_intrinsic_and_floor_gas_match_the_prague_specification(to, data, slot_counts, permissions):
     transaction = unsigned(
         to=to,
         data=data,

@@ -130,7 +130,7 @@ def test_two_senders_of_the_same_have_hashes_of_their_own() -> None:
     assert first.hash != second.hash
 
 
-def test_its_signature_gives_somebody_else() -> None:
+def test_impersonated_signature_recovers_another_sender() -> None:
     read = decode_unsigned(impersonate(unsigned(), SENDERS[0]).raw)
     check_signature(read, CHAIN_ID)
     assert recover_sender(read) != SENDERS[0]
@@ -141,7 +141,7 @@ def test_the_zero_address_signs_nothing() -> None:
         check_signature(decode_unsigned(impersonate(unsigned(), ZERO_ADDRESS).raw), CHAIN_ID)
 
 
-def test_what_was_signed_is_not_impersonated() -> None:
+def test_signed_transaction_is_not_impersonated() -> None:
     made = signed()
     assert not made.is_impersonated
     assert not names_sender(decode_unsigned(made.raw))
@@ -175,7 +175,7 @@ def test_an_authorization_for_another_chain_or_turn_has_an_authority_too():
     assert found(naming(elsewhere, late)) == [(SENDERS[0], SENDERS[1])]
 
 
-def test_what_nobody_can_have_signed_has_none():
+def test_invalid_authorizations_have_no_authority():
     good = authorization(0, RECIPIENT, 0)
     high = good._replace(s=secp256k1.ORDER - good.s, y_parity=1 - good.y_parity)
     wrong = [good._replace(r=0), good._replace(y_parity=2), high, good._replace(r=5)]

@@ -153,7 +153,7 @@ CALLS = [
 ]  # fmt: skip
 
 
-def test_functions_say_what_they_may_do() -> None:
+def test_functions_have_mutability_and_outputs() -> None:
     found = {function.name: function for function in read_functions(CALLS)}
 
     assert list(found) == ["get", "half", "pay", "old", "oldPay", "set"]
@@ -169,6 +169,6 @@ def test_functions_say_what_they_may_do() -> None:
 
 
 @pytest.mark.parametrize("outputs", [7, [{"name": "x"}], [{"type": "tuple"}], ["uint256"]])
-def test_outputs_that_are_none_are_refused(outputs: object) -> None:
+def test_malformed_outputs_are_refused(outputs: object) -> None:
     with pytest.raises(MalformedAbi):
         read_functions([{"type": "function", "name": "f", "outputs": outputs}])

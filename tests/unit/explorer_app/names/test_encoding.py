@@ -132,7 +132,7 @@ def test_numbers_are_encoded_as_they_are_or_refused(data: st.DataObject) -> None
 @given(
     st.lists(st.tuples(st.text(), st.lists(st.integers(0, 2**64 - 1)), st.binary(), st.booleans()))
 )
-def test_nested_values_go_through_json_and_are_encoded_alike(rows: list[tuple[str, list[int], bytes, bool]]) -> None:  # fmt: skip
+def test_nested_values_in_json_are_encoded(rows: list[tuple[str, list[int], bytes, bool]]) -> None:  # fmt: skip
     declaration = Declaration.parse("f((string s, uint64[] n, bytes b, bool o)[] rows)")
     text = json.dumps([[s, n, "0x" + b.hex(), o] for s, n, b, o in rows])
 
@@ -152,7 +152,7 @@ def test_each_field_shows_its_error() -> None:
     assert "more than" in refusal.value.reasons[0]
 
 
-def test_values_are_as_many_as_a_transaction_has_room_for() -> None:
+def test_number_of_values_is_limited() -> None:
     declaration = Declaration.parse("f(uint8[] a, string[] b)")
     maximum = "[" + ",".join(["1"] * MAX_VALUES) + "]"
 
@@ -197,7 +197,7 @@ def test_an_invalid_amount_is_refused(text: str) -> None:  # fmt: skip
         read_coins(text)
 
 
-def test_keys_of_mappings_are_words_but_for_texts() -> None:
+def test_mapping_keys_are_encoded_by_type() -> None:
     assert encode_key("uint8", "5") == (5).to_bytes(32, "big")
     assert encode_key("address", ADDRESS) == bytes.fromhex(ADDRESS[2:]).rjust(32, b"\0")
     assert encode_key("bytes2", "0x0102") == b"\1\2".ljust(32, b"\0")

@@ -22,7 +22,7 @@ def called(signature: str, *values: object) -> bytes:
     return function_signature_to_4byte_selector(signature) + data
 
 
-def test_a_declaration_has_names_types_and_what_is_hashed() -> None:
+def test_declaration_has_names_types_and_signature() -> None:
     function = Declaration.parse(
         "fulfil((address token, uint256[2] amounts)[] orders, bytes32 indexed id, bool)"
     )
@@ -148,7 +148,7 @@ def test_of_many_parts_the_first_are_shown_and_none_appears_empty() -> None:
     assert [part.is_empty for part in first([rows], 5)[0].parts] == [False, True]
 
 
-def test_texts_are_read_whatever_bytes_they_have() -> None:
+def test_text_with_invalid_utf_8_is_decoded() -> None:
     (text,) = arguments_of(
         Declaration.parse("say(string)").parameters, eth_abi.encode(["bytes"], [b"a\xff"])
     )

@@ -6,7 +6,7 @@ from primitives.evm import Address
 FIRST, SECOND = Address(b"\x0a" * 20), Address(b"\xbb" * 20)
 
 
-def test_placeholders_are_replaced_by_what_their_addresses_are_shown_as() -> None:
+def test_placeholders_are_replaced_by_displayed_names() -> None:
     names = PageNames()
     places = [names.place(SECOND, NameForm.SHORT), names.place(FIRST, NameForm.FULL)]
     html = f"<p>{places[0]}, {places[1]} and {names.place(SECOND, NameForm.HEADING)}</p>"

@@ -73,7 +73,7 @@ def compile_with(compilers: SocketCompilers, text: bytes = b"{}") -> object:
     return compilers.compile(VERSION, text, until=time.monotonic() + 60)
 
 
-def test_versions_and_outputs_come_through(path: Path, installed: Installed) -> None:
+def test_versions_and_outputs_pass_the_socket(path: Path, installed: Installed) -> None:
     compilers = SocketCompilers(path)
     text = b"x" * 3_000_000
 

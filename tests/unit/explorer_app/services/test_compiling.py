@@ -149,7 +149,7 @@ def test_the_last_output_of_a_crashed_compiler_is_shown(installed: Installed) ->
 @pytest.mark.parametrize(
     "answer", ["", "[]", "{}", '{"version": "1"}', "[" * 100_000, "[" + "[]," * 100_000 + "0]"]
 )
-def test_an_answer_that_cannot_be_read_is_none(installed: Installed, answer: str) -> None:
+def test_unreadable_compiler_output_is_a_failure(installed: Installed, answer: str) -> None:
     (installed.directory / "answer").write_text(answer)
     installed.node(f"cat > /dev/null; cat {installed.directory / 'answer'}")
 

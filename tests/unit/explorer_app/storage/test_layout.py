@@ -13,7 +13,7 @@ def test_a_contract_without_variables_has_a_layout() -> None:
     assert read_layout({"storage": [], "types": None}).variables == ()
 
 
-def test_long_labels_are_cut_and_mappings_have_so_many_keys_only() -> None:
+def test_long_labels_and_nested_mappings_are_truncated() -> None:
     maps = {**UINT, "encoding": "mapping", "key": "u", "value": "m"}
     types = {"u": {**UINT, "label": "L" * 5000}, "m": maps}
     storage = [{"label": "v" * 5000, "type": "u", "slot": "0", "offset": 0}]

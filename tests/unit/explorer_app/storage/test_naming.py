@@ -118,7 +118,7 @@ def test_arrays_and_strings_are_named_by_their_data() -> None:
     assert (name, after) == ("title (word 2)", "0x" + "aa" * 32)
 
 
-def test_an_unknown_slot_and_words_that_are_no_keys_have_no_names() -> None:
+def test_unknown_slot_has_no_name() -> None:
     assert names(99, 0, 1) == []
     assert names(hashed(2**200, 2), 0, 1, 2**200) == []  # too large for an address
     assert names(hashed(2, 10), 0, 1, 2) == []  # no bool

@@ -135,7 +135,7 @@ def test_large_elements_have_slots_of_their_own() -> None:
 
 
 @given(st.integers(0, 2**256 - 1), st.text(), st.binary(max_size=40))
-def test_mappings_are_looked_up_by_all_of_their_keys(number: int, text: str, value: bytes) -> None:
+def test_nested_mapping_is_read_by_all_keys(number: int, text: str, value: bytes) -> None:
     inner = place(place(9, text.encode()), number.to_bytes(32, "big"))
     keys = [text.encode(), number.to_bytes(32, "big")]
     slot = Slot((9).to_bytes(32, "big"))
@@ -146,7 +146,7 @@ def test_mappings_are_looked_up_by_all_of_their_keys(number: int, text: str, val
     assert (mapping.mapping, mapping.keys, mapping.value) == ("maps", ("string", "uint256"), None)
 
 
-def test_so_many_slots_are_read_and_no_more() -> None:
+def test_number_of_read_slots_is_limited() -> None:
     every = Slots({slot: (2**255).to_bytes(32, "big") for slot in range(400)})
     found = read_all(layout_of(*(("uint256", slot, 0) for slot in range(400))), every)
 
@@ -155,7 +155,7 @@ def test_so_many_slots_are_read_and_no_more() -> None:
     assert found[-1].remark.startswith("not read")
 
 
-def test_lengths_that_are_absurd_cost_no_more_than_others() -> None:
+def test_absurd_array_length_is_limited() -> None:
     full = b"\xff" * 32
     many = Slots({1: full, 2: full, 3: full})
     found = read_all(
@@ -199,7 +199,7 @@ def test_reading_slots_may_end_early() -> None:
     assert [variable.value for variable in found] == ["5", None]
 
 
-def test_a_page_has_so_many_keys_only() -> None:
+def test_number_of_mapping_keys_on_a_page_is_limited() -> None:
     types: dict[str, Any] = {"uint256": TYPES["uint256"], "m0": TYPES["uint256"]}
     for depth in range(1, 20):
         types[f"m{depth}"] = {**TYPES["map"], "value": f"m{depth - 1}"}
@@ -240,7 +240,7 @@ def test_keys_of_types_with_names_of_their_own_are_hashed_as_solidity_does(
     assert encode_key(abi_type(layout.types["k"]), text).hex() == word
 
 
-def test_a_short_key_of_a_named_type_is_refused_and_its_field_says_what_it_takes() -> None:
+def test_short_key_of_a_named_type_is_refused_with_a_hint() -> None:
     layout = read_layout({"storage": [], "types": {"k": inplace("Tag", 4)}})
 
     with pytest.raises(BadText, match="must be 0x and 64 digits"):

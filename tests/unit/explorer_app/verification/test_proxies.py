@@ -29,7 +29,7 @@ def test_a_minimal_proxy_has_its_implementation_in_its_code() -> None:
     assert (found.kind, found.address) == (ProxyKind.MINIMAL, ADDRESS)
 
 
-def test_an_address_with_leading_zeros_may_be_shortened() -> None:
+def test_shortened_address_in_minimal_proxy_is_found() -> None:
     code = (
         bytes.fromhex("363d3d373d3d3d363d6f") + SHORT[4:]
         + bytes.fromhex("5af43d82803e903d91602757fd5bf3")

@@ -49,7 +49,7 @@ def test_a_form_has_input_name_and_compiler() -> None:
 
 @pytest.mark.parametrize("name", ["constructorArguements", "constructorArguments"])
 @pytest.mark.parametrize("prefix", ["", "0x"])
-def test_constructor_arguments_come_in_both_spellings(name: str, prefix: str) -> None:
+def test_constructor_arguments_have_two_field_names(name: str, prefix: str) -> None:
     assert read(**{name: prefix + "00ff"}).arguments == b"\0\xff"
 
 
@@ -150,7 +150,7 @@ def test_sourcifys_form_has_the_same_parts() -> None:
 
 
 @pytest.mark.parametrize("name", ["{}", "{}\\\\"])
-def test_nothing_is_made_of_more_sources_than_there_may_be(name: str) -> None:
+def test_too_many_sources_are_refused(name: str) -> None:
     for maximum, reason in (
         (MAX_SOURCES + 1, SubmissionReason.NOT_AN_OBJECT),
         (90_000, SubmissionReason.TOO_MANY_STRINGS),
@@ -168,7 +168,7 @@ def test_nothing_is_made_of_more_sources_than_there_may_be(name: str) -> None:
                 from_metadata(ANY, flat.encode(), maximum=10_000_000)
 
 
-def test_as_many_sources_are_read_as_there_may_be() -> None:
+def test_maximum_number_of_sources_is_accepted() -> None:
     content = {"content": 'string a = "{,}[,]";'}
     sources = {f"{number}.sol": content for number in range(MAX_SOURCES)}
 
@@ -219,7 +219,7 @@ def test_metadata_name_contract_compiler_and_settings() -> None:
     ["0.8.37", "v0.8.37", "0.8.37+commit.f401782d", "v0.8.37+commit.f401782d.Emscripten.clang",
      "0.8.37+commit.f401782d.Linux.g++"],
 )  # fmt: skip
-def test_versions_come_with_and_without_a_commit(text: str) -> None:
+def test_compiler_version_is_parsed_with_and_without_commit(text: str) -> None:
     found = CompilerVersion.parse(text)
 
     assert found.short == "0.8.37"
@@ -230,7 +230,7 @@ def test_versions_come_with_and_without_a_commit(text: str) -> None:
     )
 
 
-def test_a_compilers_default_rules_come_first() -> None:
+def test_default_evm_version_of_a_compiler_is_first() -> None:
     assert CompilerVersion(0, 8, 20).evm_versions()[:3] == ["shanghai", "paris", "london"]
     assert CompilerVersion(0, 8, 37).evm_versions()[0] == "osaka"
     assert CompilerVersion(0, 4, 11).evm_versions() == []

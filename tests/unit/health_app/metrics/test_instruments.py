@@ -36,7 +36,7 @@ def test_a_gauge_without_labels_is_a_plain_line() -> None:
     ]
 
 
-def test_the_values_of_a_name_stand_together() -> None:
+def test_values_of_a_metric_are_grouped() -> None:
     lines = shown(
         counter("network_bytes", 1, direction="a"),
         gauge("network_peers", 7),
@@ -90,7 +90,7 @@ def test_an_instrument_is_there_when_it_is_first_asked_for(instruments: Instrume
     assert page(instruments)[2:] == ["svc_python_threads 0.0"]
 
 
-def test_a_name_that_is_not_in_the_catalogue_is_none(instruments: Instruments) -> None:
+def test_metric_outside_the_catalogue_is_refused(instruments: Instruments) -> None:
     with pytest.raises(KeyError, match="no_such"):
         instruments.counter("no_such")
     with pytest.raises(KeyError, match="no_such"):

@@ -87,7 +87,7 @@ def test_a_task_runs_from_its_beginning_to_its_end(
 @pytest.mark.parametrize(
     ("state", "outcome"), [("FAILURE", "failure"), ("RETRY", "retry"), (None, "success")]
 )
-def test_a_task_that_did_not_succeed_is_told_apart(
+def test_failed_task_has_its_own_outcome(
     process: ProcessMetrics, tasks: TaskListener, state: str | None, outcome: str
 ) -> None:
     tasks.begin(task_id="1", task=TICK)
@@ -103,7 +103,7 @@ def test_an_end_without_a_beginning_is_nothing(
     assert list(process.instruments.registry.collect()) == []
 
 
-def test_what_a_task_could_not_write_is_told_to_health(process: ProcessMetrics) -> None:
+def test_failed_task_write_is_reported_to_health(process: ProcessMetrics) -> None:
     writes = Writes()
     full = Exception("disk")
     full.sqlite_errorname = "SQLITE_FULL"  # type: ignore[attr-defined]

@@ -62,7 +62,7 @@ def test_calls_count_by_interface_and_method(process: ProcessMetrics) -> None:
     assert values(process, "api_call_duration_seconds_sum")["C", "eth_chainId"] == 1.0
 
 
-def test_what_was_not_executed_has_no_duration(process: ProcessMetrics) -> None:
+def test_refused_call_has_no_duration(process: ProcessMetrics) -> None:
     process.tally("C").observe("unknown", 0.0, -32601)
     process.tally("C").observe("refused", 0.0, -32700)
     assert set(values(process, "api_calls_total")) == {("C", "unknown"), ("C", "refused")}
@@ -78,7 +78,7 @@ def test_calls_that_wait_for_a_thread_are_being_answered_too(process: ProcessMet
     assert values(process, "api_calls_processing") == {(): 5}
 
 
-def test_requests_count_by_what_they_were_for(process: ProcessMetrics) -> None:
+def test_requests_are_counted_by_endpoint(process: ProcessMetrics) -> None:
     process.replies_of("C").answered()
     process.replies_of("C").answered()
     process.replies_of("C").count("POST", 413)
@@ -92,7 +92,7 @@ def test_requests_count_by_what_they_were_for(process: ProcessMetrics) -> None:
     }
 
 
-def test_sockets_and_what_they_listen_to(process: ProcessMetrics) -> None:
+def test_websockets_are_counted_with_subscriptions(process: ProcessMetrics) -> None:
     for name in ("websocket_connections", "http_connections"):
         assert values(process, name) == {}, "this process has no web server"
     hub = Hub()
@@ -118,7 +118,7 @@ def test_blocks_count_by_their_chain(process: ProcessMetrics) -> None:
     assert [ranges["P", le] for le in ("0.025", "0.05", "10.0", "30.0")] == [0, 1, 1, 2]
 
 
-def test_caches_say_what_they_know(process: ProcessMetrics) -> None:
+def test_cache_metrics_show_hits_and_misses(process: ProcessMetrics) -> None:
     process.caches = lambda: {"one": CacheState(7, 0, 8), "other": CacheState(1, 20, 30)}
     assert values(process, "cache_entries") == {("one",): 7, ("other",): 1}
     assert values(process, "cache_hits_total") == {("one",): 0, ("other",): 20}
@@ -138,7 +138,7 @@ def test_a_pool_of_connections_is_shown_where_there_is_one(
     assert values(process, "database_pool_requests_total") == {(): 7}
 
 
-def test_what_was_counted_once_is_shown_once(process: ProcessMetrics) -> None:
+def test_single_count_is_exported_once(process: ProcessMetrics) -> None:
     process.tally("C").observe("eth_chainId", 0.5, -1)
     process.statements.observe("select", 0.1, "OperationalError")
     process.replies_of("C").answered()
@@ -150,7 +150,7 @@ def test_what_was_counted_once_is_shown_once(process: ProcessMetrics) -> None:
             assert list(values(process, name).values()) == [1], name
 
 
-def test_a_forked_process_begins_anew(process: ProcessMetrics) -> None:
+def test_forked_process_restarts_its_counts(process: ProcessMetrics) -> None:
     process.tally("C").observe("eth_chainId", 0.5, -1)
     process.statements.observe("select", 0.1)
     process.block("C", 0.1)

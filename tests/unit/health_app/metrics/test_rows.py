@@ -68,7 +68,7 @@ def test_a_database_that_is_away_is_asked_once() -> None:
     assert asked == []
 
 
-def test_the_log_tells_changes_only(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_changes_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     ways = [away, away, away, works, away]
 
     def change() -> Iterator[Metric]:

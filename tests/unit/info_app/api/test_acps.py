@@ -20,7 +20,7 @@ def peer(
     )  # fmt: skip
 
 
-def test_nobody_thinks_anything() -> None:
+def test_peers_without_acp_preferences_give_an_empty_tally() -> None:
     assert tally([peer(ALICE), peer(BOB)], WEIGHTS) == {}
 
 
@@ -45,7 +45,7 @@ def test_stake_supports_objects_and_abstains() -> None:
     }
 
 
-def test_who_does_not_validate_is_not_asked() -> None:
+def test_non_validator_is_not_counted() -> None:
     assert tally([peer(STRANGER, supports=(77,))], WEIGHTS) == {}
 
 

@@ -26,7 +26,7 @@ def test_the_method_exists(name: str) -> None:
     assert f"info.{name}" in INFO
 
 
-def test_there_are_no_others() -> None:
+def test_registry_has_only_the_specified_methods() -> None:
     assert len(INFO) == len(SPECIFIED + NEEDED)
 
 
@@ -39,7 +39,7 @@ def test_nothing_is_required_by_the_form_of_a_call() -> None:
     assert [param.name for param in INFO.describe() if param.required] == []
 
 
-def test_what_is_in_memory_is_answered_at_once() -> None:
+def test_methods_answered_from_memory_are_hot() -> None:
     assert {method.name for method in INFO if method.hot} == {
         "info.getNodeID", "info.getNetworkID", "info.getNetworkName", "info.getTxFee",
         "info.getVMs", "info.upgrades", "info.getNodeVersion", "info.getNodeIP", "info.getBlockchainID",
@@ -48,12 +48,12 @@ def test_what_is_in_memory_is_answered_at_once() -> None:
 
 
 @pytest.mark.parametrize("error", [NoIdentity(), NoPlatformGenesis("no chain yet")])
-def test_what_is_expected_is_told_in_its_own_words(error: Exception) -> None:
+def test_expected_error_has_its_message(error: Exception) -> None:
     shown = to_error_object(error)
 
     assert shown is not None
     assert (shown.code, shown.message) == (-32000, str(error))
 
 
-def test_what_is_not_expected_is_not() -> None:
+def test_unexpected_error_has_no_error_object() -> None:
     assert to_error_object(ZeroDivisionError("an inside")) is None

@@ -52,7 +52,7 @@ def test_nothing_is_built_before_the_slot() -> None:
     virtually(run())
 
 
-def test_nothing_is_built_by_who_has_no_slot() -> None:
+def test_node_without_slot_builds_nothing() -> None:
     async def run() -> None:
         vm = SlotVM(slot=None)
         vm.waiting.append("a")
@@ -66,7 +66,7 @@ def test_nothing_is_built_by_who_has_no_slot() -> None:
     virtually(run())
 
 
-def test_a_block_of_somebody_else_may_bring_the_slot_forward() -> None:
+def test_foreign_block_can_advance_the_own_slot() -> None:
     async def run() -> None:
         vm = SlotVM(slot=NOW + 60)
         vm.waiting.append("mine")
@@ -83,7 +83,7 @@ def test_a_block_of_somebody_else_may_bring_the_slot_forward() -> None:
     virtually(run())
 
 
-def test_what_does_not_fit_into_one_block_is_in_the_next() -> None:
+def test_transactions_beyond_one_block_go_into_the_next() -> None:
     async def run() -> None:
         vm = SlotVM(waiting=["a", "b", "c"])
         async with Voter(vm) as voter:
@@ -109,7 +109,7 @@ def test_while_many_blocks_are_processing_nothing_is_built() -> None:
     virtually(run())
 
 
-def test_what_comes_while_a_block_is_built_is_not_forgotten() -> None:
+def test_transaction_during_building_triggers_another_block() -> None:
     async def run() -> None:
         vm = SlotVM(slowness=0.05)
         async with Voter(vm) as voter:

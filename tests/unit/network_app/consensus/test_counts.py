@@ -27,7 +27,7 @@ def poll(voter: Voter) -> tuple[object, int]:
     return peer, asked.request_id
 
 
-def test_a_block_that_a_query_brings_was_pushed_and_so_is_what_it_needs() -> None:
+def test_block_and_its_ancestors_from_a_query_count_as_pushed() -> None:
     async def case() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(B))
@@ -45,7 +45,7 @@ def test_a_block_that_a_query_brings_was_pushed_and_so_is_what_it_needs() -> Non
     virtually(case())
 
 
-def test_what_is_issued_already_came_in_vain() -> None:
+def test_block_received_again_counts_as_useless() -> None:
     async def case() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(A))
@@ -56,7 +56,7 @@ def test_what_is_issued_already_came_in_vain() -> None:
     virtually(case())
 
 
-def test_what_nobody_who_validates_brought_counts_no_stake() -> None:
+def test_block_from_non_validator_counts_no_stake() -> None:
     async def case() -> None:
         async with Voter() as voter:
             voter.peers.there.append(STRANGERS[0])
@@ -68,7 +68,7 @@ def test_what_nobody_who_validates_brought_counts_no_stake() -> None:
     virtually(case())
 
 
-def test_what_this_node_builds_counts_its_own_stake() -> None:
+def test_built_block_counts_the_own_stake() -> None:
     async def case() -> None:
         async with Voter() as voter:
             voter.vm.waiting.append("own")
@@ -80,7 +80,7 @@ def test_what_this_node_builds_counts_its_own_stake() -> None:
     virtually(case())
 
 
-def test_votes_find_what_they_name_or_what_is_before_it_or_nothing() -> None:
+def test_votes_count_for_named_block_or_ancestor() -> None:
     async def case() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(A))
@@ -103,7 +103,7 @@ def test_votes_find_what_they_name_or_what_is_before_it_or_nothing() -> None:
     virtually(case())
 
 
-def test_counts_go_on_when_an_engine_ends() -> None:
+def test_counts_survive_the_end_of_an_engine() -> None:
     figures: Figures[TextBlock] = Figures("P")
     for _ in range(2):
         engine: SnowmanEngine[TextBlock] = SnowmanEngine(

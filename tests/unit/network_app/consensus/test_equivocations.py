@@ -39,16 +39,16 @@ def test_a_second_block_of_a_slot_is_named(caplog: pytest.LogCaptureFixture) -> 
     ],
     ids=["the same again", "another slot", "another proposer", "another parent", "unsigned"],
 )
-def test_what_is_no_equivocation(other: tuple[object, Proposal]) -> None:
+def test_honest_blocks_are_not_equivocations(other: tuple[object, Proposal]) -> None:
     assert seen((A, SIGNED), other).count == 0
 
 
-def test_blocks_that_nobody_signed_are_ordinary_siblings() -> None:
+def test_unsigned_siblings_are_not_equivocations() -> None:
     nobody = Proposal(None, 3, 15)
     assert seen((A, nobody), (RIVAL, nobody)).count == 0
 
 
-def test_who_goes_on_is_counted_each_time_and_logged_once(
+def test_repeated_equivocation_is_counted_and_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     blocks = [text_block(GENESIS, f"{number}") for number in range(BLOCKS + SHOWN)]
@@ -58,7 +58,7 @@ def test_who_goes_on_is_counted_each_time_and_logged_once(
     assert len(caplog.messages) == 1
 
 
-def test_slots_of_long_ago_are_forgotten() -> None:
+def test_old_slots_are_dropped() -> None:
     found = seen((A, SIGNED))
     for slot in range(SLOTS):
         found.look(text_block(GENESIS, f"{slot}"), SIGNED._replace(slot=slot + 10), 0.0)

@@ -52,7 +52,7 @@ class Case:
         return decisions
 
 
-def test_what_is_processing_and_for_how_long() -> None:
+def test_report_shows_processing_blocks_with_age() -> None:
     case = Case()
     case.issue(A)
     case.now += 2.5
@@ -69,7 +69,7 @@ def test_what_is_processing_and_for_how_long() -> None:
     assert case.figures.max_verified_height == 1
 
 
-def test_what_was_decided_and_how_that_came() -> None:
+def test_report_shows_decisions_with_latency_and_polls() -> None:
     case = Case()
     case.issue(A, RIVAL)
     case.poll(A)
@@ -91,7 +91,7 @@ def test_what_was_decided_and_how_that_came() -> None:
     assert (totals.successful_polls, totals.failed_polls) == (2, 0)
 
 
-def test_counters_outlive_an_engine_and_what_was_processing_does_not() -> None:
+def test_counters_survive_an_engine_but_processing_blocks_do_not() -> None:
     case = Case()
     case.issue(A)
     case.poll(A)
@@ -111,7 +111,7 @@ def test_counters_outlive_an_engine_and_what_was_processing_does_not() -> None:
     assert case.figures.tables(3).waiting == 3
 
 
-def test_who_proposed_a_block_how_late_it_came_and_how_long_it_was_worked_on() -> None:
+def test_report_shows_proposer_delay_and_work_of_blocks() -> None:
     case = Case()
     proposal = Proposal(PEERS[0], slot=1, time=1_700_000_098)
     case.issue(A, proposal=proposal, seconds=0.5)
@@ -127,7 +127,7 @@ def test_who_proposed_a_block_how_late_it_came_and_how_long_it_was_worked_on() -
     assert [place for place, number in enumerate(totals.work.counts) if number] == [WORK.index(1.0)]
 
 
-def test_equivocations_outlive_an_engine_and_the_same_block_again_is_none() -> None:
+def test_equivocations_survive_an_engine_without_repetition() -> None:
     case = Case()
     proposal = Proposal(PEERS[0], slot=0, time=1_700_000_098)
     case.issue(A, RIVAL, proposal=proposal)
@@ -199,7 +199,7 @@ def test_a_report_of_a_chain_that_is_being_decided_on() -> None:
     virtually(run())
 
 
-def test_why_nothing_is_decided_is_said_in_whole_per_cent() -> None:
+def test_obstacle_names_missing_stake_in_percent() -> None:
     async def run() -> None:
         report = Voter().runner.report()
         stake = StakeReport(2, 10_000, {PEERS[0]: 2001})

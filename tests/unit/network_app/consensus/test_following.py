@@ -23,14 +23,14 @@ def look(head: ProducerHead, block: TextBlock, last: TextBlock = A) -> ProducerR
     return head.look({PRODUCER: (block.block_id, block.height)}, tree(last))
 
 
-def test_a_producer_may_be_level_or_ahead_or_not_heard_of() -> None:
+def test_producer_level_ahead_or_unknown_is_no_obstacle() -> None:
     head = ProducerHead()
     assert look(head, A) is None
     assert look(head, text_block(A, "b")) is None
     assert head.look({}, tree(A)) is None
 
 
-def test_one_that_is_below_or_elsewhere_has_taken_blocks_back() -> None:
+def test_producer_below_or_on_another_block_has_gone_back() -> None:
     below = look(ProducerHead(), GENESIS)
     assert below == ProducerRewind(PRODUCER, GENESIS.block_id, 0, 1)
     assert (
@@ -42,7 +42,7 @@ def test_one_that_is_below_or_elsewhere_has_taken_blocks_back() -> None:
     assert "at height 1, another one than the last one accepted here" in elsewhere.words
 
 
-def test_that_it_grows_again_is_no_agreement() -> None:
+def test_growth_of_another_branch_is_no_agreement() -> None:
     head = ProducerHead()
     found = look(head, OTHER)
     assert look(head, HIGHER) == found
@@ -51,7 +51,7 @@ def test_that_it_grows_again_is_no_agreement() -> None:
     assert look(head, text_block(A, "b"), text_block(A, "b")) is None
 
 
-def test_a_follower_says_so_and_takes_it_back() -> None:
+def test_follower_reports_and_clears_the_obstacle() -> None:
     async def case() -> None:
         peers = Peers([PRODUCER])
         async with Voter(peers=peers, parameters=ONE_VOTE, follows=True) as voter:
@@ -75,7 +75,7 @@ def test_a_follower_says_so_and_takes_it_back() -> None:
     virtually(case())
 
 
-def test_validators_that_vote_may_be_behind() -> None:
+def test_lagging_voters_are_no_obstacle() -> None:
     async def case() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(A))

@@ -35,7 +35,7 @@ async def test_senders_take_turns() -> None:
     assert len(queue) == 0
 
 
-async def test_who_takes_waits_for_something_to_come() -> None:
+async def test_take_waits_for_a_message() -> None:
     queue = MessageQueue()
     waiting = asyncio.create_task(queue.take())
     await asyncio.sleep(0)
@@ -45,7 +45,7 @@ async def test_who_takes_waits_for_something_to_come() -> None:
     assert await waiting is arrival
 
 
-async def test_what_is_forgotten_lets_go_who_waits_for_it() -> None:
+async def test_clearing_the_queue_releases_its_waiters() -> None:
     queue = MessageQueue()
     loop = asyncio.get_running_loop()
     given_up, waiting = loop.create_future(), loop.create_future()

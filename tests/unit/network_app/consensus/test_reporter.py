@@ -57,7 +57,7 @@ def node() -> Node:
     return made
 
 
-async def test_what_says_nothing_new_is_not_written() -> None:
+async def test_unchanged_report_is_not_written() -> None:
     one = node()
     await one.reporter.report()
     await one.reporter.report()
@@ -77,7 +77,7 @@ async def test_each_decision_is_written_once() -> None:
     assert one.heights == [[1, 2], [3]]
 
 
-async def test_what_the_database_did_not_take_is_written_the_next_time() -> None:
+async def test_failed_write_is_repeated_with_the_next_report() -> None:
     one = node()
     one.decide(1)
     one.is_away = True
@@ -96,5 +96,5 @@ async def test_of_too_many_the_latest_are_written() -> None:
     assert one.heights == [[3, 4, 5]]
 
 
-def test_where_nobody_votes_nothing_is_watched() -> None:
+def test_chain_without_voting_is_not_watched() -> None:
     assert node().reporter.watched(None) is None

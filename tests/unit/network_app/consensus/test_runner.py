@@ -8,7 +8,7 @@ from tests.builders.queries import STRANGERS, A, B, answers, nothing_processing,
 from tests.builders.voting import OWN, PEERS, Peers, Voter, until, virtually
 
 
-def test_a_query_is_answered_before_its_block_is_looked_at() -> None:
+def test_query_is_answered_before_its_block_is_verified() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(A, 1))
@@ -21,7 +21,7 @@ def test_a_query_is_answered_before_its_block_is_looked_at() -> None:
     virtually(run())
 
 
-def test_votes_decide_and_the_answers_say_so() -> None:
+def test_votes_decide_and_chits_show_the_decision() -> None:
     async def run() -> None:
         async with Voter() as voter:
             accepted: list[TextBlock] = []
@@ -55,7 +55,7 @@ def test_a_chain_that_bootstraps_answers_nothing() -> None:
     virtually(run())
 
 
-def test_what_is_of_another_chain_or_for_others_is_ignored() -> None:
+def test_messages_of_other_chains_are_ignored() -> None:
     async def run() -> None:
         async with Voter() as voter:
             sent = len(voter.peers.told("chits"))
@@ -69,7 +69,7 @@ def test_what_is_of_another_chain_or_for_others_is_ignored() -> None:
     virtually(run())
 
 
-def test_processing_blocks_are_given_to_who_asks_and_others_not() -> None:
+def test_get_returns_processing_and_accepted_blocks_only() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(A))
@@ -84,7 +84,7 @@ def test_processing_blocks_are_given_to_who_asks_and_others_not() -> None:
     virtually(run())
 
 
-def test_missing_ancestors_are_fetched_one_by_one_from_who_named_them() -> None:
+def test_missing_ancestors_are_fetched_from_the_peer_that_named_them() -> None:
     async def run() -> None:
         line = [GENESIS]
         for number in range(5):
@@ -109,7 +109,7 @@ def test_missing_ancestors_are_fetched_one_by_one_from_who_named_them() -> None:
     virtually(run())
 
 
-def test_a_proposal_comes_with_both_options() -> None:
+def test_proposal_block_is_issued_with_both_options() -> None:
     async def run() -> None:
         proposal = text_block(GENESIS, "proposal", PROPOSAL)
         async with Voter() as voter:
@@ -133,7 +133,7 @@ def test_a_node_that_has_nothing_to_do_asks_one_validator_for_news() -> None:
     virtually(run())
 
 
-def test_what_an_answer_to_that_names_is_fetched() -> None:
+def test_block_named_by_chits_is_fetched() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await until(lambda: voter.peers.told("pull_query"))
@@ -147,7 +147,7 @@ def test_what_an_answer_to_that_names_is_fetched() -> None:
     virtually(run())
 
 
-def test_an_answer_of_nobody_who_was_asked_is_ignored() -> None:
+def test_unsolicited_answer_is_ignored() -> None:
     async def run() -> None:
         async with Voter(peers=Peers()) as voter:
             await voter.hear(PEERS[0], p2p.Put(request_id=2, container=A.raw))
@@ -158,7 +158,7 @@ def test_an_answer_of_nobody_who_was_asked_is_ignored() -> None:
     virtually(run())
 
 
-def test_what_is_not_stored_is_told_with_what_was_accepted_last() -> None:
+def test_unaccepted_branch_is_reported_from_the_last_accepted_block() -> None:
     async def run() -> None:
         async with Voter() as voter:
             unknown = text_block(B, "unknown").block_id

@@ -14,7 +14,7 @@ from tests.builders.queries import STRANGERS, A, B, answers, nothing_processing,
 from tests.builders.voting import PEERS, SlotVM, Voter, until, virtually
 
 
-def test_a_query_that_nobody_waits_for_any_more_is_dropped() -> None:
+def test_expired_query_is_dropped() -> None:
     async def run() -> None:
         vm = SlotVM(slowness=0.5, slot=None)
         async with Voter(vm) as voter:
@@ -32,7 +32,7 @@ def test_a_query_that_nobody_waits_for_any_more_is_dropped() -> None:
     virtually(run())
 
 
-def test_strangers_are_answered_but_do_not_make_validators_wait() -> None:
+def test_unknown_peers_are_answered_without_delaying_validators() -> None:
     async def run() -> None:
         vm = SlotVM(slowness=0.01)
         async with Voter(vm) as voter:
@@ -71,7 +71,7 @@ def test_a_validator_that_floods_makes_itself_wait() -> None:
     virtually(run())
 
 
-def test_blocks_without_end_that_wait_for_parents_are_let_go() -> None:
+def test_flood_of_orphan_blocks_is_dropped() -> None:
     async def run() -> None:
         line = [TextBlock(_made_up(0), 1_000_000, 0, "whose parent is nowhere")]
         for number in range(MAX_PENDING + 10):
@@ -103,7 +103,7 @@ def _made_up(height: int) -> ID:
     return ID(height.to_bytes(32, "big"))
 
 
-def test_a_query_whose_block_finds_no_room_is_answered_alone() -> None:
+def test_query_above_the_block_limit_is_answered_without_its_block() -> None:
     async def run() -> None:
         async with Voter() as voter:
             engine = voter.runner._engine

@@ -11,7 +11,7 @@ from tests.builders.queries import A, B, answers, nothing_processing, pull, push
 from tests.builders.voting import PEERS, SlotVM, Voter, chits, until, virtually
 
 
-def test_an_engine_begins_anew_after_a_commit_that_failed(caplog: pytest.LogCaptureFixture) -> None:
+def test_engine_restarts_after_a_failed_commit(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         async with Voter() as voter:
             voter.vm.fails = True
@@ -37,7 +37,7 @@ def test_an_engine_begins_anew_after_a_commit_that_failed(caplog: pytest.LogCapt
     assert any(record.exc_info for record in caplog.records)
 
 
-def test_nothing_of_a_decision_goes_out_before_it_is_committed() -> None:
+def test_decision_is_not_announced_before_commit() -> None:
     async def run() -> None:
         vm = SlotVM()
         async with Voter(vm) as voter:
@@ -59,7 +59,7 @@ def test_nothing_of_a_decision_goes_out_before_it_is_committed() -> None:
     virtually(run())
 
 
-def test_answers_to_an_engine_that_has_ended_are_none_to_the_next() -> None:
+def test_answers_to_an_ended_engine_are_ignored() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await until(lambda: voter.peers.told("pull_query"))
@@ -91,7 +91,7 @@ def test_answers_to_an_engine_that_has_ended_are_none_to_the_next() -> None:
     virtually(run())
 
 
-def test_who_waits_when_it_ends_is_let_go_and_nothing_is_left_for_the_next() -> None:
+def test_end_of_an_engine_releases_its_waiters() -> None:
     async def run() -> None:
         voter = Voter()
         async with voter:
@@ -115,7 +115,7 @@ def test_who_waits_when_it_ends_is_let_go_and_nothing_is_left_for_the_next() -> 
     virtually(run())
 
 
-def test_who_is_gone_is_waited_for_no_longer() -> None:
+def test_disconnected_peer_is_not_waited_for() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(A))
@@ -130,7 +130,7 @@ def test_who_is_gone_is_waited_for_no_longer() -> None:
     virtually(run())
 
 
-def test_who_holds_the_lock_sees_no_step() -> None:
+def test_engine_pauses_while_the_lock_is_held() -> None:
     async def run() -> None:
         async with Voter() as voter:
             async with voter.runner.lock:
@@ -145,7 +145,7 @@ def test_who_holds_the_lock_sees_no_step() -> None:
     virtually(run())
 
 
-def test_it_says_in_words_why_nothing_is_decided(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_stake_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
     async def run() -> None:
@@ -171,7 +171,7 @@ def test_it_says_in_words_why_nothing_is_decided(caplog: pytest.LogCaptureFixtur
     ]
 
 
-def test_who_does_not_validate_any_more_has_no_vote_by_silence() -> None:
+def test_former_validator_has_no_vote() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await until(lambda: voter.peers.told("pull_query"))

@@ -92,7 +92,7 @@ def test_a_query_has_one_number_on_the_wire_and_a_deadline() -> None:
     virtually(run())
 
 
-def test_an_answer_comes_back_with_the_engine_s_number() -> None:
+def test_answer_has_the_request_id_of_the_engine() -> None:
     async def run() -> None:
         case = Case()
         case.pull(*PEERS[:2], number=7)
@@ -120,7 +120,7 @@ def test_silence_is_held_against_a_peer() -> None:
     virtually(run())
 
 
-def test_what_it_asks_itself_comes_back_without_the_wire() -> None:
+def test_query_to_the_own_node_is_answered_locally() -> None:
     async def run() -> None:
         case = Case()
         case.pull(OWN, number=7)
@@ -140,7 +140,7 @@ def test_what_it_asks_itself_comes_back_without_the_wire() -> None:
     virtually(run())
 
 
-def test_who_is_away_or_benched_fails_at_once() -> None:
+def test_query_to_absent_or_benched_peer_fails_immediately() -> None:
     async def run() -> None:
         case = Case()
         case.peers.facts.pop(PEERS[0])
@@ -172,7 +172,7 @@ def test_a_poll_of_which_most_cannot_be_asked_fails_after_a_moment() -> None:
     virtually(run())
 
 
-def test_who_cannot_be_asked_lets_answers_be_waited_for_longer() -> None:
+def test_undeliverable_query_extends_the_timeout() -> None:
     async def run() -> None:
         case = Case()
         case.peers.there = PEERS[1:]
@@ -199,7 +199,7 @@ def test_a_block_that_is_asked_for() -> None:
     virtually(run())
 
 
-def test_for_a_block_that_finds_no_room_the_question_has_failed() -> None:
+def test_block_above_the_queue_limit_fails_its_request() -> None:
     async def run() -> None:
         case = Case()
         case.engine.pending = dict.fromkeys(
@@ -220,7 +220,7 @@ def test_for_a_block_that_finds_no_room_the_question_has_failed() -> None:
     [(PEERS[0], PEERS[1]), (STRANGER, PEERS[0])],
     ids=["a validator", "a stranger"],
 )
-def test_nobody_uses_up_the_questions_of_others(who: NodeID, other: NodeID) -> None:
+def test_open_requests_are_limited_per_peer(who: NodeID, other: NodeID) -> None:
     async def run() -> None:
         case = Case()
         case.peers.there.append(STRANGER)
@@ -251,7 +251,7 @@ def test_chits_have_all_four_fields() -> None:
 
 
 @pytest.mark.parametrize("field", ["preferred_id", "preferred_id_at_height", "accepted_id"])
-def test_chits_of_which_an_id_is_none_are_no_vote(field: str) -> None:
+def test_chits_with_malformed_id_are_no_vote(field: str) -> None:
     async def run() -> None:
         case = Case()
         case.pull(PEERS[0])
@@ -275,7 +275,7 @@ def test_a_block_that_no_peer_would_read_fails_for_all() -> None:
     virtually(run())
 
 
-def test_an_engine_that_has_ended_is_told_nothing() -> None:
+def test_ended_engine_receives_no_answers() -> None:
     async def run() -> None:
         case = Case()
         case.pull(OWN, *PEERS)
@@ -291,7 +291,7 @@ def test_an_engine_that_has_ended_is_told_nothing() -> None:
     virtually(run())
 
 
-def test_answers_of_another_kind_are_no_votes() -> None:
+def test_answer_of_another_kind_is_no_vote() -> None:
     async def run() -> None:
         case = Case()
         case.pull(PEERS[0])

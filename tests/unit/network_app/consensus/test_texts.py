@@ -18,7 +18,7 @@ def through_json(report: ConsensusReport) -> ConsensusReport:
     return from_json(json.loads(json.dumps(to_json(report))))
 
 
-def test_a_report_comes_back() -> None:
+def test_report_round_trips_through_json() -> None:
     assert through_json(REPORT) == REPORT
     ahead = ProducerRewind(node_id(2), block_id(1), 1, 3)
     contradicted = replace(REPORT, contradiction=ahead)

@@ -44,7 +44,7 @@ def test_this_node_is_connected_to_itself() -> None:
     assert case.validators.stake().absent == dict.fromkeys((PEERS[0], *PEERS[2:]), 1000)
 
 
-def test_who_does_not_validate_counts_nothing() -> None:
+def test_non_validator_has_no_stake() -> None:
     case = Case(Peers(PEERS))
     case.validators.connected(node_id("stranger"))
     assert case.validators.connected_share() == 0.0  # this node does not count either
@@ -52,7 +52,7 @@ def test_who_does_not_validate_counts_nothing() -> None:
     assert case.validators.random_connected() is None
 
 
-def test_without_validators_nobody_is_drawn() -> None:
+def test_no_validators_give_no_sample() -> None:
     case = Case(Peers(()))
     assert case.validators.connected_share() == 0.0
     assert case.validators.sample(20) is None
@@ -90,7 +90,7 @@ def test_a_benched_validator_counts_as_one_that_is_away() -> None:
     assert not case.validators.is_benched(PEERS[0])
 
 
-def test_no_more_stake_is_benched_than_a_third_of_what_polls_do_without() -> None:
+def test_benched_stake_is_limited() -> None:
     case = Case()
     for peer in PEERS:
         case.validators.connected(peer)
@@ -99,7 +99,7 @@ def test_no_more_stake_is_benched_than_a_third_of_what_polls_do_without() -> Non
     assert case.validators.connected_share() == 1.0
 
 
-def test_who_is_benched_is_looked_at_now_and_then() -> None:
+def test_benched_peers_are_read_at_intervals() -> None:
     stranger = node_id("stranger")
     case = Case()
     assert not case.validators.is_benched(stranger)

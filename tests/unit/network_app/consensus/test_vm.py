@@ -88,7 +88,7 @@ class Case:
         return self
 
 
-async def test_what_is_processing_is_answered_without_the_thread() -> None:
+async def test_processing_block_is_returned_without_the_thread() -> None:
     case = await Case().begun()
     assert await case.threaded.verify(A)
     assert case.vm.calls == ["verify"]
@@ -118,7 +118,7 @@ async def test_a_block_over_which_the_chain_fails_is_refused_and_logged(
     assert len([record for record in caplog.records if record.exc_info]) == 3
 
 
-async def test_bytes_that_are_no_block_are_none() -> None:
+async def test_malformed_block_parses_to_none() -> None:
     case = await Case().begun()
     assert await case.threaded.parse(b"nothing") is None
     assert await case.threaded.parse(A.raw) == A
@@ -133,7 +133,7 @@ async def test_a_chain_that_another_process_has_moved_ends_the_engine() -> None:
         await case.threaded.build()
 
 
-async def test_what_came_of_building() -> None:
+async def test_build_outcomes_are_reported() -> None:
     case = await Case().begun()
     assert await case.threaded.build() is None
     case.vm.waiting = ["a"]
@@ -166,7 +166,7 @@ async def test_all_blocks_of_one_step_are_accepted_together() -> None:
     assert await case.threaded.get_block(B.block_id) is B
 
 
-async def test_who_is_cancelled_while_it_commits_tells_of_that_first() -> None:
+async def test_cancelled_commit_is_announced_first() -> None:
     case = await Case().begun()
     await case.threaded.verify(A)
     committed, may_end = asyncio.Event(), asyncio.Event()
@@ -192,7 +192,7 @@ async def test_who_is_cancelled_while_it_commits_tells_of_that_first() -> None:
     assert case.heard.told[-1] == ("decided", [A.block_id])
 
 
-async def test_of_a_commit_that_fails_nobody_is_told() -> None:
+async def test_failed_commit_is_not_announced() -> None:
     case = await Case().begun()
     await case.threaded.verify(A)
     case.vm.fails = True
@@ -206,7 +206,7 @@ async def test_of_a_commit_that_fails_nobody_is_told() -> None:
     assert await case.threaded.get_block(A.block_id) is None
 
 
-async def test_the_preference_is_told_when_it_changes_and_after_each_decision() -> None:
+async def test_preference_is_set_on_change_and_after_decisions() -> None:
     case = await Case().begun()
     await case.threaded.verify(A)
     for _ in range(3):
@@ -229,7 +229,7 @@ class Asked(SlotVM):
 
 
 @pytest.mark.parametrize("by_clock", [True, False])
-async def test_blocks_by_the_clock_may_be_empty(*, by_clock: bool) -> None:
+async def test_interval_mining_can_build_empty_blocks(*, by_clock: bool) -> None:
     vm = Asked()
     chain: VotedChain[TextBlock] = VotedChain(
         "C", CHAIN, vm, vm.run, lambda: NOW, allow_empty=by_clock
@@ -238,7 +238,7 @@ async def test_blocks_by_the_clock_may_be_empty(*, by_clock: bool) -> None:
     assert vm.asked == [by_clock]
 
 
-async def test_what_is_decided_is_on_the_disk_before_anybody_hears_of_it() -> None:
+async def test_decision_is_on_disk_before_it_is_announced() -> None:
     vm, heard, flushed = SlotVM(), Heard(), list[tuple[int, int]]()
     chain: VotedChain[TextBlock] = VotedChain(
         "C",

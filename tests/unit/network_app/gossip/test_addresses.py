@@ -59,7 +59,7 @@ def test_of_two_claims_the_newer_one_counts() -> None:
     assert book.get(a_node(1)) == a_claim(1, NOW + 1, port=1)
 
 
-def test_what_is_no_news_need_not_be_verified() -> None:
+def test_known_or_unwanted_claim_is_no_news() -> None:
     book = a_book(range(1, 3))
     book.add(a_claim(1))
 
@@ -69,7 +69,7 @@ def test_what_is_no_news_need_not_be_verified() -> None:
     assert not book.is_news(a_claim(3))
 
 
-def test_nobody_tells_this_node_its_own_address() -> None:
+def test_own_address_is_not_added() -> None:
     book = a_book()
 
     assert not book.add(a_claim(0, NOW + 1))
@@ -108,7 +108,7 @@ def test_a_full_book_gives_up_those_that_are_not_wanted_any_more() -> None:
     assert book.get(a_node(1)) is None
 
 
-def test_a_node_that_is_not_wanted_any_more_is_neither_dialled_nor_told() -> None:
+def test_unwanted_node_is_neither_dialled_nor_gossiped() -> None:
     wanted = {1}
     book = AddressBook(OWN, lambda node: int.from_bytes(node, "big") in wanted)
     book.add(a_claim(1))
@@ -118,7 +118,7 @@ def test_a_node_that_is_not_wanted_any_more_is_neither_dialled_nor_told() -> Non
     assert book.sample(EMPTY) == []
 
 
-def test_the_filter_has_what_is_known() -> None:
+def test_filter_contains_known_claims() -> None:
     book = a_book()
     before = the_filter(book)
     book.add(a_claim(1))
@@ -128,7 +128,7 @@ def test_the_filter_has_what_is_known() -> None:
     assert not has(the_filter(book), a_claim(1, NOW + 1))
 
 
-def test_the_filter_is_made_anew_every_minute() -> None:
+def test_filter_is_renewed_every_minute() -> None:
     book = a_book(filter_interval=60)
     first = the_filter(book, now=5)
     book.add(a_claim(1, NOW))
@@ -142,7 +142,7 @@ def test_the_filter_is_made_anew_every_minute() -> None:
     assert not has(renewed, a_claim(1, NOW))
 
 
-def test_the_filter_forgets_who_is_not_wanted_any_more() -> None:
+def test_renewed_filter_omits_unwanted_nodes() -> None:
     wanted = {1}
     book = AddressBook(OWN, lambda node: int.from_bytes(node, "big") in wanted)
     book.add(a_claim(1))
@@ -175,7 +175,7 @@ def test_a_filter_that_claims_too_much_is_made_larger() -> None:
     assert sum(has(large, a_claim(number)) for number in range(1_000, 3_000)) < 40
 
 
-def test_a_sample_holds_what_the_asker_misses() -> None:
+def test_sample_contains_claims_missing_in_the_filter() -> None:
     book = a_book()
     for number in range(1, 11):
         book.add(a_claim(number))
@@ -206,7 +206,7 @@ def test_a_sample_has_fifteen_claims_at_most(known: int, expected: int) -> None:
     assert len({claim.node_id for claim in told}) == len(told) == expected
 
 
-def test_samples_differ_until_all_are_told() -> None:
+def test_repeated_samples_deliver_all_claims() -> None:
     book, asker = a_book(), a_book()
     for number in range(1, 101):
         book.add(a_claim(number))

@@ -22,7 +22,7 @@ def the_filter(known: KnownTransactions) -> BloomFilter:
 
 @settings(max_examples=cases(30), deadline=None)
 @given(added=tx_ids, offered=tx_ids)
-def test_what_is_not_known_is_fresh_once_and_in_order(added: list[ID], offered: list[ID]) -> None:
+def test_unknown_transactions_are_fresh_once_in_order(added: list[ID], offered: list[ID]) -> None:
     known = KnownTransactions(expected=64)
     known.add(added)
     fresh = known.fresh(offered)
@@ -34,7 +34,7 @@ def test_what_is_not_known_is_fresh_once_and_in_order(added: list[ID], offered: 
 
 @settings(max_examples=cases(30), deadline=None)
 @given(tx_ids)
-def test_what_is_known_is_in_the_filter(added: list[ID]) -> None:
+def test_filter_contains_known_transactions(added: list[ID]) -> None:
     known = KnownTransactions(expected=64)
     known.add(added)
 
@@ -60,7 +60,7 @@ def test_a_filter_that_claims_too_much_is_full() -> None:
     assert known.full
 
 
-def test_a_renewed_filter_has_what_waits_and_the_newest_of_the_others() -> None:
+def test_renewed_filter_has_pending_and_recent_transactions() -> None:
     known = KnownTransactions(expected=128)
     known.add(map(an_id, range(512)))
     waiting = [an_id(number) for number in range(20)]
@@ -74,7 +74,7 @@ def test_a_renewed_filter_has_what_waits_and_the_newest_of_the_others() -> None:
     assert known.fresh([an_id(100)]) == []
 
 
-def test_a_renewed_filter_is_as_large_as_what_waits_needs() -> None:
+def test_renewed_filter_is_sized_for_pending_transactions() -> None:
     known = KnownTransactions(expected=128)
     known.renew(map(an_id, range(1_000)))
 
@@ -84,7 +84,7 @@ def test_a_renewed_filter_is_as_large_as_what_waits_needs() -> None:
     assert not known.full
 
 
-def test_renewed_filters_are_wrong_about_others() -> None:
+def test_renewed_filter_has_another_salt() -> None:
     known = KnownTransactions(expected=128)
     first = known.marshal()
     known.renew([])
@@ -92,7 +92,7 @@ def test_renewed_filters_are_wrong_about_others() -> None:
     assert known.marshal() != first
 
 
-def test_a_peer_is_told_what_its_filter_does_not_have() -> None:
+def test_peer_receives_transactions_missing_in_its_filter() -> None:
     asker = KnownTransactions(expected=128)
     asker.add([an_id(1), an_id(3)])
     items = [(an_id(number), b"tx %d" % number) for number in range(5)]
@@ -110,7 +110,7 @@ def test_an_answer_ends_with_the_transaction_that_passes_its_size() -> None:
     assert next(items) == (an_id(3), b"\0")
 
 
-def test_a_transaction_larger_than_an_answer_is_told_alone() -> None:
+def test_oversized_transaction_is_sent_alone() -> None:
     items = [(an_id(1), bytes(PULL_SIZE + 1)), (an_id(2), b"small")]
 
     assert KnownTransactions.missing_from(EMPTY, items) == [bytes(PULL_SIZE + 1)]

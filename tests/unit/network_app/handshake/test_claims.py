@@ -53,7 +53,7 @@ def test_an_address_is_read(raw: str, ip: str) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 3, 5, 12, 15, 17])
-def test_an_address_of_another_size_is_none(size: int) -> None:
+def test_address_of_wrong_size_is_refused(size: int) -> None:
     with raises(
         HandshakeReason.ADDRESS_SIZE,
         kind=HandshakeError,
@@ -63,7 +63,7 @@ def test_an_address_of_another_size_is_none(size: int) -> None:
 
 
 @given(st.ip_addresses(), st.integers(1, 2**16 - 1), st.integers(0, 2**64 - 1))
-def test_an_address_comes_back_after_it_was_passed_on(ip: Any, port: int, timestamp: int) -> None:
+def test_gossiped_address_round_trips(ip: Any, port: int, timestamp: int) -> None:
     claim = SignedIP(ip, port, timestamp, b"signature")
     message = claims.claimed_ip_port(IDENTITY.certificate_der, claim)
     claimed = claims.parse_claimed_ip_port(ClaimedIpPort.FromString(message.SerializeToString()))
@@ -82,7 +82,7 @@ def test_a_port_is_the_low_16_bits(number: int, port: int) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 0x10000])
-def test_port_0_is_none(number: int) -> None:
+def test_port_zero_is_refused(number: int) -> None:
     with raises(HandshakeReason.PORT_ZERO, kind=HandshakeError, match=r"^port is 0$"):
         claims.read_port(number)
 
@@ -125,7 +125,7 @@ def test_a_changed_claim_is_not_believed(change: dict[str, Any]) -> None:
         claims.verify_bls(changed, IDENTITY.bls_public_key)
 
 
-def test_a_claim_of_a_stranger_is_not_believed() -> None:
+def test_claim_signed_by_another_key_is_refused() -> None:
     with raises(HandshakeReason.WRONG_TLS_SIGNATURE, kind=HandshakeError):
         claims.verify_tls(CLAIM, STRANGER.certificate_der)
     with raises(HandshakeReason.WRONG_BLS_SIGNATURE, kind=HandshakeError):

@@ -60,7 +60,7 @@ def refused(reason: claims.HandshakeReason, message: str) -> Any:
     return raises(reason, kind=claims.HandshakeError, match=f"^{re.escape(message)}$")
 
 
-def test_what_we_tell_is_believed_by_others() -> None:
+def test_own_handshake_passes_verification() -> None:
     known = SaltedBloom(expected=128, target_rate=0.001, max_rate=0.01)
     known.add(SUBNET)
     handshake = make(
@@ -142,7 +142,7 @@ def test_rule_4_opinions_do_not_conflict() -> None:
         checked(told(supported_acps=[77, 23], objected_acps=[23, 77, 5]), debated_acps={5, 23, 77})
 
 
-def test_rule_4_only_debated_proposals_are_looked_at() -> None:
+def test_rule_4_unknown_acps_are_ignored() -> None:
     handshake = told(supported_acps=[23, 77, 23], objected_acps=[23, 5])
     facts = checked(handshake, debated_acps={5, 77})
 
@@ -151,7 +151,7 @@ def test_rule_4_only_debated_proposals_are_looked_at() -> None:
     assert checked(handshake).supported_acps == ()
 
 
-def test_rule_5_known_peers_may_be_absent() -> None:
+def test_rule_5_known_peers_are_optional() -> None:
     assert checked(told(known_peers=None)).known_peers == EMPTY
 
 
@@ -196,7 +196,7 @@ def test_rule_6_the_port_is_not_0(port: int) -> None:
         checked(told(ip_port=port))
 
 
-def test_rule_6_the_address_may_be_mapped() -> None:
+def test_rule_6_ipv4_mapped_address_is_accepted() -> None:
     mapped = bytes(10) + b"\xff\xff" + CLAIM.ip.packed
 
     assert checked(told(ip_addr=mapped, ip_port=0x10000 + CLAIM.port)).claim == CLAIM
@@ -214,7 +214,7 @@ def test_rule_7_the_address_was_not_signed_in_the_future() -> None:
         checked(told(ip_signing_time=NOW + 61))
 
 
-def test_rule_7_the_address_may_have_been_signed_long_ago() -> None:
+def test_rule_7_old_signature_of_the_address_is_accepted() -> None:
     old = node(0).claim(timestamp=1)
     handshake = told(
         ip_signing_time=1, ip_node_id_sig=old.tls_signature, ip_bls_sig=old.bls_signature
@@ -246,7 +246,7 @@ def test_rule_8_the_certificate_is_that_of_the_connection() -> None:
     "signature", [b"", bytes(96), b"\xff" * 96, b"\x80" + bytes(94) + b"\x02"], ids=len
 )
 @pytest.mark.parametrize("key", [None, PEER.bls_public_key], ids=["anybody", "validator"])
-def test_rule_9_the_bls_signature_is_one_of_somebody(signature: bytes, key: bytes | None) -> None:
+def test_rule_9_malformed_bls_signature_is_refused(signature: bytes, key: bytes | None) -> None:
     with refused(
         claims.HandshakeReason.MALFORMED_BLS_SIGNATURE, "malformed BLS signature of the address"
     ):
@@ -279,7 +279,9 @@ def test_the_upgrade_time_is_kept_within_a_row() -> None:
 
 @settings(max_examples=cases(50))
 @given(message_of_kind("handshake"), st.data())
-def test_nothing_that_is_told_fails_otherwise(message: Message, data: st.DataObject) -> None:
+def test_arbitrary_fields_raise_handshake_errors_only(
+    message: Message, data: st.DataObject
+) -> None:
     """Any field of a valid handshake may have any contents."""
     field = data.draw(st.sampled_from(list(Handshake.DESCRIPTOR.fields)))
     mixed = told()

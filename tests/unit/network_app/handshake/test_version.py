@@ -13,7 +13,7 @@ def test_the_text_is_name_and_number() -> None:
     assert str(ReleaseVersion("another", 1, 0, 10)) == "another/1.0.10"
 
 
-def test_a_version_comes_back_out_of_its_message() -> None:
+def test_version_round_trips() -> None:
     assert ReleaseVersion.of(PROTOCOL.client()) == PROTOCOL
     assert ReleaseVersion.of(Client()) == ReleaseVersion("", 0, 0, 0)
 

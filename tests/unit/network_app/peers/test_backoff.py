@@ -26,7 +26,7 @@ def test_each_wait_is_up_to_twice_as_long_until_the_longest(seed: int) -> None:
     assert all(wait >= 45.0 for wait in waits[-3:])
 
 
-def test_after_a_success_it_begins_anew() -> None:
+def test_success_resets_the_back_off() -> None:
     back_off = BackOff(0.5, 60.0)
     for _ in range(20):
         back_off.wait()
@@ -36,7 +36,7 @@ def test_after_a_success_it_begins_anew() -> None:
     assert back_off.wait() == 0.5
 
 
-def test_two_that_failed_together_do_not_come_back_together() -> None:
+def test_back_off_delays_are_random() -> None:
     one, two = BackOff(1.0, 60.0, random.Random(1)), BackOff(1.0, 60.0, random.Random(2))
 
     assert [one.wait() for _ in range(10)] != [two.wait() for _ in range(10)]

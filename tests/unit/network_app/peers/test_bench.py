@@ -15,7 +15,7 @@ def benched_peer() -> Bench:
     return bench
 
 
-def test_nobody_is_benched_who_was_never_asked() -> None:
+def test_peer_without_requests_is_not_benched() -> None:
     assert not Bench(CONFIG).is_benched(PEER, "P", 0.0)
 
 
@@ -52,7 +52,7 @@ def test_answers_end_it() -> None:
     assert bench.benched(1.0) == {}
 
 
-def test_it_ends_by_itself_and_all_is_forgotten() -> None:
+def test_bench_expires_with_its_history() -> None:
     bench = benched_peer()
 
     assert bench.is_benched(PEER, "P", 299.9)
@@ -80,7 +80,7 @@ def test_old_failures_weigh_less_than_new_answers() -> None:
     assert not bench.is_benched(PEER, "P", 600.0)
 
 
-def test_only_so_many_peers_are_remembered() -> None:
+def test_bench_capacity_is_limited() -> None:
     bench = Bench(CONFIG, capacity=10)
 
     for number in range(100):
@@ -89,7 +89,7 @@ def test_only_so_many_peers_are_remembered() -> None:
     assert len(bench) == 10
 
 
-def test_a_peer_that_is_forgotten_begins_anew_on_all_chains() -> None:
+def test_removed_peer_is_unbenched_on_all_chains() -> None:
     bench = benched_peer()
     for _ in range(5):
         bench.failed(PEER, "C", 0.0)

@@ -72,7 +72,7 @@ def test_an_observation_weighs_half_after_a_half_life() -> None:
     assert average.value == pytest.approx(1 / 1.5)
 
 
-def test_the_first_value_weighs_as_much_as_is_said() -> None:
+def test_initial_value_has_the_given_weight() -> None:
     average = RunningAverage(0.5, 10.0, 0.0, weight=3.0)
     assert average.value == 0.5
 
@@ -81,7 +81,7 @@ def test_the_first_value_weighs_as_much_as_is_said() -> None:
     assert average.value == pytest.approx(2.5 / 4)
 
 
-def test_a_clock_that_goes_back_makes_nothing_heavier() -> None:
+def test_clock_going_back_adds_no_weight() -> None:
     average = RunningAverage(0.0, 10.0, 50.0)
 
     average.observe(1.0, 0.0)

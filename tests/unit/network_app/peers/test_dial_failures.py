@@ -43,7 +43,9 @@ OTHER = "203.0.113.8:9651"
         (KeyError("x"), "other", "'x'"),
     ],
 )  # fmt: skip
-def test_each_reason_has_its_words(error: Exception, reason: str, words: str) -> None:
+def test_dial_failure_is_explained_with_address_and_reason(
+    error: Exception, reason: str, words: str
+) -> None:
     failure = explain(ADDRESS, error)
 
     assert failure.reason == reason
@@ -128,7 +130,7 @@ def test_a_closed_connection_does_not_hide_a_known_reason(dialled: Dialled) -> N
     assert dialled.reasons() == ["closed"]
 
 
-def test_an_offset_that_is_measured_again_does_not_change_the_words(dialled: Dialled) -> None:
+def test_measured_clock_offset_keeps_the_message(dialled: Dialled) -> None:
     dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000))
     before = dialled.failures.latest()
     dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1001), after=1)

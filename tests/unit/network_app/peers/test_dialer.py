@@ -31,7 +31,7 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-async def test_who_signs_ever_new_addresses_is_dialled_once_for_it() -> None:
+async def test_frequent_address_changes_are_dialled_once() -> None:
     nobody = Nobody()
     dialer = Dialer(CONFIG, nobody.dial, nobody.absent)
     dialer.want({NODE: DialAddress("192.0.2.1", 1)})
@@ -47,7 +47,7 @@ async def test_who_signs_ever_new_addresses_is_dialled_once_for_it() -> None:
     await dialer.stop()
 
 
-async def test_who_moves_again_later_is_dialled_at_once_again() -> None:
+async def test_later_address_change_is_dialled_immediately() -> None:
     nobody = Nobody()
     dialer = Dialer(CONFIG, nobody.dial, nobody.absent)
     dialer.want({NODE: DialAddress("192.0.2.1", 1)})

@@ -30,16 +30,16 @@ def refused(reason: errors.PeerReason, words: str) -> Any:
     return raises(reason, kind=errors.NotWanted, match=f"^{re.escape(words)}$")
 
 
-def test_the_first_may_come() -> None:
+def test_first_inbound_connection_is_admitted() -> None:
     arrivals().admit(HOST, 0.0, inbound=12)
 
 
-def test_so_many_from_others_and_some_more_that_may_be_validators() -> None:
+def test_inbound_connections_are_limited_with_a_validator_reserve() -> None:
     with refused(errors.PeerReason.TOO_MANY_INBOUND, "more than 10 inbound connections"):
         arrivals().admit(HOST, 0.0, inbound=13)
 
 
-def test_one_host_comes_once_in_a_while() -> None:
+def test_host_is_admitted_once_per_cooldown() -> None:
     door = arrivals()
     door.admit(HOST, 0.0, inbound=0)
 
@@ -61,7 +61,7 @@ def test_a_host_that_is_refused_does_not_wait_longer_for_it() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"])
-def test_loopback_may_always_come(host: str) -> None:
+def test_loopback_is_not_throttled(host: str) -> None:
     door = arrivals()
 
     for _ in range(5):
@@ -70,7 +70,7 @@ def test_loopback_may_always_come(host: str) -> None:
 
 
 @pytest.mark.parametrize("network", ["192.0.2.{}", "2001:db8:0:1::{}"])
-def test_so_many_hosts_of_one_network_come_in_a_while(network: str) -> None:
+def test_hosts_of_one_prefix_are_limited_per_cooldown(network: str) -> None:
     door = arrivals()
     for number in range(1, 5):
         door.admit(network.format(number), float(number), inbound=0)
@@ -85,7 +85,7 @@ def test_so_many_hosts_of_one_network_come_in_a_while(network: str) -> None:
     door.admit(network.format(9), 11.0, inbound=0)
 
 
-def test_so_many_in_a_second() -> None:
+def test_inbound_connections_per_second_are_limited() -> None:
     door = arrivals(inbound_per_prefix=10)
     for number in range(5):
         door.admit(f"198.51.100.{number}", 0.0, inbound=0)
@@ -95,7 +95,7 @@ def test_so_many_in_a_second() -> None:
     door.admit(HOST, 0.2, inbound=0)
 
 
-def test_hosts_are_forgotten_after_their_time() -> None:
+def test_expired_hosts_are_dropped() -> None:
     door = arrivals(inbound_per_second=1000)
     for number in range(250):
         door.admit(f"192.0.{number}.1", number / 8, inbound=0)

@@ -54,7 +54,7 @@ def test_public_addresses_are_dialled(ip: str) -> None:
 
 
 @pytest.mark.parametrize("ip", PRIVATE)
-def test_private_addresses_are_dialled_where_they_may_be(ip: str) -> None:
+def test_private_addresses_are_dialled_if_allowed(ip: str) -> None:
     assert dialled(ip, NetworkConfig(1, dials_private=False)) == []
     assert dialled(ip, NetworkConfig(1, dials_private=True)) == [ip]
 
@@ -71,6 +71,8 @@ def test_private_addresses_are_dialled_where_they_may_be(ip: str) -> None:
         (12345, "false", False),
     ],
 )
-def test_the_networks_on_which_they_may_be(network_id: int, setting: str, *, allowed: bool) -> None:
+def test_private_addresses_are_allowed_by_network_or_setting(
+    network_id: int, setting: str, *, allowed: bool
+) -> None:
     settings = NetworkSettings(network_allow_private_ips=setting)
     assert settings.dials_private(network_id) is allowed

@@ -62,7 +62,7 @@ async def test_on_one_machine_it_is_the_oldest_of_all() -> None:
     assert not door.refused
 
 
-async def test_who_is_known_takes_no_stranger_s_place() -> None:
+async def test_validators_do_not_count_as_unknown_inbound_peers() -> None:
     door = Door(max_half_open=2, max_inbound=3)
     for number in range(5):
         (one,) = door.comes(f"192.0.{number}.1")
@@ -78,7 +78,7 @@ async def test_who_is_known_takes_no_stranger_s_place() -> None:
     assert len(door.arrived) == 6
 
 
-async def test_those_without_tls_do_not_count_as_strangers_that_are_there() -> None:
+async def test_half_open_connections_do_not_count_as_unknown_peers() -> None:
     door = Door(max_half_open=4, max_inbound=3)
     for number in range(3):
         (one,) = door.comes(f"192.0.{number}.1")

@@ -34,7 +34,7 @@ class Paces:
         return came
 
 
-def test_a_stranger_is_read_slowly_and_who_is_known_fast() -> None:
+def test_unknown_peer_is_read_slower_than_a_known_one() -> None:
     paces = Paces()
     stranger, known = paces.of("stranger"), paces.of("known")
     paces.known.add("known")
@@ -43,7 +43,7 @@ def test_a_stranger_is_read_slowly_and_who_is_known_fast() -> None:
     assert known.take(600, 0.0) == 1.0
 
 
-def test_a_stranger_that_becomes_known_is_read_fast_from_then_on() -> None:
+def test_peer_that_becomes_known_is_read_fast() -> None:
     paces = Paces()
     peer = paces.of("peer")
     peer.take(500, 0.0)
@@ -54,7 +54,7 @@ def test_a_stranger_that_becomes_known_is_read_fast_from_then_on() -> None:
     assert len(paces.crowd) == 0
 
 
-def test_nobody_waits_for_what_others_took() -> None:
+def test_busy_unknown_peers_do_not_delay_a_quiet_one() -> None:
     paces = Paces()
     for item in paces.crowded(16):
         item.take(100_000, 0.0)
@@ -62,7 +62,7 @@ def test_nobody_waits_for_what_others_took() -> None:
     assert paces.of("honest").take(20, 0.0) == 0.0
 
 
-def test_strangers_share_what_is_read_of_all() -> None:
+def test_unknown_peers_share_the_total_read_rate() -> None:
     paces = Paces()
     came = paces.crowded(20)
     for other in came:
@@ -77,7 +77,7 @@ def test_a_burst_that_was_saved_up_alone_is_not_had_among_many() -> None:
     assert [item.take(25, 1000.0) for item in paces.crowded(20, 1000.0)] == [1.0] * 20
 
 
-def test_who_sends_nothing_and_who_has_left_have_no_part() -> None:
+def test_idle_and_closed_peers_have_no_share() -> None:
     paces = Paces()
     staying, leaving = paces.crowded(2)
     paces.crowded(18, RECENT / 2)
@@ -90,14 +90,14 @@ def test_who_sends_nothing_and_who_has_left_have_no_part() -> None:
     assert len(paces.crowd) == 1
 
 
-def test_a_handshake_does_not_wait_for_others() -> None:
+def test_handshake_is_not_delayed_by_other_peers() -> None:
     paces = Paces()
     paces.crowded(100)
 
     assert paces.of("newcomer").take(250, 0.0, alone=True) == 1.0
 
 
-def test_what_was_asked_for_costs_nothing() -> None:
+def test_requested_bytes_are_not_throttled() -> None:
     paces = Paces()
     asked = paces.crowded(20)[0]
     asked.take(20, 0.0)

@@ -25,7 +25,7 @@ def room(*outboxes: Outbox, most: int = 10 * LARGE) -> SendBufferLimit:
     return SendBufferLimit(most, lambda: outboxes)
 
 
-def test_strangers_share_one_room() -> None:
+def test_unknown_peers_share_one_send_limit() -> None:
     full = [Outbox(5 * LARGE), Outbox(4 * LARGE)]
     asker = Outbox()
 
@@ -34,13 +34,13 @@ def test_strangers_share_one_room() -> None:
     assert room(*full, asker, most=11 * LARGE).has_room(asker, 2 * LARGE, 0.0)
 
 
-def test_who_is_known_takes_none_of_it() -> None:
+def test_known_peers_do_not_use_the_send_limit() -> None:
     asker = Outbox()
 
     assert room(Outbox(100 * LARGE, is_stranger=False), asker).has_room(asker, 2 * LARGE, 0.0)
 
 
-def test_a_large_answer_comes_after_the_last_one_was_sent() -> None:
+def test_large_answer_waits_for_the_previous_one() -> None:
     asker = Outbox(unsent=LARGE + 1)
 
     assert not room(asker).has_room(asker, LARGE + 1, 0.0)
@@ -49,7 +49,7 @@ def test_a_large_answer_comes_after_the_last_one_was_sent() -> None:
     assert room(asker).has_room(asker, LARGE + 1, 0.0)
 
 
-def test_a_small_message_always_goes_to_whom_nothing_waits_for() -> None:
+def test_small_message_to_an_idle_peer_is_always_sent() -> None:
     asker = Outbox()
 
     assert room(Outbox(100 * LARGE), asker).has_room(asker, LARGE, 0.0)
@@ -58,7 +58,9 @@ def test_a_small_message_always_goes_to_whom_nothing_waits_for() -> None:
 
 
 @pytest.mark.parametrize(("now", "ended"), [(PATIENCE - 0.1, 0), (PATIENCE, 1)])
-def test_who_reads_nothing_gives_way_when_the_room_is_full(now: float, ended: int) -> None:
+def test_slowest_unknown_peer_is_closed_when_the_send_limit_is_reached(
+    now: float, ended: int
+) -> None:
     slow, slower = Outbox(5 * LARGE, blocked_since=1.0), Outbox(5 * LARGE, blocked_since=0.0)
     reading, asker = Outbox(LARGE), Outbox()
 

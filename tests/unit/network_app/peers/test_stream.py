@@ -116,7 +116,7 @@ async def test_frames_of_one_turn_are_sent_together() -> None:
     assert await ends.two.read(6) == b"onetwo"
 
 
-async def test_what_was_written_in_the_turn_of_the_end_is_still_sent() -> None:
+async def test_bytes_written_before_close_are_sent() -> None:
     ends = await Ends().secured()
     ends.one.write(b"last")
 
@@ -133,7 +133,7 @@ async def test_each_end_is_shown_the_other_s_certificate_and_address() -> None:
     assert ends.two.address == "[2001:db8::1]:1"
 
 
-async def test_bytes_come_as_they_were_sent_however_they_are_asked_for() -> None:
+async def test_reads_of_any_size_return_bytes_in_order() -> None:
     ends = await Ends().secured()
     for frame in (b"one", bytes(100_000), b"two"):
         assert ends.one.write(frame)
@@ -146,7 +146,7 @@ async def test_bytes_come_as_they_were_sent_however_they_are_asked_for() -> None
     assert await ends.two.read(2) == b"wo"
 
 
-async def test_while_nobody_reads_the_socket_is_not_read() -> None:
+async def test_socket_is_paused_without_a_reader() -> None:
     ends = await Ends().secured()
     ends.one.write(b"early")
     await a_turn()
@@ -163,7 +163,7 @@ async def test_while_nobody_reads_the_socket_is_not_read() -> None:
     assert reading.result() == b"late"
 
 
-async def test_what_the_socket_does_not_take_waits_in_order_and_is_counted() -> None:
+async def test_unsent_bytes_are_queued_in_order_and_counted() -> None:
     ends = await Ends(replace(CONFIG, send_queue=1_000_000)).secured()
     ends.there.high = 0
     assert ends.one.write(b"a")
@@ -193,7 +193,7 @@ class Clock:
         return self.seconds
 
 
-async def test_who_takes_what_waits_slowly_does_take_it() -> None:
+async def test_slow_progress_updates_blocked_since() -> None:
     ends = await Ends().secured()
     ends.one._loop = clock = cast(Any, Clock())
     ends.there.high = 0
@@ -211,7 +211,7 @@ async def test_who_takes_what_waits_slowly_does_take_it() -> None:
     assert ends.one.blocked_since == 9.0
 
 
-async def test_who_has_left_is_noticed_after_the_last_bytes() -> None:
+async def test_end_of_connection_is_reported_after_the_last_bytes() -> None:
     ends = await Ends().secured()
     ends.one.write(b"last")
     await a_turn()
@@ -224,7 +224,7 @@ async def test_who_has_left_is_noticed_after_the_last_bytes() -> None:
     assert ends.two.closed.is_set()
 
 
-async def test_a_reader_that_waits_is_told_of_the_end() -> None:
+async def test_end_of_connection_fails_a_waiting_read() -> None:
     ends = await Ends().secured()
     reading = asyncio.create_task(ends.two.read(1))
     await asyncio.sleep(0)
@@ -260,7 +260,7 @@ async def test_frames_that_wait_at_the_end_are_lost_and_counted() -> None:
     assert ends.one.unsent == len(ends.there.written)
 
 
-async def test_who_half_closes_is_not_waited_for() -> None:
+async def test_half_closed_connection_is_aborted() -> None:
     ends = await Ends().secured()
 
     ends.two.eof_received()
@@ -268,7 +268,7 @@ async def test_who_half_closes_is_not_waited_for() -> None:
     assert ends.back.ended == "aborted"
 
 
-async def test_what_is_no_tls_is_said_to_be_none() -> None:
+async def test_bytes_that_are_not_tls_fail_the_stream() -> None:
     ends = await Ends().secured()
     ends.there.write(b"\x17\x03\x03\x00\x20" + bytes(32))
     ends.there.carry()
@@ -333,7 +333,7 @@ async def test_before_there_is_a_socket_nothing_can_be_done() -> None:
     stream.abort()
 
 
-async def test_who_is_not_let_in_gets_no_tls() -> None:
+async def test_refused_connection_starts_no_tls() -> None:
     def refuse(_stream: Stream) -> bool:
         return False
 

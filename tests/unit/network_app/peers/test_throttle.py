@@ -113,7 +113,7 @@ def test_more_than_a_burst_is_a_debt_and_not_refused() -> None:
     assert bucket.take(1100, 0.0) == 100
 
 
-def test_a_clock_that_goes_back_brings_no_tokens() -> None:
+def test_clock_going_back_adds_no_tokens() -> None:
     bucket = TokenBucket(10, 100, 5.0)
     bucket.take(100, 5.0)
 
@@ -138,7 +138,7 @@ def test_another_rate_counts_from_now_on() -> None:
     assert bucket.take(0, 7.5) == 0
 
 
-def test_a_bucket_that_shrinks_keeps_what_fits() -> None:
+def test_smaller_bucket_keeps_tokens_up_to_its_size() -> None:
     bucket = TokenBucket(10, 100, 0.0)
 
     bucket.change(10, 30, 0.0)
@@ -148,7 +148,7 @@ def test_a_bucket_that_shrinks_keeps_what_fits() -> None:
 
 @settings(max_examples=cases(30))
 @given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 10)), max_size=30))
-def test_nobody_gets_more_than_burst_and_rate(takes: list[tuple[int, float]]) -> None:
+def test_tokens_do_not_exceed_burst_and_rate(takes: list[tuple[int, float]]) -> None:
     bucket, now, taken = TokenBucket(50, 200, 0.0), 0.0, 0.0
     for cost, pause in takes:
         wait = bucket.take(cost, now)
@@ -162,7 +162,7 @@ def test_frames_cost_their_bytes_and_a_fee() -> None:
     assert frame_cost(1000) == 1000 + FRAME_COST
 
 
-def test_what_comes_out_of_compression_costs_an_eighth() -> None:
+def test_decompressed_bytes_cost_an_eighth() -> None:
     assert unpacking_cost(100, 100) == unpacking_cost(100, 90) == 0
     assert unpacking_cost(100, 900) == 100
 
@@ -171,7 +171,7 @@ def test_what_comes_out_of_compression_costs_an_eighth() -> None:
 
 
 @pytest.mark.usefixtures("_small_ones_to_oneself")
-async def test_small_messages_need_nobody_else_s_room() -> None:
+async def test_small_messages_use_the_own_allowance() -> None:
     readers = Readers(pool(shared_pool=0))
 
     await readers.come("a", ALICE, SMALL)
@@ -185,7 +185,7 @@ async def test_small_messages_need_nobody_else_s_room() -> None:
 
 
 @pytest.mark.usefixtures("_small_ones_to_oneself")
-async def test_only_what_does_not_fit_into_one_s_own_is_taken_of_the_shared_pool() -> None:
+async def test_shared_pool_covers_only_bytes_above_the_own_allowance() -> None:
     tested = pool({ALICE: LARGE}, shared_pool=LARGE)
 
     lease = await tested.take(ALICE, LARGE + SMALL + 1)
@@ -195,7 +195,7 @@ async def test_only_what_does_not_fit_into_one_s_own_is_taken_of_the_shared_pool
     assert in_work(tested) == 0
 
 
-async def test_strangers_leave_half_of_the_shared_pool_to_those_that_are_known() -> None:
+async def test_unknown_peers_use_at_most_half_of_the_shared_pool() -> None:
     readers = Readers(
         pool(strangers=(ALICE, BOB, DAVE), shared_pool=4 * LARGE, shared_pool_of_one=4 * LARGE)
     )
@@ -211,7 +211,7 @@ async def test_strangers_leave_half_of_the_shared_pool_to_those_that_are_known()
     assert readers.inside == "bd"
 
 
-async def test_who_is_known_by_now_gives_back_what_it_took_as_a_stranger() -> None:
+async def test_peer_that_became_known_returns_its_lease_as_unknown() -> None:
     strangers = [ALICE]
     tested = pool(strangers=strangers, shared_pool=2 * LARGE)
     lease = await tested.take(ALICE, LARGE)
@@ -261,7 +261,7 @@ async def test_the_first_to_wait_is_the_first_to_be_let_in() -> None:
 
 
 @pytest.mark.usefixtures("_small_ones_to_oneself")
-async def test_who_has_room_of_its_own_does_not_wait_behind_others() -> None:
+async def test_peer_with_own_allowance_is_not_queued() -> None:
     readers = Readers(pool(shared_pool=1))
     await readers.come("a", ALICE, LARGE)
     await readers.come("b", BOB, LARGE)
@@ -310,7 +310,7 @@ async def test_a_reader_that_gives_up_when_it_is_let_in_gives_back() -> None:
     assert readers.inside == ""
 
 
-async def test_what_turned_out_larger_is_let_in_while_there_is_room() -> None:
+async def test_lease_grows_while_the_pool_has_space() -> None:
     tested = pool(shared_pool=10 * LARGE, shared_pool_of_one=3 * LARGE)
     lease = await tested.take(ALICE, LARGE)
 
@@ -321,7 +321,7 @@ async def test_what_turned_out_larger_is_let_in_while_there_is_room() -> None:
     assert in_work(tested) == 0
 
 
-async def test_only_one_goes_beyond_the_pool_at_a_time() -> None:
+async def test_only_one_lease_exceeds_the_pool_at_a_time() -> None:
     tested = pool(shared_pool=2 * LARGE)
     first, second = await tested.take(ALICE, LARGE), await tested.take(BOB, LARGE)
 
@@ -339,9 +339,7 @@ async def test_only_one_goes_beyond_the_pool_at_a_time() -> None:
     assert in_work(tested) == 0
 
 
-async def test_many_that_turn_out_larger_with_the_whole_pool_in_their_hands_all_come_through() -> (
-    None
-):
+async def test_growing_leases_that_exhaust_the_pool_all_complete() -> None:
     tested = pool(shared_pool=5 * LARGE)
     done: list[int] = []
 

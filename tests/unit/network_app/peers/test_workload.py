@@ -57,7 +57,7 @@ class BusyPeer:
         return lease is not None
 
 
-async def test_what_is_done_at_once_leaves_nothing_behind() -> None:
+async def test_synchronous_message_returns_its_lease() -> None:
     peer = BusyPeer()
     await peer.begin()
 
@@ -65,7 +65,7 @@ async def test_what_is_done_at_once_leaves_nothing_behind() -> None:
     assert peer.has_all_back
 
 
-async def test_what_takes_time_keeps_its_lease_until_it_is_over() -> None:
+async def test_asynchronous_message_keeps_its_lease_until_done() -> None:
     peer = BusyPeer()
     peer.handler.work = over = asyncio.get_running_loop().create_future()
     await peer.begin()
@@ -79,7 +79,7 @@ async def test_what_takes_time_keeps_its_lease_until_it_is_over() -> None:
     assert peer.has_all_back
 
 
-async def test_who_has_too_much_in_work_waits() -> None:
+async def test_peer_with_too_many_messages_in_progress_waits() -> None:
     peer = BusyPeer()
     peer.handler.work = over = asyncio.get_running_loop().create_future()
     await peer.begin()
@@ -96,7 +96,7 @@ async def test_who_has_too_much_in_work_waits() -> None:
     assert peer.handler.handled == 2
 
 
-async def test_what_fails_at_once_is_told_and_gives_its_lease_back(
+async def test_failed_message_is_logged_and_returns_its_lease(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     peer = BusyPeer()

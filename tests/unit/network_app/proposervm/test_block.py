@@ -78,7 +78,7 @@ def test_a_block_is_written_from_its_fields_alone(block: OuterBlock) -> None:
 
 @settings(max_examples=cases(25), deadline=None)
 @given(signed_blocks)
-def test_the_signature_is_no_part_of_the_id(block: OuterBlock) -> None:
+def test_block_id_excludes_the_signature(block: OuterBlock) -> None:
     assert isinstance(block, SignedBlock)
     other = block.raw[: -len(block.signature)] + bytes(len(block.signature))
 
@@ -107,7 +107,7 @@ def test_any_bytes_are_a_block_or_refused(
 
 @settings(max_examples=cases(25), deadline=None)
 @given(blocks, st.data())
-def test_a_block_that_ends_early_is_none(block: OuterBlock, data: st.DataObject) -> None:
+def test_truncated_block_is_refused(block: OuterBlock, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(block.raw) - 1))
     with pytest.raises(OuterBlockError) as caught:
         parse(block.raw[:end])
@@ -143,7 +143,7 @@ def test_the_reason_is_the_codecs() -> None:
 
 @given(signed_blocks | unsigned_blocks)
 @settings(max_examples=cases(25), deadline=None)
-def test_a_block_cut_off_before_its_signature_hashes_to_its_id_and_is_told_as_that(
+def test_block_without_its_signature_is_reported_as_cut_off(
     block: SignedBlock,
 ) -> None:
     cut = block.raw[: -4 - len(block.signature)]
@@ -156,14 +156,14 @@ def test_a_block_cut_off_before_its_signature_hashes_to_its_id_and_is_told_as_th
         parse(cut[:-1])
 
 
-def test_bare_genesis_blocks_of_both_chains_are_no_outer_blocks() -> None:
+def test_bare_genesis_blocks_are_not_outer_blocks() -> None:
     p_chain = bytes.fromhex("000000000002") + bytes(32) + bytes(8)  # ApricotCommitBlock
     for raw in (p_chain, b"\xf9\x02\x00" + bytes(512)):
         with raises(OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock):
             parse(raw)
 
 
-def test_certificate_and_signature_come_together() -> None:
+def test_signature_without_certificate_is_refused() -> None:
     head = (an_id("parent"), 5, 6, None, b"inner")
     with raises(
         OuterBlockReason.MISSING_SIGNATURE,
@@ -189,7 +189,7 @@ def test_a_certificate_is_one_that_nodes_accept() -> None:
         parse(raw)
 
 
-def test_an_epoch_of_zeros_is_none() -> None:
+def test_zero_epoch_is_refused() -> None:
     with raises(
         OuterBlockReason.ZERO_EPOCH, kind=OuterBlockError, match=r"^epoch must not be zero$"
     ):
@@ -211,7 +211,7 @@ def test_heights_have_63_bits(p_chain_height: int, epoch: Epoch | None) -> None:
         parse(raw)
 
 
-def test_what_does_not_fit_is_not_written() -> None:
+def test_value_out_of_range_is_not_encoded() -> None:
     with raises(CodecReason.UNENCODABLE_VALUE, kind=CodecError):
         build_unsigned(an_id("parent"), 2**63, 1, None, b"inner")
 

@@ -25,6 +25,6 @@ def test_a_child_is_of_the_epoch_that_its_parent_makes(
     assert next_epoch(parent_time, 9, parent_epoch, 99_999, 30) == expected
 
 
-def test_before_granite_there_are_no_epochs() -> None:
+def test_epochs_start_with_granite() -> None:
     assert next_epoch(1000, 9, None, 1999, granite_time=2000) is None
     assert next_epoch(1000, 9, None, 2000, granite_time=2000) == Epoch(9, 1, 1000)

@@ -34,7 +34,9 @@ HALF = 2**63
         pytest.param(2, [HALF - 3], 2, id="… which begins right after the last complete one"),
     ],
 )
-def test_a_number_is_made_of_words(largest: int, given_words: list[int], expected: int) -> None:
+def test_draw_consumes_generator_outputs(
+    largest: int, given_words: list[int], expected: int
+) -> None:
     left = iter(given_words)
 
     assert draw(left, largest) == expected
@@ -49,7 +51,7 @@ def test_a_number_is_never_above_the_largest(largest: int, seed: int) -> None:
 
 @settings(max_examples=cases(30), deadline=None)
 @given(total=st.integers(1, 50), seed=st.integers(0, ALL), data=st.data())
-def test_without_replacement_no_number_comes_twice(
+def test_draw_without_replacement_has_no_duplicates(
     total: int, seed: int, data: st.DataObject
 ) -> None:
     count = data.draw(st.integers(0, total))
@@ -61,7 +63,7 @@ def test_without_replacement_no_number_comes_twice(
 
 @settings(max_examples=cases(30), deadline=None)
 @given(seed=st.integers(0, ALL), total=st.integers(1, ALL))
-def test_the_first_of_several_is_what_a_single_draw_is(seed: int, total: int) -> None:
+def test_first_of_several_draws_equals_a_single_draw(seed: int, total: int) -> None:
     (first,) = draw_without_replacement(words(MT19937_64, seed), total, 1)
 
     assert first == draw(words(MT19937_64, seed), total - 1)

@@ -16,9 +16,7 @@ DEFAULT_SEED = 5489
         pytest.param(MT19937_64, 14514284786278117030, 9981545732273789042, id="64 bits"),
     ],
 )
-def test_the_words_are_those_of_the_standard(
-    variant: Variant, first: int, ten_thousandth: int
-) -> None:
+def test_outputs_match_the_cpp_standard(variant: Variant, first: int, ten_thousandth: int) -> None:
     drawn = list(islice(words(variant, DEFAULT_SEED), 10_000))
 
     assert drawn[0] == first
@@ -30,7 +28,7 @@ def test_a_seed_counts_with_its_lowest_bits() -> None:
     assert next(words(MT19937_64, DEFAULT_SEED + (7 << 64))) == 14514284786278117030
 
 
-def test_words_of_64_bits_are_made_of_two_with_the_higher_first() -> None:
+def test_64_bit_output_combines_two_with_the_higher_first() -> None:
     high, low, high_again, low_again = islice(words(MT19937, DEFAULT_SEED), 4)
 
     assert list(islice(words_of_64(DEFAULT_SEED), 2)) == [

@@ -77,7 +77,7 @@ def test_an_option_follows_a_proposal() -> None:
     option().verify(proposers=never)
 
 
-def test_where_nobody_validates_blocks_are_unsigned() -> None:
+def test_block_without_validators_is_unsigned() -> None:
     unsigned().verify(proposers=nobody)
 
 
@@ -194,7 +194,7 @@ def test_a_p_chain_height_that_is_not_there_yet() -> None:
             case.verify(p_height=7)
 
 
-def test_what_waiting_heals_is_told_apart() -> None:
+def test_early_blocks_are_refused_with_their_own_reasons() -> None:
     for late in (signed(BOB, time=NOW + 99), signed(BOB, p_chain_height=99)):
         with raises(errors.OuterBlockReason.UNEXPECTED_PROPOSER, kind=errors.OuterBlockError):
             Case(late).verify()
@@ -237,7 +237,7 @@ def test_the_height_of_the_inner_block_by_upgrade() -> None:
         assert inner_height_of(block, parent, upgrades) == height
 
 
-def test_the_slot_of_somebody_else() -> None:
+def test_block_in_a_foreign_slot_is_refused() -> None:
     words = f"^unexpected proposer for current window: slot 12 expects {ALICE.node_id}$"
     with raises(
         errors.OuterBlockReason.UNEXPECTED_PROPOSER, kind=errors.OuterBlockError, match=words
@@ -249,7 +249,7 @@ def test_the_slot_of_somebody_else() -> None:
         unsigned().verify()
 
 
-def test_slots_are_owned_by_those_who_validate_at_the_parents_height() -> None:
+def test_slot_owners_are_validators_at_the_parents_height() -> None:
     stake = {ALICE.node_id: 3, BOB.node_id: 1}
     owners = {
         time: windower.proposer_at(CHAIN, 5, windower.slot_of(time, PARENT.time), stake)
@@ -263,7 +263,7 @@ def test_slots_are_owned_by_those_who_validate_at_the_parents_height() -> None:
             Case(signed(other, time=time)).verify(proposers={7: stake}.__getitem__)
 
 
-def test_a_signed_block_where_nobody_validates() -> None:
+def test_signed_block_without_validators_is_refused() -> None:
     words = "^proposer mismatch: the block should be unsigned$"
     with raises(
         errors.OuterBlockReason.PROPOSER_MISMATCH, kind=errors.OuterBlockError, match=words
@@ -285,7 +285,7 @@ def test_a_signature_of_another_key() -> None:
         Case(signed(mixed)).verify()
 
 
-def test_bytes_that_are_no_signature() -> None:
+def test_malformed_signature_is_refused() -> None:
     with raises(errors.OuterBlockReason.WRONG_SIGNATURE, kind=errors.OuterBlockError):
         Case(replace(signed(), signature=b"no signature")).verify()
 
@@ -295,7 +295,7 @@ def test_bytes_that_are_no_signature() -> None:
     [signed(BOB), signed(p_chain_height=99), signed(epoch=None), HEAD],
     ids=["proposer", "height", "epoch", "head"],
 )
-def test_while_bootstrapping_nobody_asks_who_proposed_when(block: Any) -> None:
+def test_proposer_is_not_checked_while_bootstrapping(block: Any) -> None:
     case = unsigned() if block is HEAD else Case(block)
     case.verify(bootstrapping=True, proposers=never)
     with pytest.raises(errors.OuterBlockError):
@@ -323,7 +323,7 @@ class TestBeforeDurango:
                 ):
                     self.verify(Case(signed(node, time=start - 1, epoch=None)))
 
-    def test_after_half_a_minute_anybody_proposes_and_nobody_signs(self) -> None:
+    def test_any_node_proposes_unsigned_after_30_seconds(self) -> None:
         self.verify(unsigned(time=PARENT.time + 30, epoch=None))
         with raises(
             errors.OuterBlockReason.WINDOW_NOT_STARTED,

@@ -45,7 +45,7 @@ def test_a_block_is_wrapped_and_signed_when_it_is_built() -> None:
     assert setup.rows.blocks == []
 
 
-def test_others_take_what_was_built_and_have_the_same_rows() -> None:
+def test_built_blocks_are_accepted_by_a_follower() -> None:
     setup = Setup()
     blocks = setup.build("one", "two", "three")
     setup.accept(*blocks)
@@ -75,7 +75,7 @@ def test_a_block_of_another_time_has_another_id_around_the_same_block() -> None:
     assert setup.vm.preference == late.block_id
 
 
-def test_what_follows_a_rival_around_the_same_block_is_not_built_on() -> None:
+def test_child_of_a_rejected_outer_block_is_not_preferred() -> None:
     setup = Setup()
     (early, _) = setup.build("one", "two")
     (late,) = other(Setup()).build("one", now=NOW + 1)
@@ -100,7 +100,7 @@ def test_nothing_is_built_in_the_slot_of_another() -> None:
     assert len(setup.vm) == len(setup.inner.tree) == 1
 
 
-def test_where_nobody_validates_blocks_are_unsigned() -> None:
+def test_block_without_validators_is_unsigned() -> None:
     setup = Setup(validators=Validators({}))
     _, second = setup.build("one", "two")
     assert second.proposer is None
@@ -175,7 +175,7 @@ def test_a_block_around_one_of_another_branch_is_refused() -> None:
         setup.vm.verify(mixed, BlockContext(NOW))
 
 
-def test_what_the_chain_refuses_is_not_processing() -> None:
+def test_block_with_invalid_inner_block_is_not_processing() -> None:
     setup = Setup()
     (block,) = setup.build("one")
     judge = Setup()
@@ -185,13 +185,13 @@ def test_what_the_chain_refuses_is_not_processing() -> None:
     assert len(judge.vm) == 0
 
 
-def test_bytes_that_are_no_block() -> None:
+def test_malformed_block_is_refused() -> None:
     setup = Setup()
     with raises(OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock):
         setup.vm.parse(b"nothing")
 
 
-def test_a_proposal_has_two_options_that_nobody_signs() -> None:
+def test_proposal_block_has_two_unsigned_options() -> None:
     setup = Setup()
     first, proposal = setup.build("one", "proposal")
     found = setup.vm.options(proposal)
@@ -213,7 +213,7 @@ def test_a_proposal_has_two_options_that_nobody_signs() -> None:
     assert time_of(child) == NOW
 
 
-def test_who_signed_a_block_and_for_which_slot() -> None:
+def test_proposal_has_proposer_and_slot() -> None:
     setup = Setup()
     first, second = setup.build("one", "two")
     assert setup.vm.proposal(first).proposer is None
@@ -270,7 +270,7 @@ def test_only_a_whole_line_is_accepted() -> None:
         setup.accept(first)
 
 
-def test_a_rejected_block_leaves_the_one_inside_to_others() -> None:
+def test_rejected_outer_block_keeps_its_inner_block_for_siblings() -> None:
     setup = Setup()
     (early,) = setup.build("one")
     (late,) = other(Setup()).build("one", now=NOW + 1)
@@ -282,7 +282,7 @@ def test_a_rejected_block_leaves_the_one_inside_to_others() -> None:
     assert setup.inner.accepted[-1] == early.inner
 
 
-def test_a_commit_that_fails_begins_anew_at_what_is_stored() -> None:
+def test_failed_commit_resets_to_the_stored_blocks() -> None:
     setup = Setup()
     first, second, third = setup.build("one", "two", "three")
     setup.accept(first)
@@ -297,7 +297,7 @@ def test_a_commit_that_fails_begins_anew_at_what_is_stored() -> None:
     setup.accept(second, third)
 
 
-def test_what_another_process_has_accepted_is_seen() -> None:
+def test_block_accepted_by_another_process_is_noticed() -> None:
     setup = Setup()
     (block,) = setup.build("one")
     setup.accept(block)
@@ -329,7 +329,7 @@ def test_a_line_is_verified_whole_or_not_at_all() -> None:
     assert judge.rows.blocks == [block.outer for block in blocks]
 
 
-def test_outer_rules_are_verified_without_what_is_inside() -> None:
+def test_outer_rules_are_verified_without_the_inner_block() -> None:
     blocks = Setup().build("one", "two")
     judge = Setup(validators=Validators({BOB.node_id: 1}))
     with raises(OuterBlockReason.UNEXPECTED_PROPOSER, kind=OuterBlockError):
@@ -385,7 +385,7 @@ def test_outer_blocks_that_are_accepted_together_are_written_together() -> None:
     assert setup.rows.last().outer_id == options[1].block_id
 
 
-def test_whoever_builds_again_and_again_reads_no_block() -> None:
+def test_repeated_building_reads_no_block() -> None:
     setup = Setup()
     asked: list[ID] = []
     read = setup.rows.raw
@@ -412,7 +412,7 @@ def test_a_block_without_its_outer_one_is_not_built_on() -> None:
     assert caught.value.inner_id == bare.block_id
 
 
-def test_rows_that_went_back_are_read_anew_though_the_same_block_is_inside() -> None:
+def test_rewound_rows_are_read_again_despite_equal_inner_block() -> None:
     setup = Setup()
     setup.accept(*setup.build("one"))
     (processing,) = setup.build("two")

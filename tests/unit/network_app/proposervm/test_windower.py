@@ -28,7 +28,7 @@ A, B, C = (NodeID(bytes([number]) * 20) for number in (1, 2, 3))
 @pytest.mark.parametrize(
     ("time", "slot"), [(100, 0), (104, 0), (105, 1), (109, 1), (3700, 720), (99, 0), (0, 0)]
 )
-def test_a_slot_has_five_seconds_and_begins_with_the_parent(time: int, slot: int) -> None:
+def test_slot_lasts_five_seconds_from_the_parents_time(time: int, slot: int) -> None:
     assert slot_of(time, parent_time=100) == slot
 
 
@@ -76,7 +76,7 @@ def test_the_next_slot_is_the_first_that_a_node_owns(chain_id: ID, height: int, 
     assert all(proposer_at(chain_id, height, n, stake) == B for n in range(first, found))
 
 
-def test_where_nobody_owns_slots_the_first_is_free_for_all() -> None:
+def test_slot_without_owner_is_free_for_all() -> None:
     assert next_slot(P_CHAIN_ID, 1, A, {}, first=7) == 7
     assert next_slot(P_CHAIN_ID, 1, A, {EMPTY_NODE_ID: 5}, first=7) == 7
     assert proposer_at(P_CHAIN_ID, 1, 7, {B: 0}) is None
@@ -87,7 +87,7 @@ def test_a_node_without_stake_has_no_slot() -> None:
     assert next_slot(P_CHAIN_ID, 1, A, {A: 0, B: 1}, first=0) is None
 
 
-def test_a_slot_after_more_than_an_hour_is_not_looked_for() -> None:
+def test_slots_beyond_the_look_ahead_are_not_searched() -> None:
     stake = {A: 1, B: 10**18}
     owners = {proposer_at(P_CHAIN_ID, 1, slot, stake) for slot in range(MAX_LOOK_AHEAD_SLOTS)}
 
@@ -97,7 +97,7 @@ def test_a_slot_after_more_than_an_hour_is_not_looked_for() -> None:
 
 @settings(max_examples=cases(20), deadline=None)
 @given(chain_id=ids, height=heights, validators=sets)
-def test_there_are_as_many_windows_as_units_of_stake_at_most(
+def test_windows_do_not_exceed_units_of_stake(
     chain_id: ID, height: int, validators: dict[NodeID, int]
 ) -> None:
     validators.pop(EMPTY_NODE_ID, None)

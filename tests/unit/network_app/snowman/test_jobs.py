@@ -42,14 +42,14 @@ def test_a_job_is_ready_when_the_last_dependency_is_settled() -> None:
     assert len(jobs) == 0
 
 
-def test_jobs_of_one_block_come_out_as_they_came_in() -> None:
+def test_jobs_of_a_block_run_in_arrival_order() -> None:
     jobs: Jobs[int] = Jobs()
     for number in range(5):
         jobs.add(number, [_id(7)])
     assert [item.job for item in jobs.fulfil(_id(7))] == [0, 1, 2, 3, 4]
 
 
-def test_a_block_that_failed_leads_to_the_ancestor_that_did_not() -> None:
+def test_failed_block_resolves_to_its_verified_ancestor() -> None:
     blocks: UnverifiedBlocks[Block] = UnverifiedBlocks()
     for number in range(1, 4):
         blocks.add(Block(_id(number), _id(number - 1)))
@@ -60,7 +60,7 @@ def test_a_block_that_failed_leads_to_the_ancestor_that_did_not() -> None:
     assert blocks.get(_id(2)) is None
 
 
-def test_what_is_below_a_decided_block_is_forgotten() -> None:
+def test_blocks_below_a_decided_block_are_dropped() -> None:
     blocks: UnverifiedBlocks[Block] = UnverifiedBlocks()
     for child, parent in ((1, 0), (2, 1), (3, 1), (4, 3), (5, 9)):
         blocks.add(Block(_id(child), _id(parent)))

@@ -30,12 +30,12 @@ def test_a_sample_has_k_units_and_none_of_a_node_beyond_its_stake(
     assert all(number <= weights[node_id] for node_id, number in drawn.items())
 
 
-def test_all_units_are_drawn_where_there_are_no_more() -> None:
+def test_sample_of_the_whole_stake_draws_all_units() -> None:
     stakes = {_node(1): 3, _node(2): 17}
     assert sample(stakes, 20, Random(1)) == Counter(stakes)
 
 
-def test_nobody_is_drawn_without_stake() -> None:
+def test_sample_without_stake_is_none() -> None:
     assert sample({}, 1, Random(1)) is None
 
 

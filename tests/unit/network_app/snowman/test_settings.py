@@ -48,7 +48,7 @@ def test_each_can_be_set() -> None:
     assert parameters_of(replace(settings, confidence_quorum_size=0), 7).alpha_confidence == 7
 
 
-def test_what_is_impossible_is_refused_in_the_references_words() -> None:
+def test_invalid_parameters_are_refused_with_avalanchegos_message() -> None:
     with pytest.raises(
         InvalidParameters, match=r"^parameters invalid: k = 31, alphaPreference = 15"
     ):

@@ -14,7 +14,7 @@ class Clock:
         return self.now
 
 
-def test_a_peer_is_set_aside_on_one_chain_only_and_comes_back() -> None:
+def test_peer_is_set_aside_on_one_chain_for_a_time() -> None:
     clock = Clock()
     aside = Aside(clock)
     assert aside.put(PEER, "C", "lied") == FIRST
@@ -48,7 +48,7 @@ def test_a_fault_while_it_is_aside_makes_it_no_longer() -> None:
     assert not aside.has(PEER, "C")
 
 
-def test_what_was_long_ago_is_not_counted() -> None:
+def test_old_faults_are_not_counted() -> None:
     clock = Clock()
     aside = Aside(clock)
     aside.put(PEER, "C", "lied")
@@ -56,14 +56,14 @@ def test_what_was_long_ago_is_not_counted() -> None:
     assert aside.put(PEER, "C", "lied") == FIRST
 
 
-def test_only_so_many_are_remembered() -> None:
+def test_number_of_remembered_peers_is_limited() -> None:
     aside = Aside(Clock())
     for number in range(MOST + 10):
         aside.put(NodeID(number.to_bytes(20, "big")), "C", "lied")
     assert len(aside.now()) == MOST
 
 
-def test_a_peer_that_is_forgotten_is_back_and_its_faults_are_gone() -> None:
+def test_forgotten_peer_has_no_faults() -> None:
     aside = Aside(Clock())
     other = NodeID(bytes([2]) * 20)
     for alias in ("C", "P"):

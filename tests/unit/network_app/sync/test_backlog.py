@@ -36,7 +36,7 @@ def backlog_of(chain: MemoryChain) -> Backlog:
     return Backlog(LastAccepted(chain, at_once), NetworkConfig(1, most_fetched_bytes=1000))
 
 
-async def test_as_many_bytes_as_there_is_room_for_are_stored_and_no_more() -> None:
+async def test_stored_bytes_are_limited() -> None:
     chain = MemoryChain()
     kept = backlog_of(chain)
     await kept.keep(blocks(*range(1, 11)))
@@ -46,7 +46,7 @@ async def test_as_many_bytes_as_there_is_room_for_are_stored_and_no_more() -> No
     assert sorted(chain.stored) == list(range(1, 11))
 
 
-async def test_what_an_earlier_run_has_left_counts() -> None:
+async def test_stored_blocks_of_an_earlier_run_count() -> None:
     chain = MemoryChain()
     chain.keep_fetched(blocks(*range(1, 10)))
     kept = backlog_of(chain)
@@ -56,7 +56,7 @@ async def test_what_an_earlier_run_has_left_counts() -> None:
     assert chain.fetched_bytes() == 1000
 
 
-async def test_blocks_that_are_executed_make_room() -> None:
+async def test_executed_blocks_free_space() -> None:
     chain = MemoryChain()
     kept = backlog_of(chain)
     await kept.keep(blocks(*range(1, 11)))
@@ -85,7 +85,7 @@ async def test_it_waits_while_blocks_are_being_executed(monkeypatch: pytest.Monk
     assert sorted(chain.stored) == list(range(3, 13))
 
 
-async def test_it_waits_in_vain_when_what_was_executed_made_no_room(
+async def test_storing_fails_if_execution_freed_no_space(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fetching, "LOOK", 0.001)
@@ -98,7 +98,7 @@ async def test_it_waits_in_vain_when_what_was_executed_made_no_room(
     assert list(answers) == []
 
 
-async def test_room_that_the_last_executed_blocks_make_is_seen() -> None:
+async def test_space_freed_by_the_last_execution_is_used() -> None:
     chain = MemoryChain()
     kept = backlog_of(chain)
     await kept.keep(blocks(*range(1, 11)))

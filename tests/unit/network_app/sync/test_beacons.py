@@ -38,7 +38,5 @@ def test_each_node_counts_once_and_this_one_not_at_all(
         ([A, B, C], 4, "None"),
     ],
 )
-def test_it_is_said_how_many_are_lacking(
-    connected: list[NodeID], configured: int, words: str
-) -> None:
+def test_missing_beacons_are_reported(connected: list[NodeID], configured: int, words: str) -> None:
     assert str(Beacons(frozenset(connected), configured).lacking) == words

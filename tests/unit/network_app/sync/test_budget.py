@@ -53,7 +53,7 @@ def test_debts_of_bytes_and_of_time_are_paid_by_waiting() -> None:
     assert purse.wait(2.0) == 4.0
 
 
-async def test_a_stranger_that_had_much_is_refused_until_it_is_paid() -> None:
+async def test_unknown_peer_is_refused_until_its_debt_is_paid() -> None:
     clock = Clock()
     budget = made(clock)
     assert await answered(budget, ONE, clock, size=3000)
@@ -69,7 +69,7 @@ async def test_threads_are_paid_for_as_bytes_are() -> None:
     assert not await answered(budget, ONE, clock)
 
 
-async def test_many_strangers_have_not_more_than_a_few() -> None:
+async def test_unknown_peers_share_one_budget() -> None:
     clock = Clock()
     budget = made(clock)
     strangers = [NodeID(bytes([9, at]) * 10) for at in range(20)]
@@ -77,7 +77,7 @@ async def test_many_strangers_have_not_more_than_a_few() -> None:
     assert had == [True] + [False] * 19
 
 
-async def test_who_validates_or_bootstraps_us_is_answered_whatever_strangers_had() -> None:
+async def test_known_peers_are_always_answered() -> None:
     clock = Clock()
     budget = made(clock)
     assert await answered(budget, ONE, clock, size=1_000_000, seconds=60.0)
@@ -86,7 +86,7 @@ async def test_who_validates_or_bootstraps_us_is_answered_whatever_strangers_had
         assert await answered(budget, KNOWN, clock, size=1_000_000, seconds=60.0)
 
 
-async def test_strangers_leave_threads_to_others() -> None:
+async def test_unknown_peers_do_not_occupy_all_threads() -> None:
     budget, release = made(Clock()), asyncio.Event()
     inside = []
 
@@ -108,7 +108,7 @@ async def test_strangers_leave_threads_to_others() -> None:
     await asyncio.gather(known, *holding)
 
 
-async def test_what_strangers_had_is_remembered_of_so_many() -> None:
+async def test_number_of_remembered_debts_is_limited() -> None:
     clock = Clock()
     budget = made(clock)
     for at in range(1100):
@@ -116,7 +116,7 @@ async def test_what_strangers_had_is_remembered_of_so_many() -> None:
     assert len(budget) == 1024
 
 
-async def test_who_asked_much_does_not_make_another_stranger_wait_for_all_of_it() -> None:
+async def test_many_requests_of_one_peer_do_not_delay_another() -> None:
     budget, order = made(Clock()), list[NodeID]()
 
     async def ask(peer: NodeID) -> None:
@@ -132,7 +132,7 @@ async def test_who_asked_much_does_not_make_another_stranger_wait_for_all_of_it(
     assert len(order) == 25
 
 
-async def test_the_next_question_of_a_stranger_is_made_when_the_one_before_is_done() -> None:
+async def test_requests_of_an_unknown_peer_run_one_by_one() -> None:
     budget, release = made(Clock()), asyncio.Event()
     inside = []
 
@@ -150,7 +150,7 @@ async def test_the_next_question_of_a_stranger_is_made_when_the_one_before_is_do
     assert len(inside) == 3
 
 
-async def test_an_answer_that_would_come_when_nobody_waits_is_not_made() -> None:
+async def test_answer_after_the_deadline_is_not_computed() -> None:
     clock = Clock()
     budget = made(clock)
     assert await answered(budget, ONE, clock, size=1900)

@@ -59,7 +59,7 @@ async def test_a_chain_that_went_back_is_followed_there(regrown: int) -> None:
     assert last_accepted.at(3) in {None, *chain.accepted_at([3])}
 
 
-async def test_an_answer_that_comes_late_moves_nothing_back() -> None:
+async def test_late_answer_does_not_move_last_accepted_back() -> None:
     answers: list[BlockRef] = []
 
     async def late(work: Callable[..., Any], *args: object) -> Any:

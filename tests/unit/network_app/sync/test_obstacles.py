@@ -3,7 +3,7 @@
 from network_app.sync.last_accepted import Obstacle
 
 
-def test_an_obstacle_lapses_once_nobody_names_it() -> None:
+def test_obstacle_lapses_without_renewal() -> None:
     now = [0.0]
     obstacle = Obstacle("C", lambda: now[0])
     obstacle.stands("a block is refused", 7)

@@ -31,7 +31,7 @@ class FailingRecords:
         raise AssertionError(name)
 
 
-async def test_what_could_not_be_written_is_written_at_the_next_look() -> None:
+async def test_failed_write_is_repeated_at_the_next_check() -> None:
     records = FailingRecords()
     chain = MemoryChain()
     last_accepted = LastAccepted(chain, at_once)

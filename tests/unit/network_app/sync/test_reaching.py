@@ -86,14 +86,14 @@ async def reach(height: int, offset: int | None) -> tuple[Peers, Exception | Non
     return peers, None
 
 
-async def test_a_long_way_is_gone_in_pieces() -> None:
+async def test_long_gap_is_fetched_in_pieces() -> None:
     peers, error = await reach(95, 0)
     assert error is None
     assert peers.filled == [*range(10, 100, 10), 95]
     assert peers.mine.raws == peers.chain.raws
 
 
-async def test_one_piece_needs_nobody_who_names_blocks() -> None:
+async def test_short_gap_needs_no_intermediate_blocks() -> None:
     peers, error = await reach(10, None)
     assert error is None
     assert peers.filled == [10]
@@ -101,7 +101,7 @@ async def test_one_piece_needs_nobody_who_names_blocks() -> None:
 
 
 @pytest.mark.parametrize("offset", [None, 1])
-async def test_what_beacons_agree_on_is_fetched_as_a_whole_when_they_name_no_piece(
+async def test_gap_without_intermediate_blocks_is_fetched_whole(
     offset: int | None,
 ) -> None:
     peers, error = await reach(40, offset)
@@ -110,7 +110,7 @@ async def test_what_beacons_agree_on_is_fetched_as_a_whole_when_they_name_no_pie
     assert peers.mine.height == 40
 
 
-async def test_not_even_what_beacons_agree_on_is_fetched_as_a_whole_when_it_is_too_long() -> None:
+async def test_overlong_gap_without_intermediate_blocks_fails() -> None:
     peers, error = await reach(41, None)
     assert type(error) is NoAgreement
     assert str(error) == "1 beacons have accepted nothing in common"

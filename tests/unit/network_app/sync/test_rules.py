@@ -32,7 +32,7 @@ def test_the_time_out_is_five_seconds_at_first_and_twice_the_mean_latency_later(
     assert timeout.seconds == pytest.approx(3.0, rel=0.01)
 
 
-def test_the_time_out_stays_within_its_limits() -> None:
+def test_timeout_is_within_its_limits() -> None:
     timeout = AdaptiveTimeout(CONFIG, now=0.0)
     for second in range(100):
         timeout.observe(0.001, float(second))
@@ -93,7 +93,7 @@ def test_messages_hold_all_transactions_in_order_and_are_not_too_large(raws: lis
     assert all(sum(map(len, message)) <= 100 for message in messages)
 
 
-def test_a_transaction_that_is_larger_than_a_message_goes_alone() -> None:
+def test_oversized_transaction_is_sent_alone() -> None:
     assert list(in_messages([b"a", b"b" * 200, b"c"], size=100)) == [[b"a"], [b"b" * 200], [b"c"]]
 
 
@@ -143,7 +143,7 @@ def test_ancestors_are_read_down_to_a_height() -> None:
     assert fault is None
 
 
-def test_what_is_right_before_a_fault_is_kept() -> None:
+def test_blocks_before_a_fault_are_kept() -> None:
     chain = MemoryChain()
     chain.make_many(10)
     raws, wanted = chain.raws[:0:-1], id_of(chain.raws[10])

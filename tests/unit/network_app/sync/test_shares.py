@@ -10,7 +10,7 @@ from tests.searching import cases
 FLOODER, HONEST, OTHER = (NodeID(bytes([at]) * 20) for at in range(3))
 
 
-def test_a_flood_does_not_keep_others_out_of_a_full_queue() -> None:
+def test_flood_does_not_displace_other_senders() -> None:
     queue = FairQueue(most=100)
     for at in range(1000):
         queue.add(b"flood %d" % at, FLOODER)
@@ -38,7 +38,7 @@ def test_senders_are_taken_by_turns() -> None:
     ]
 
 
-def test_whoever_has_most_bytes_loses_some() -> None:
+def test_sender_with_most_bytes_loses_transactions() -> None:
     queue = FairQueue(most=1000, most_bytes=1000)
     for _ in range(9):
         queue.add(bytes(100), FLOODER)
@@ -61,7 +61,7 @@ def test_number_and_bytes_are_counted_and_bounded(arrivals: list[tuple[int, int]
     assert (len(found), sum(len(item.raw) for item in found)) == (count, size)
 
 
-def test_a_flood_does_not_have_all_senders_looked_through_for_each_transaction() -> None:
+def test_flood_does_not_scan_all_senders_per_transaction() -> None:
     class Counting(FairQueue):
         looks = 0
 
@@ -80,7 +80,7 @@ def test_a_flood_does_not_have_all_senders_looked_through_for_each_transaction()
 
 @settings(max_examples=cases(30))
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=80))
-def test_the_greediest_is_whoever_has_most(arrivals: list[tuple[int, int]]) -> None:
+def test_greediest_sender_has_most_transactions(arrivals: list[tuple[int, int]]) -> None:
     queue = FairQueue(most=10, most_bytes=10_000)
     for sender, size in arrivals:
         queue.add(bytes(size), NodeID(bytes([sender]) * 20))

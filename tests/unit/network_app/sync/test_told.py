@@ -11,7 +11,9 @@ EMPTY = b"\x0a\x00"
 
 
 @pytest.mark.parametrize("form", [PushGossip, PullGossipResponse])
-def test_so_many_are_read(form: type[PushGossip] | type[PullGossipResponse]) -> None:
+def test_number_of_gossiped_transactions_is_limited(
+    form: type[PushGossip] | type[PullGossipResponse],
+) -> None:
     raws = [b"transaction %d" % at for at in range(MAX_TOLD)]
     assert list(transactions_in(form(gossip=raws).SerializeToString(), form)) == raws
     assert list(transactions_in(b"", form)) == []
@@ -27,7 +29,7 @@ def test_so_many_are_read(form: type[PushGossip] | type[PullGossipResponse]) -> 
     ],
     ids=["one too many", "an empty one", "cut off", "no field"],
 )
-def test_what_nobody_sends_is_refused(payload: bytes) -> None:
+def test_malformed_gossip_is_refused(payload: bytes) -> None:
     with raises(WireReason.MALFORMED, kind=UnreadableContent):
         transactions_in(payload, PushGossip)
 

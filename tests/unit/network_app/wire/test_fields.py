@@ -48,7 +48,7 @@ def test_messages_are_counted_as_they_are_walked(
         assert count(whole, len(whole) - len(raw), len(whole), ENOUGH) == walked(raw)
 
 
-def test_counting_ends_one_above_what_is_wanted() -> None:
+def test_counting_stops_above_the_limit() -> None:
     raw = GetAccepted(container_ids=[b"id"] * 10).SerializeToString()
 
     assert counted(raw, 10) == 10
@@ -60,6 +60,6 @@ def test_counting_ends_one_above_what_is_wanted() -> None:
 @pytest.mark.parametrize(
     "raw", [b"\x0a", b"\x0a\x80", b"\x0a\x05abc", b"\x08", b"\x02\x00", b"\x0b"]
 )
-def test_what_is_no_field_is_not_counted(raw: bytes) -> None:
+def test_malformed_field_is_refused(raw: bytes) -> None:
     with raises(WireReason.MALFORMED, kind=UnreadableContent):
         count(raw, 0, len(raw), ENOUGH)

@@ -87,7 +87,7 @@ def test_every_kind_is_read_in_either_form(name: str) -> None:
     assert decode(compress(message.SerializeToString())) == message
 
 
-def test_what_was_read_is_measured_as_it_was_before_it_was_compressed() -> None:
+def test_message_size_is_that_before_compression() -> None:
     plain = Message(put=Put(container=bytes(100_000))).SerializeToString()
     frame = compress(plain)
 
@@ -115,7 +115,7 @@ def put_of(size: int) -> Message:
     return message
 
 
-def test_the_largest_message_comes_through() -> None:
+def test_largest_message_round_trips() -> None:
     message = put_of(MAX_FRAME)
 
     assert decode(encode(message)[PREFIX:]) == message
@@ -142,7 +142,7 @@ def test_a_message_that_compression_makes_too_large_is_not_sent(
         encode(Message(put=Put(container=b"no repetition")))
 
 
-def test_nothing_is_no_message_to_send() -> None:
+def test_message_without_kind_is_not_encoded() -> None:
     with raises(WireReason.NO_KIND, kind=UnreadableMessage, match=r"^message of no known kind$"):
         encode(Message())
 
@@ -183,7 +183,7 @@ def test_a_message_of_no_known_kind_is_unreadable(payload: bytes) -> None:
     ],
     ids=["half a tag", "cut off", "long", "compressed", "no text"],
 )  # fmt: skip
-def test_what_is_no_protobuf_is_malformed(payload: bytes) -> None:
+def test_malformed_protobuf_is_refused(payload: bytes) -> None:
     with raises(WireReason.MALFORMED, kind=UnreadableContent, match=r"^malformed message$"):
         decode(payload)
 
@@ -207,7 +207,7 @@ def test_a_field_of_another_form_is_an_unknown_one() -> None:
     ],
     ids=["other", "reserved bit", "more after it", "2**64 bytes", "window", "too many"],
 )
-def test_what_is_no_zstd_is_malformed(packed: bytes) -> None:
+def test_malformed_zstd_is_refused(packed: bytes) -> None:
     with raises(
         WireReason.MALFORMED_COMPRESSION, kind=UnreadableContent, match=r"^malformed zstd$"
     ):
@@ -246,7 +246,7 @@ def test_content_of_several_zstd_frames_is_one_message() -> None:
     ],
     ids=["one byte", "bomb"],
 )
-def test_what_does_not_fit_into_a_frame_is_not_decompressed(packed: bytes) -> None:
+def test_compressed_message_above_the_frame_size_is_refused(packed: bytes) -> None:
     with raises(
         WireReason.TOO_LARGE_FOR_KIND,
         kind=UnreadableContent,

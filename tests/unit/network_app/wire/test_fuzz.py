@@ -22,7 +22,7 @@ from tests.builders.wire import KINDS, ZSTD_MAGIC, any_message, compress, wrap
 
 
 @given(any_message())
-def test_a_message_comes_back_out_of_its_frame(message: Message) -> None:
+def test_message_round_trips_through_its_frame(message: Message) -> None:
     frame = encode(message)
 
     assert frame_size(frame[:PREFIX]) == len(frame) - PREFIX

@@ -101,7 +101,7 @@ def test_a_small_kind_is_not_unpacked_beyond_its_size(traced: None) -> None:
     assert tracemalloc.get_traced_memory()[1] < 3 * EARLY_SIZE + len(bomb)
 
 
-def test_messages_as_large_as_honest_ones_are_read() -> None:
+def test_largest_honest_messages_are_decoded() -> None:
     claim = ClaimedIpPort(
         x509_certificate=bytes(2048), ip_addr=bytes(16), ip_port=65535, timestamp=2**40,
         signature=bytes(512), tx_id=bytes(32),
@@ -155,7 +155,7 @@ def test_before_the_handshake_frames_are_small() -> None:
     [b"\x5a", b"\x5b\x5c", b"\x02\x00", b"\x5a\x02\x08", b"\x59\x00", b"\xff" * 11, b"\x5e"],
     ids=["no length", "group", "number 0", "cut off", "eight bytes", "long tag", "form 6"],
 )
-def test_what_is_no_field_is_malformed(malformed: bytes) -> None:
+def test_malformed_field_is_refused(malformed: bytes) -> None:
     with raises(WireReason.MALFORMED, kind=UnreadableContent, match=r"^malformed message$"):
         unpack(malformed)
 

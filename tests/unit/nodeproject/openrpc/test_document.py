@@ -28,7 +28,7 @@ DOCUMENTS = list(documents())
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_it_has_what_openrpc_demands_and_nothing_else(document: dict[str, Any]) -> None:
+def test_document_has_exactly_the_members_of_openrpc(document: dict[str, Any]) -> None:
     assert set(document) == {"openrpc", "info", "servers", "methods", "components"}
     assert document["openrpc"].startswith("1.3.")
     assert {"title", "version"} <= set(document["info"]) <= {"title", "version", "license"}
@@ -46,7 +46,7 @@ def servers(document: dict[str, Any]) -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_each_method_has_what_openrpc_demands(document: dict[str, Any]) -> None:
+def test_each_method_has_the_members_of_openrpc(document: dict[str, Any]) -> None:
     assert len({method["name"] for method in document["methods"]}) == len(document["methods"])
     for method in document["methods"]:
         assert {"name", "params", "result"} <= set(method) <= METHOD
@@ -58,7 +58,7 @@ def test_each_method_has_what_openrpc_demands(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_parameters_have_names_of_their_own_and_required_ones_come_first(
+def test_parameter_names_are_unique_and_required_ones_first(
     document: dict[str, Any],
 ) -> None:
     for method in document["methods"]:
@@ -69,7 +69,7 @@ def test_parameters_have_names_of_their_own_and_required_ones_come_first(
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_each_code_of_an_error_stands_once(document: dict[str, Any]) -> None:
+def test_error_codes_of_a_method_are_unique(document: dict[str, Any]) -> None:
     for method in document["methods"]:
         codes = [item["code"] for item in method["errors"]]
         assert len(codes) == len(set(codes)), method["name"]
@@ -98,7 +98,7 @@ def test_each_example_is_a_pairing(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_each_reference_leads_to_a_component_and_none_is_idle(document: dict[str, Any]) -> None:
+def test_schema_references_and_components_match(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     assert set(references(document)) == {f"#/components/schemas/{name}" for name in schemas}
 

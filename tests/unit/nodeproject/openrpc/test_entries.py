@@ -53,7 +53,7 @@ def test_a_summary_is_a_sentence() -> None:
     assert read(plain) == ("Give an account a balance.", "", ())
 
 
-def test_paragraphs_are_the_description_without_what_only_readers_of_code_need() -> None:
+def test_description_omits_paragraphs_for_developers() -> None:
     told = read(whole)
 
     assert told.summary == "What an account has. More than geth has."
@@ -68,14 +68,14 @@ def test_errors_have_codes_or_names() -> None:
     )
 
 
-def test_errors_may_be_those_of_another_handler() -> None:
+def test_errors_can_be_shared_with_another_handler() -> None:
     told = read(alike)
 
     assert told.summary == "The same."
     assert told.failures == read(whole).failures
 
 
-def test_without_a_name_there_is_no_summary() -> None:
+def test_handler_without_name_has_no_summary() -> None:
     assert read(nameless).summary == read(silent).summary == ""
 
 
@@ -146,13 +146,13 @@ def test_the_arguments_of_each_example_are_of_their_schemas_and_enough() -> None
             assert faults(known[name].schema, value) == [], f"{entry.name}: {name}"
 
 
-def test_who_refuses_in_an_example_says_so() -> None:
+def test_error_of_an_example_is_documented() -> None:
     for entry in EVERYWHERE:
         if entry.example.error is not None:
             assert entry.example.error["code"] in {fault.code for fault in entry.faults}, entry.name
 
 
-def test_errors_that_only_the_inside_knows_are_not_told() -> None:
+def test_internal_errors_are_not_documented() -> None:
     codes = {item.name: {fault.code for fault in item.faults} for item in EVERYWHERE}
     assert codes["eth_feeHistory"] == {-32000, -32602}
     assert codes["eth_call"] == {3, -32000, -32602}
@@ -205,7 +205,7 @@ def _all(found: Iterable[MethodEntry]) -> list[MethodEntry]:
     return list(found)
 
 
-def test_a_forks_readers_are_known_behind_what_remembers_the_call() -> None:
+def test_schema_is_found_behind_a_forked_parser() -> None:
     (block,) = (
         param
         for interface in interfaces()

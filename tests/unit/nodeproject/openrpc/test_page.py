@@ -60,11 +60,11 @@ def test_a_schema_is_a_line_and_its_members(schema: Schema, text: str) -> None:
     assert told(schema) == text
 
 
-def test_a_name_leads_to_its_type() -> None:
+def test_schema_name_links_to_its_type() -> None:
     assert schema_html(HASH) == '<a href="#Hash">Hash</a>'
 
 
-def test_what_a_schema_says_is_text() -> None:
+def test_schema_descriptions_are_escaped() -> None:
     assert "<script>" not in schema_html(described(words("<script>"), "<script>"))
     assert "<script>" not in schema_html(record({"<script>": TEXT}))
 
@@ -91,7 +91,7 @@ def methods(shown: dict[str, Any]) -> dict[str, ShownMethod]:
     }
 
 
-def test_methods_stand_in_the_namespace_that_they_begin_with_once() -> None:
+def test_each_method_is_listed_once_in_its_namespace() -> None:
     shown = facts()
 
     spaces = [space for interface in shown["interfaces"] for space in interface.namespaces]
@@ -103,7 +103,7 @@ def test_methods_stand_in_the_namespace_that_they_begin_with_once() -> None:
     assert shown["count"] == len(methods(shown)) == sum(len(space.methods) for space in spaces)
 
 
-def test_a_node_elsewhere_shows_none_of_the_methods_for_development() -> None:
+def test_public_network_page_has_no_development_methods() -> None:
     names = methods(facts(**MAINNET))
 
     assert "eth_accounts" in names

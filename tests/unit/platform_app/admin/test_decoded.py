@@ -26,7 +26,7 @@ def _plain(shown: str) -> str:
 
 
 @given(_JSON)
-def test_what_is_shown_is_the_same_json(value: object) -> None:
+def test_shown_json_is_unchanged(value: object) -> None:
     assert json.loads(_plain(show_json(value, ()))) == value
 
 
@@ -47,12 +47,12 @@ def test_a_transaction_is_a_link_only_where_it_is_known() -> None:
         ("addresses", "P-local1x", "utxo/?q={}"),
     ],
 )
-def test_what_is_named_is_a_link(name: str, text: str, path: str) -> None:
+def test_identifiers_are_links(name: str, text: str, path: str) -> None:
     for value in ({name: text}, {name: [text]}):
         assert f'href="/admin/platform_app/{path.format(text)}"' in show_json(value, ())
 
 
-def test_the_p_chain_itself_is_no_link() -> None:
+def test_p_chain_id_is_not_a_link() -> None:
     assert "<a" not in show_json({"blockchainID": str(PRIMARY_NETWORK_ID)}, ())
 
 
@@ -71,7 +71,7 @@ def test_a_long_text_is_cut_and_counted() -> None:
     assert f"… {MAX_CHARACTERS + 1} characters" in shown
 
 
-def test_what_has_very_many_lines_is_cut() -> None:
+def test_long_json_is_truncated() -> None:
     shown = show_json(list(range(1_000_000)), ())
     assert shown.count("\n") == MAX_LINES
     assert shown.endswith('<span class="nd-muted">… and so on</span></pre>')

@@ -26,7 +26,7 @@ def test_coins_are_written_at_the_scale_of_the_network(
     assert format_coins(1_234_500_000) == text
 
 
-def test_lists_cut_what_exports_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_truncate_amounts_and_exports_keep_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform_chain(), "config", reference_config(12345))
     amount = 1_234_000_000_001
     assert format_coins(amount) == "1,234.000000001 AVAX"

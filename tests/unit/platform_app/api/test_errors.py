@@ -75,13 +75,13 @@ def descendants(root: type[Exception]) -> set[type[Exception]]:
     }
 
 
-def test_each_error_is_expected_or_ends_elsewhere() -> None:
+def test_every_error_is_expected_or_internal() -> None:
     found = all_errors()
     assert len(found) > 20
     assert [item for item in found if not issubclass(item, errors.EXPECTED + NEVER_AT_A_DOOR)] == []
 
 
-def test_no_root_stands_in_both_tables_or_below_another() -> None:
+def test_error_tables_are_disjoint() -> None:
     assert not set(errors.EXPECTED) & set(NEVER_AT_A_DOOR)
     for root in errors.EXPECTED:
         assert [
@@ -89,17 +89,17 @@ def test_no_root_stands_in_both_tables_or_below_another() -> None:
         ] == []
 
 
-def test_an_expected_error_is_told_in_its_own_words() -> None:
+def test_expected_error_has_its_message() -> None:
     error = errors.to_error_object(InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID))
     assert error is not None
     assert (error.code, error.message) == (-32000, "tx has wrong network ID")
 
 
-def test_an_unexpected_one_is_not_told() -> None:
+def test_unexpected_error_has_no_error_object() -> None:
     assert errors.to_error_object(KeyError("secret")) is None
 
 
-def test_words_stand_in_front_of_what_is_expected() -> None:
+def test_prefix_is_added_to_expected_errors_only() -> None:
     told = errors.behind("couldn't issue tx", InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID))
     assert isinstance(told, JsonRpcError)
     assert told.message == "couldn't issue tx: tx has wrong network ID"
@@ -107,7 +107,7 @@ def test_words_stand_in_front_of_what_is_expected() -> None:
     assert errors.behind("couldn't issue tx", unexpected) is unexpected
 
 
-def test_words_may_stand_in_front_of_words() -> None:
+def test_prefixes_are_nested() -> None:
     with (
         pytest.raises(JsonRpcError) as told,
         errors.saying("outer"),
@@ -117,12 +117,12 @@ def test_words_may_stand_in_front_of_words() -> None:
     assert told.value.message == "outer: inner: tx has wrong network ID"
 
 
-def test_what_is_unexpected_passes() -> None:
+def test_unexpected_error_propagates() -> None:
     with pytest.raises(ZeroDivisionError), errors.saying("words"):
         raise ZeroDivisionError
 
 
-def test_a_reason_within_a_reason_is_told_once() -> None:
+def test_nested_reason_is_shown_once() -> None:
     error = errors.to_error_object(
         InvalidTx(TxStateReason.FLOW_CHECK_FAILED, cause=InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID))
     )

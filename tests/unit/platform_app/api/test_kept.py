@@ -12,7 +12,7 @@ def test_the_same_object_is_rendered_once() -> None:
     assert kept.of("key", equal, lambda before: f"after {before}") == "after after None"
 
 
-def test_what_is_asked_for_is_not_driven_out_by_what_is_not() -> None:
+def test_requested_entry_survives_unrequested_ones() -> None:
     kept: KeptOf[int, tuple[()], str] = KeptOf(2)
     for key in range(5):
         kept.of(key, (), str)
@@ -22,7 +22,7 @@ def test_what_is_asked_for_is_not_driven_out_by_what_is_not() -> None:
     assert kept.of(3, (), lambda before: "again") == "again"
 
 
-def test_texts_have_so_many_bytes_together() -> None:
+def test_cached_texts_have_a_byte_limit() -> None:
     kept: KeptTexts[str] = KeptTexts(10)
     made: list[str] = []
 

@@ -43,7 +43,7 @@ NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
         (params.few_of("names", params.text, "x"), ["a", None], ["a", "x"]),
     ],
 )
-def test_what_is_read(read: Any, value: Any, meaning: Any) -> None:
+def test_valid_value_is_parsed(read: Any, value: Any, meaning: Any) -> None:
     assert read(value) == meaning
 
 
@@ -91,7 +91,7 @@ def test_what_is_read(read: Any, value: Any, meaning: Any) -> None:
         (params.few_of("numbers", params.uint64, 0), [[]]),
     ],
 )
-def test_what_is_not(read: Any, value: Any) -> None:
+def test_invalid_value_is_refused(read: Any, value: Any) -> None:
     with pytest.raises(InvalidParam):
         read(value)
 

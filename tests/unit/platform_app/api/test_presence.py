@@ -54,21 +54,21 @@ def nobody() -> CurrentSet:
 
 
 @pytest.mark.usefixtures("elapsed")
-def test_what_is_known_of_nodes() -> None:
+def test_presence_has_uptime_and_connection() -> None:
     found = presence.of_nodes(platform_chain(), [OTHER, AWAY])
 
     assert found.of(OTHER) == Presence(1.0, connected=True)
     assert found.of(AWAY) == Presence(0.25, connected=False)
 
 
-def test_until_the_first_peer_comes_everybody_counts_as_online(elapsed: Elapsed) -> None:
+def test_all_nodes_are_online_before_tracking_starts(elapsed: Elapsed) -> None:
     elapsed.tracking = False
 
     assert presence.of_nodes(platform_chain(), [AWAY]).of(AWAY) == Presence(0.75, connected=False)
 
 
 @pytest.mark.usefixtures("elapsed")
-def test_this_node_sees_itself_and_strangers_were_never_offline() -> None:
+def test_own_node_is_connected_and_unknown_nodes_have_full_uptime() -> None:
     found = presence.of_nodes(platform_chain(), [])
 
     assert found.of(OWN) == Presence(1.0, connected=True)
@@ -91,7 +91,7 @@ def test_another_set_is_read_at_once(elapsed: Elapsed) -> None:
     assert len(elapsed.reads) == 2
 
 
-def test_what_was_read_is_shown_as_of_now(
+def test_cached_presence_is_extended_to_now(
     elapsed: Elapsed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, present = PresenceMemory(platform_chain(), elapsed), nobody()

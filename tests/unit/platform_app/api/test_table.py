@@ -29,7 +29,7 @@ def test_the_method_exists(name: str) -> None:
     assert f"platform.{name}" in REGISTRY
 
 
-def test_there_are_no_others() -> None:
+def test_registry_has_only_the_specified_methods() -> None:
     assert len(REGISTRY) == len(SPECIFIED + NEEDED)
     assert [method.name for method in KEYSTORE] == [
         "keystore.createUser", "keystore.deleteUser", "keystore.listUsers",
@@ -48,7 +48,7 @@ def test_nothing_is_required_by_the_form_of_a_call(table: MethodRegistry) -> Non
     assert [item.name for item in table.describe() if item.required] == []
 
 
-def test_transactions_that_arrive_meanwhile_are_issued_together() -> None:
+def test_issue_tx_is_vectorized() -> None:
     method = REGISTRY.methods["platform.issueTx"]
     assert method.vectorized is not None
     assert not method.hot

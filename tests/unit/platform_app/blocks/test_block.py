@@ -52,7 +52,7 @@ def as_type(block: Block, type_id: int) -> bytes:
 
 @settings(deadline=None)
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.lists(transactions(), max_size=4))
-def test_any_standard_block_comes_back(height: int, time: int, txs: list[Tx]) -> None:
+def test_standard_block_round_trips(height: int, time: int, txs: list[Tx]) -> None:
     block = build_standard(parent_id=PARENT, height=height, time=time, txs=txs)
 
     read = parse_block(block.raw)
@@ -65,7 +65,7 @@ def test_any_standard_block_comes_back(height: int, time: int, txs: list[Tx]) ->
 
 @settings(deadline=None)
 @given(transactions(), st.lists(transactions(), max_size=3))
-def test_any_proposal_block_comes_back(proposal: Tx, txs: list[Tx]) -> None:
+def test_proposal_block_round_trips(proposal: Tx, txs: list[Tx]) -> None:
     block = build_proposal(parent_id=PARENT, height=1, time=2, proposal=proposal, txs=txs)
 
     read = parse_block(block.raw)
@@ -140,7 +140,7 @@ def test_another_version_is_refused() -> None:
         parse_block(b"\0\1" + STANDARD.raw[2:])
 
 
-def test_a_transaction_is_no_block() -> None:
+def test_transaction_is_not_parsed_as_a_block() -> None:
     with raises(
         CodecReason.WRONG_INTERFACE,
         kind=CodecError,

@@ -54,11 +54,11 @@ def built(holder: MemoryState, *txs, environment=ENV) -> BuiltBlock:
     return made
 
 
-def test_without_transactions_and_changes_there_is_no_block() -> None:
+def test_nothing_pending_builds_no_block() -> None:
     assert built(state()) == BuiltBlock(None, None, ())
 
 
-def test_transactions_go_in_as_they_came() -> None:
+def test_transactions_are_packed_in_arrival_order() -> None:
     others = [platform.utxo(UNIT, number=number) for number in range(3)]
     txs = [
         platform.signed(inputs=platform.spend_all(other), outputs=()) for other in reversed(others)
@@ -72,7 +72,7 @@ def test_transactions_go_in_as_they_came() -> None:
     assert made.dropped == ()
 
 
-def test_a_transaction_may_spend_what_one_before_it_makes() -> None:
+def test_transaction_can_spend_outputs_of_an_earlier_one() -> None:
     first = platform.signed()
     change = replace(platform.utxo(UNIT), tx_id=first.tx_id, output_index=0)
     second = platform.signed(inputs=platform.spend_all(change), outputs=())
@@ -133,7 +133,7 @@ def test_a_change_of_stakers_that_is_due_makes_a_block() -> None:
     assert (made.block.time, made.block.txs) == (NOW + 5, ())
 
 
-def test_transactions_go_into_the_block_of_a_change() -> None:
+def test_transactions_are_packed_into_the_block_of_a_staker_change() -> None:
     made = built(
         state(FUNDS, stakers=stakers(PENDING)), platform.signed(), environment=env(now=NOW + 9)
     )
@@ -184,7 +184,7 @@ def test_a_permissioned_validator_that_ends_needs_no_proposal() -> None:
     assert made.outcome.stakers.changes().left == (leaving,)
 
 
-def test_a_staker_whose_start_has_passed_meanwhile_begins_with_the_block() -> None:
+def test_staker_with_past_start_starts_with_the_block() -> None:
     tx = staking(AddValidatorTx, start=NOW + 60)
     made = built(state(PURSE), tx, environment=env(now=NOW + 70))
     (added,) = made.outcome.stakers.changes().present
@@ -194,7 +194,7 @@ def test_a_staker_whose_start_has_passed_meanwhile_begins_with_the_block() -> No
 
 
 @pytest.mark.parametrize(("behind", "is_built"), [(10, True), (11, False)])
-def test_while_the_clock_is_far_behind_there_is_no_block(behind: int, *, is_built: bool) -> None:
+def test_clock_far_behind_builds_no_block(behind: int, *, is_built: bool) -> None:
     made = built(state(FUNDS), platform.signed(), environment=env(now=NOW - behind))
 
     assert (made.block is not None) == is_built

@@ -114,7 +114,7 @@ def test_a_block_may_use_more_gas_than_there_is() -> None:
     assert diff.clock.fee_state().capacity == 0
 
 
-def test_what_has_no_dynamic_fee_uses_no_gas() -> None:
+def test_transaction_with_static_fee_uses_no_gas() -> None:
     holder = state(platform.utxo(2_000 * UNIT))
     tx = staking(AddValidatorTx, inputs=platform.spend_all(platform.utxo(2_000 * UNIT)))
     diff = execute_standard(standard(tx), holder, ENV)
@@ -172,7 +172,7 @@ def test_a_block_does_not_leap_over_a_change_of_stakers() -> None:
     )
 
 
-def test_a_time_beyond_the_calendar_is_refused_in_words() -> None:
+def test_block_time_beyond_the_calendar_is_refused() -> None:
     assert_refused(
         lambda: execute_standard(standard(time=2**64 - 1), state(), ENV),
         PlatformBlockReason.TIME_TOO_FAR_AHEAD,
@@ -246,7 +246,7 @@ def test_a_proposal_names_the_next_staker() -> None:
     assert refused.values["cause"].reason is TxStateReason.WRONG_STAKER
 
 
-def test_a_reward_is_no_decision() -> None:
+def test_reward_transaction_in_standard_block_is_refused() -> None:
     holder, reward = due()
 
     assert_refused(
@@ -283,7 +283,7 @@ def test_a_block_without_time_is_refused() -> None:
     )
 
 
-def test_locktimes_are_compared_with_the_blocks_time_on_whatever_clock() -> None:
+def test_locktime_is_compared_with_block_time() -> None:
     locked = platform.utxo(2 * UNIT, locktime=NOW + 1)
     tx = platform.signed(inputs=platform.spend_all(locked))
 

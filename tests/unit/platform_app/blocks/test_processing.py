@@ -71,7 +71,7 @@ def test_a_block_is_verified_on_an_undecided_parent() -> None:
     assert made.last_accepted == GENESIS.block_id
 
 
-def test_what_an_undecided_ancestor_spends_is_spent() -> None:
+def test_utxo_spent_by_a_processing_ancestor_is_spent() -> None:
     parent = _on(GENESIS, _spend(FIRST))
     with raises(PlatformBlockReason.REFUSED_TX, kind=InvalidPlatformBlock):
         _processing(parent, _on(parent, _spend(FIRST)))
@@ -114,7 +114,7 @@ def test_building_twice_gives_the_block_that_is_processing() -> None:
     assert len(made) == 1
 
 
-def test_building_on_an_undecided_block_leaves_out_what_it_has() -> None:
+def test_building_on_a_processing_block_omits_its_transactions() -> None:
     txs = [_spend(FIRST), _spend(SECOND)]
     parent = _on(GENESIS, txs[0])
     made = _processing(parent)
@@ -324,7 +324,7 @@ def test_any_order_ends_in_the_state_of_the_winning_line(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_processing_after_others_were_accepted_is_what_it_was(seed: int) -> None:
+def test_processing_branches_keep_their_changes_after_acceptance(seed: int) -> None:
     """Each undecided branch, verified again on the written state, makes the same changes."""
     tree = Tree(seed)
     tree.run(60)
@@ -345,7 +345,7 @@ def test_what_is_processing_after_others_were_accepted_is_what_it_was(seed: int)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_line_that_is_verified_at_once_changes_what_it_does_block_by_block(seed: int) -> None:
+def test_branch_verified_at_once_equals_block_by_block(seed: int) -> None:
     tree = Tree(seed)
     tree.run(80)
     line, last = [block for block, _ in tree.winners], tree.winners[-1][1]

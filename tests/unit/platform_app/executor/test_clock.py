@@ -106,7 +106,7 @@ def test_rewards_are_fixed_in_staker_order_from_a_growing_supply() -> None:
     assert second != reward_of(PENDING.weight, 20 * DAY, UNIT)
 
 
-def test_a_permissioned_validator_earns_nothing() -> None:
+def test_permissioned_validator_has_no_reward() -> None:
     waiting = staker(
         subnet_id=platform.SUBNET_ID,
         start=NOW + 10,
@@ -127,7 +127,7 @@ def test_a_permissioned_validator_leaves_by_itself_at_its_end() -> None:
     assert list(diff.stakers.current()) == [CURRENT]
 
 
-def test_who_earns_a_reward_does_not_leave_by_itself() -> None:
+def test_staker_with_reward_is_not_removed_by_time() -> None:
     diff = Diff(state(stakers=stakers(CURRENT)))
 
     assert not advance_time_to(diff, NOW + 20, platform.CONFIG)

@@ -39,31 +39,31 @@ def test_current_delegators_count() -> None:
     assert greatest([delegator("a", 7, 0, 50)], 1, 10) == 107
 
 
-def test_who_leaves_before_the_period_does_not_count() -> None:
+def test_delegator_that_ends_before_the_period_does_not_count() -> None:
     assert greatest([delegator("a", 7, 0, 4)], 5, 10) == 100
 
 
-def test_who_leaves_as_the_period_begins_still_counts() -> None:
+def test_delegator_that_ends_at_the_start_counts() -> None:
     assert greatest([delegator("a", 7, 0, 5)], 5, 10) == 107
 
 
-def test_who_comes_within_the_period_counts() -> None:
+def test_delegator_that_starts_in_the_period_counts() -> None:
     assert greatest([delegator("a", 7, 8, 50)], 5, 10) == 107
 
 
-def test_who_comes_as_the_period_ends_counts_already() -> None:
+def test_delegator_that_starts_at_the_end_counts() -> None:
     assert greatest([delegator("a", 7, 10, 50)], 5, 10) == 107
 
 
-def test_who_comes_after_the_period_does_not_count() -> None:
+def test_delegator_that_starts_after_the_period_does_not_count() -> None:
     assert greatest([delegator("a", 7, 11, 50)], 5, 10) == 100
 
 
-def test_who_comes_and_leaves_before_the_period_does_not_count() -> None:
+def test_delegator_entirely_before_the_period_does_not_count() -> None:
     assert greatest([delegator("a", 7, 1, 3)], 5, 10) == 100
 
 
-def test_at_one_moment_additions_come_before_removals() -> None:
+def test_simultaneous_additions_precede_removals() -> None:
     both = [delegator("a", 7, 0, 8), delegator("b", 5, 8, 50)]
 
     assert greatest(both, 5, 10) == 112

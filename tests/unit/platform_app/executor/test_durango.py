@@ -79,9 +79,7 @@ def added(kind: type, **changes: Any) -> Diff:
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", CURRENT)
-def test_everybody_begins_at_chain_time_whatever_the_transaction_says(
-    kind: type, start: int
-) -> None:
+def test_staker_starts_at_chain_time(kind: type, start: int) -> None:
     diff = added(kind, start=start, end=NOW + 20 * DAY)
     (begun,) = diff.stakers.changes().present
 
@@ -191,7 +189,7 @@ def test_memos_are_empty(kind: type) -> None:
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_a_block_of_the_reference_s_leads_to_the_same_stakers(start: int) -> None:
+def test_block_of_avalanchego_gives_the_same_stakers(start: int) -> None:
     """The block's own time counts, not the clock or the time of the parent."""
     holder, time = ready(AddSubnetValidatorTx), NOW + 7
     tx = adding(AddSubnetValidatorTx, start=start, end=NOW + 30 * DAY)

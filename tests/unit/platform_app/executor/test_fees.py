@@ -104,12 +104,12 @@ def test_l1_types_owe_the_dynamic_fee() -> None:
     [staking.AdvanceTimeTx, staking.RewardValidatorTx, l1.RewardAutoRenewedValidatorTx],
     ids=lambda cls: cls.__name__,
 )
-def test_what_users_cannot_issue_has_no_fee(cls: type[UnsignedTx]) -> None:
+def test_internal_transaction_types_have_no_fee(cls: type[UnsignedTx]) -> None:
     with pytest.raises(UnsupportedTxType, match=r"^unsupported transaction type$"):
         required_fee(unsigned(cls), CONFIG, FeeState())
 
 
-def test_a_message_that_is_none_has_no_fee() -> None:
+def test_malformed_warp_message_has_no_fee() -> None:
     with raises(FeeReason.NO_COMPLEXITY, kind=InvalidTx, match="^error calculating complexity: "):
         required_fee(unsigned(l1.SetL1ValidatorWeightTx, message=b"no"), CONFIG, FeeState())
 

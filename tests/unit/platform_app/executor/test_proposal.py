@@ -120,7 +120,7 @@ def test_the_proposal_is_committed_or_aborted() -> None:
     assert statuses == [TxStatus.COMMITTED, TxStatus.ABORTED]
 
 
-def test_what_delegators_have_brought_is_paid_behind_the_reward() -> None:
+def test_delegatee_reward_is_paid_after_the_validator_reward() -> None:
     holder = state()
     tx, validator = seat(holder, AddPermissionlessValidatorTx)
     holder.stakers.delegatee_rewards[tx.tx_id] = 77
@@ -143,7 +143,7 @@ def test_an_older_validator_has_one_owner_for_both() -> None:
     assert paid(commit)[-1] == (3, TransferOutput(77, VALIDATORS))
 
 
-def test_without_a_reward_what_delegators_have_brought_takes_its_index() -> None:
+def test_delegatee_reward_takes_the_index_of_a_missing_reward() -> None:
     holder = state(supplies={PRIMARY_NETWORK_ID: platform.CONFIG.rewards.supply_cap})
     tx, validator = seat(holder, AddPermissionlessValidatorTx)
     holder.stakers.delegatee_rewards[tx.tx_id] = 77
@@ -197,7 +197,7 @@ def test_a_validator_that_takes_everything_leaves_its_delegator_none() -> None:
     assert commit.stakers.delegatee_reward(validator.tx_id) == delegator.potential_reward
 
 
-def test_locked_stake_comes_back_locked() -> None:
+def test_locked_stake_is_returned_locked() -> None:
     stake = (platform.output(2_000 * UNIT, stakeable_until=NOW + DAY),)
     holder = state()
     tx, _ = seat(holder, AddValidatorTx, stake=stake)
@@ -243,7 +243,7 @@ def test_a_proposal_names_a_staker() -> None:
     )
 
 
-def test_without_stakers_nobody_is_rewarded() -> None:
+def test_reward_without_stakers_is_refused() -> None:
     refused(
         state(), reward(), TxStateReason.NO_STAKER, "failed to get next staker to remove: not found"
     )
@@ -261,7 +261,7 @@ def test_only_the_next_to_leave_is_rewarded() -> None:
     )
 
 
-def test_nobody_is_rewarded_before_the_end() -> None:
+def test_reward_before_the_end_is_refused() -> None:
     refused(
         state(stakers=stakers(staker(end=NOW + 1))),
         reward(),
@@ -282,7 +282,7 @@ def test_a_delegator_is_rewarded_before_its_validator() -> None:
     assert due.tx_id == tx.tx_id
 
 
-def test_nobody_is_due_before_the_end() -> None:
+def test_no_staker_is_due_before_its_end() -> None:
     assert staker_to_reward(state()) is None
     assert staker_to_reward(state(stakers=stakers(staker(end=NOW + 1)))) is None
 

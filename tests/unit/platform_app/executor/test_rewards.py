@@ -16,7 +16,7 @@ def reward(*, supply: int = SUPPLY, amount: int = 2_000 * UNIT, duration: int = 
     return potential_reward(CONFIG, supply=supply, amount=amount, duration=duration)
 
 
-def test_a_whole_period_earns_the_whole_rate() -> None:
+def test_full_period_has_the_full_reward_rate() -> None:
     remaining = CONFIG.supply_cap - SUPPLY
 
     assert reward() == remaining * 12 * 2_000 * UNIT // 100 // SUPPLY
@@ -27,13 +27,13 @@ def test_nothing_is_left_at_the_cap() -> None:
     assert reward(supply=CONFIG.supply_cap + 1) == 0
 
 
-def test_a_reward_never_exceeds_what_is_left() -> None:
+def test_reward_does_not_exceed_the_remaining_supply() -> None:
     assert reward(supply=1, amount=3_000_000 * UNIT) == CONFIG.supply_cap - 1
 
 
 @settings(deadline=None)
 @given(st.integers(UNIT, 2 * 10**18), AMOUNTS, DURATIONS)
-def test_supply_stays_below_the_cap(supply: int, amount: int, duration: int) -> None:
+def test_supply_does_not_exceed_the_cap(supply: int, amount: int, duration: int) -> None:
     minted = reward(supply=supply, amount=amount, duration=duration)
 
     assert 0 <= minted <= CONFIG.supply_cap - supply
@@ -41,7 +41,7 @@ def test_supply_stays_below_the_cap(supply: int, amount: int, duration: int) -> 
 
 @settings(deadline=None)
 @given(AMOUNTS, DURATIONS, st.integers(1, DAY))
-def test_longer_and_larger_stakes_earn_more(amount: int, duration: int, more: int) -> None:
+def test_reward_grows_with_amount_and_duration(amount: int, duration: int, more: int) -> None:
     earned = reward(amount=amount, duration=duration)
 
     assert earned <= reward(amount=amount, duration=duration + more)
@@ -57,7 +57,7 @@ def test_the_two_parts_are_the_whole(total: int, shares: int) -> None:
     assert 0 <= delegator <= total * (1_000_000 - shares) // 1_000_000
 
 
-def test_what_does_not_divide_goes_to_the_validator() -> None:
+def test_remainder_of_the_split_goes_to_the_validator() -> None:
     assert split(1, 1) == (1, 0)
     assert split(3, 500_000) == (2, 1)
     assert split(100, 0) == (0, 100)

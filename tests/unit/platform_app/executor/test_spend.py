@@ -46,7 +46,7 @@ def test_a_transfer_spends_its_inputs_and_makes_its_outputs() -> None:
     assert diff.txs.changes() == ((tx, TxStatus.COMMITTED),)
 
 
-def test_what_is_left_over_is_burned() -> None:
+def test_surplus_input_is_burned() -> None:
     holder = state(FUNDS)
     holder.accept(executed(platform.signed(outputs=()), holder))
 
@@ -182,7 +182,7 @@ def test_unlocked_coins_can_be_locked() -> None:
     assert executed(tx, state(FUNDS)).utxos.changes().consumed == (FUNDS.utxo_id,)
 
 
-def test_what_is_locked_is_not_there_for_the_fee() -> None:
+def test_locked_funds_do_not_pay_the_fee() -> None:
     tx = platform.signed(outputs=(platform.output(2 * UNIT, stakeable_until=LATER),))
 
     assert_refused(
@@ -193,7 +193,7 @@ def test_what_is_locked_is_not_there_for_the_fee() -> None:
     )
 
 
-def test_locked_coins_stay_with_their_owner() -> None:
+def test_locked_coins_keep_their_owner() -> None:
     locked = platform.utxo(2 * UNIT, stakeable_until=LATER)
     fee = platform.utxo(UNIT, number=1)
     tx = platform.signed(
@@ -211,7 +211,7 @@ def test_locked_coins_stay_with_their_owner() -> None:
     )
 
 
-def test_locked_coins_stay_locked_as_long() -> None:
+def test_locked_coins_keep_their_locktime() -> None:
     locked = platform.utxo(2 * UNIT, stakeable_until=LATER)
     fee = platform.utxo(UNIT, number=1)
     tx = platform.signed(
@@ -326,7 +326,7 @@ def test_a_signer_is_one_of_the_owners() -> None:
     )
 
 
-def test_nobody_signs_for_another() -> None:
+def test_signature_of_another_address_is_refused() -> None:
     tx, holder = spent_by((0,), platform.owners(ONE), KEY_2)
 
     assert_refused(
@@ -339,7 +339,7 @@ def test_nobody_signs_for_another() -> None:
     )
 
 
-def test_a_signature_of_nobody_is_invalid() -> None:
+def test_unrecoverable_signature_is_refused() -> None:
     assert_refused(
         with_signature(bytes(65)),
         state(FUNDS),

@@ -96,7 +96,7 @@ def test_a_period_counts_from_chain_time(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
+def test_staking_period_above_the_maximum_is_refused(kind: type) -> None:
     assert_refused(
         staking(kind, start=0, end=NOW + platform.CONFIG.max_stake_duration + 1),
         enough(kind),
@@ -106,7 +106,7 @@ def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_start_lies_no_more_than_two_weeks_ahead(kind: type) -> None:
+def test_start_over_two_weeks_ahead_is_refused(kind: type) -> None:
     assert_refused(
         staking(kind, start=NOW + 14 * DAY + 1, end=NOW + 20 * DAY),
         enough(kind),
@@ -194,7 +194,7 @@ def test_a_delegator_needs_a_validator() -> None:
     )
 
 
-def test_a_delegator_does_not_begin_before_its_validator() -> None:
+def test_delegator_that_starts_before_its_validator_is_refused() -> None:
     pending = staker(start=NOW + 1, priority=Priority.PRIMARY_VALIDATOR_PENDING)
 
     assert_refused(
@@ -223,7 +223,7 @@ def test_a_validator_takes_four_times_its_own_stake() -> None:
     )
 
 
-def test_a_limit_beyond_64_bits_is_no_limit() -> None:
+def test_delegation_limit_above_64_bits_is_refused() -> None:
     large = staker(weight=2**62)
 
     assert_refused(

@@ -119,7 +119,7 @@ def test_a_validator_charges_no_less_than_the_least_fee() -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_period_is_no_shorter_than_the_shortest(kind: type) -> None:
+def test_staking_period_below_the_minimum_is_refused(kind: type) -> None:
     end = NOW + 60 + platform.CONFIG.min_stake_duration
 
     assert executed(staking(kind, end=end), enough(kind)).stakers.changes().present
@@ -132,7 +132,7 @@ def test_a_period_is_no_shorter_than_the_shortest(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_period_that_ends_before_it_begins_is_too_short(kind: type) -> None:
+def test_staking_period_with_end_before_start_is_refused(kind: type) -> None:
     assert_refused(
         staking(kind, end=0),
         enough(kind),
@@ -142,7 +142,7 @@ def test_a_period_that_ends_before_it_begins_is_too_short(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
+def test_staking_period_above_the_maximum_is_refused(kind: type) -> None:
     assert_refused(
         staking(kind, end=NOW + 61 + platform.CONFIG.max_stake_duration),
         enough(kind),
@@ -181,7 +181,7 @@ def test_a_start_in_the_future_is_waited_for(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_start_lies_no_more_than_two_weeks_ahead(kind: type) -> None:
+def test_start_over_two_weeks_ahead_is_refused(kind: type) -> None:
     far = NOW + 14 * DAY
 
     assert executed(staking(kind, start=far, end=far + DAY), enough(kind)).stakers.changes().present
@@ -237,7 +237,7 @@ def test_stakers_of_the_primary_network_pay_no_fee() -> None:
     assert executed(tx, state(exact)).stakers.changes().present
 
 
-def test_locked_coins_can_be_staked_and_stay_locked() -> None:
+def test_locked_coins_can_be_staked_and_remain_locked() -> None:
     locked = platform.utxo(2_000 * UNIT, stakeable_until=NOW + DAY)
     stake = (platform.output(2_000 * UNIT, stakeable_until=NOW + DAY),)
     tx = staking(AddValidatorTx, inputs=platform.spend_all(locked), stake=stake)
@@ -245,7 +245,7 @@ def test_locked_coins_can_be_staked_and_stay_locked() -> None:
     assert executed(tx, state(locked)).stakers.changes().present
 
 
-def test_stake_is_what_the_weight_says() -> None:
+def test_weight_must_equal_the_stake() -> None:
     assert_refused(
         staking(AddValidatorTx, stake=platform.outputs(2_001 * UNIT)),
         rich(),

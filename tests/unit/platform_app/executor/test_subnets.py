@@ -131,7 +131,7 @@ def test_a_validator_waits_for_its_start() -> None:
 
 
 @pytest.mark.parametrize("start", [0, NOW - 1, NOW])
-def test_a_validator_whose_start_is_not_in_the_future_begins_at_once(start: int) -> None:
+def test_subnet_validator_with_past_start_starts_immediately(start: int) -> None:
     """Today's SDKs send 0, because the reference has ignored the field since Durango."""
     (begun,) = executed(added(start=start), ready(AddSubnetValidatorTx)).stakers.changes().present
 
@@ -166,7 +166,7 @@ def test_two_of_three_control_keys_agree(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", AUTHORIZED)
-def test_without_credentials_nobody_agrees(kind: type) -> None:
+def test_subnet_transaction_without_credentials_is_refused(kind: type) -> None:
     assert_refused(
         platform.signed(kind, keys=[]),
         ready(kind),
@@ -351,7 +351,7 @@ def test_a_pending_validator_of_the_primary_network_will_do() -> None:
     assert executed(added(), holder).stakers.changes().present
 
 
-def test_whoever_does_not_validate_cannot_be_removed() -> None:
+def test_removal_of_a_non_validator_is_refused() -> None:
     assert_refused(
         platform.signed(RemoveSubnetValidatorTx),
         ready(AddSubnetValidatorTx),

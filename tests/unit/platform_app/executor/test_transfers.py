@@ -31,7 +31,7 @@ def with_shared(chain=platform.X_CHAIN_ID) -> MemoryState:
     return holder
 
 
-def test_an_import_takes_what_the_other_chain_has_exported() -> None:
+def test_import_consumes_the_exported_output() -> None:
     tx = platform.signed(ImportTx, outputs=platform.outputs(2 * UNIT))
     diff = executed(tx, with_shared())
 
@@ -57,7 +57,7 @@ def test_an_import_cannot_make_more_than_it_takes() -> None:
     )
 
 
-def test_imported_inputs_come_after_the_others_among_credentials() -> None:
+def test_credentials_of_imported_inputs_are_last() -> None:
     foreign = platform.utxo(UNIT, platform.ADDRESSES[1], number=7)
     holder = state(FUNDS)
     holder.share(platform.C_CHAIN_ID, foreign)
@@ -82,7 +82,7 @@ def test_imported_inputs_need_credentials_too() -> None:
     )
 
 
-def test_what_was_not_exported_cannot_be_imported() -> None:
+def test_import_of_missing_output_is_refused() -> None:
     assert_refused(
         platform.signed(ImportTx),
         with_shared(platform.C_CHAIN_ID),
@@ -91,7 +91,7 @@ def test_what_was_not_exported_cannot_be_imported() -> None:
     )
 
 
-def test_an_import_in_a_decided_block_may_come_before_the_export() -> None:
+def test_import_in_a_decided_block_can_precede_the_export() -> None:
     tx = platform.signed(ImportTx, outputs=platform.outputs(2 * UNIT))
     diff = Diff(with_shared(platform.C_CHAIN_ID))
     standard.execute(tx, diff, replace(ENV, decided=True))
@@ -217,12 +217,12 @@ def test_a_chain_of_the_primary_network_that_state_knows_is_a_peer() -> None:
         ),
     ],
 )
-def test_what_this_chain_does_not_run_is_refused(kind: Any, reason: Any, words: str) -> None:
+def test_unsupported_transaction_type_is_refused(kind: Any, reason: Any, words: str) -> None:
     assert_refused(platform.signed(kind), state(FUNDS), reason, words)
 
 
 @pytest.mark.parametrize("kind", platform.every_type(), ids=lambda kind: kind.__name__)
-def test_every_type_is_either_executed_or_refused_in_words(kind: type[UnsignedTx]) -> None:
+def test_every_transaction_type_has_a_rule_or_a_refusal(kind: type[UnsignedTx]) -> None:
     assert (kind in standard._RULES) != (kind in standard._REFUSED)
 
 

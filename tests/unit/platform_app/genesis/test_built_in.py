@@ -32,7 +32,7 @@ def network(count: int, config: PlatformConfig = CONFIG):
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"{config.network_id} {config.unit}")
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
-def test_each_validator_stakes_two_million_coins_and_the_first_comes_first(
+def test_genesis_validators_stake_two_million_coins_each(
     config: PlatformConfig, count: int
 ) -> None:
     genesis = parse_genesis(build_genesis(network(count, config)))
@@ -47,7 +47,7 @@ def test_each_validator_stakes_two_million_coins_and_the_first_comes_first(
     assert (genesis.network_id, genesis.timestamp) == (config.network_id, NOW)
 
 
-def test_a_network_of_one_is_what_it_was_before_there_could_be_several() -> None:
+def test_network_of_one_validator_keeps_its_genesis_id() -> None:
     genesis = parse_genesis(build_genesis(network(1)))
 
     (staker,) = initial_stakers(genesis, CONFIG.rewards).stakers
@@ -55,7 +55,7 @@ def test_a_network_of_one_is_what_it_was_before_there_could_be_several() -> None
     assert str(genesis.genesis_id) == "2Dze5GgFiom7E78YCi7Pv3J2y7oQ16TbaQkd772H9F878waV9u"
 
 
-def test_more_stake_than_there_may_be_is_refused() -> None:
+def test_too_many_genesis_validators_are_refused() -> None:
     config = reference_config(777)
     most = 155
     assert network(most, config).initial_supply == config.rewards.supply_cap // 2
@@ -133,7 +133,7 @@ def test_transactions_in_the_wrong_place_are_refused(changes: dict[str, str], wo
 
 
 @given(place=st.integers(0), bit=st.integers(0, 7))
-def test_bytes_of_others_are_a_genesis_or_refused(place: int, bit: int) -> None:
+def test_mutated_genesis_is_parsed_or_refused(place: int, bit: int) -> None:
     raw = bytearray(RAW)
     raw[place % len(raw)] ^= 1 << bit
 

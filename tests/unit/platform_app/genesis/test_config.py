@@ -74,7 +74,7 @@ def test_a_file_is_read() -> None:
     assert config.initial_supply == 10_501
 
 
-def test_what_may_be_absent_has_a_default() -> None:
+def test_optional_members_have_defaults() -> None:
     without_key = staker(0)
     del without_key["signer"]
     config = parse_genesis_config(
@@ -214,7 +214,7 @@ def test_each_validator_needs_stake() -> None:
         parse_genesis_config(changed)
 
 
-def test_a_network_can_begin_at_another_time() -> None:
+def test_genesis_config_can_have_another_start_time() -> None:
     config = parse_genesis_config(document())
 
     assert config.starting_at(NOW + 7).start_time == NOW + 7

@@ -121,7 +121,7 @@ def test_validators_stake_for_a_year_and_end_one_after_the_other() -> None:
     assert ends == {NODE_IDS[0]: NOW + YEAR, NODE_IDS[1]: NOW + YEAR - 5_400}
 
 
-def test_validators_stand_in_the_order_of_a_heap_by_their_ends() -> None:
+def test_genesis_validators_are_in_heap_order_of_end_times() -> None:
     genesis = genesis_of(staking(60, validators=6))
 
     assert [tx.unsigned.validator.node_id[0] for tx in genesis.validators] == [6, 4, 5, 1, 3, 2]
@@ -133,7 +133,7 @@ def test_validators_that_end_together_keep_their_order() -> None:
     assert [tx.unsigned.validator.node_id[0] for tx in genesis.validators] == [1, 2, 3, 4, 5, 6]
 
 
-def test_validators_with_a_key_are_permissionless_others_are_not() -> None:
+def test_genesis_validators_with_bls_key_are_permissionless() -> None:
     with_key = InitialStaker(NODE_IDS[0], REWARDED, 5, proof_of_possession())
     without = InitialStaker(NODE_IDS[1], REWARDED, 6)
     genesis = genesis_of(staking(10, validators=2, stakers=(with_key, without)))
@@ -163,7 +163,7 @@ def test_the_first_validators_are_current_and_their_rewards_are_minted() -> None
     assert supply == genesis.initial_supply + sum(staker.potential_reward for staker in stakers)
 
 
-def test_a_network_may_begin_without_validators() -> None:
+def test_genesis_without_validators() -> None:
     config = replace(CONFIG, stakers=(), staked_funds=())
 
     genesis = genesis_of(config)
@@ -192,7 +192,7 @@ def test_the_asset_has_the_denomination_of_the_file() -> None:
     assert genesis.asset_id != genesis_of().asset_id
 
 
-def test_nobody_has_to_hold_anything_on_the_x_chain() -> None:
+def test_genesis_without_x_chain_holders() -> None:
     nothing = tuple(replace(part, x_chain_amount=0) for part in CONFIG.allocations)
 
     genesis = genesis_of(replace(CONFIG, allocations=nothing))
@@ -204,7 +204,7 @@ def test_nobody_has_to_hold_anything_on_the_x_chain() -> None:
     assert created.asset.memo == b""
 
 
-def test_time_supply_and_message_come_back() -> None:
+def test_time_supply_and_message_round_trip() -> None:
     genesis = genesis_of()
 
     assert (genesis.timestamp, genesis.initial_supply) == (NOW, CONFIG.initial_supply)
@@ -217,7 +217,7 @@ def test_a_configuration_that_does_not_fit_together_has_no_bytes() -> None:
         build_genesis(replace(CONFIG, staked_funds=(REWARDED,)))
 
 
-def test_bytes_that_are_no_genesis_are_refused() -> None:
+def test_malformed_genesis_is_refused() -> None:
     raw = build_genesis(CONFIG)
 
     for size in range(0, len(raw), 7):

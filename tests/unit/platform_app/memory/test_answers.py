@@ -113,7 +113,7 @@ def test_a_look_is_due_soon_while_answers_are_handed_out(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_all_is_forgotten_when_the_chain_stands_elsewhere(scene: Scene, name: str) -> None:
+def test_answers_are_dropped_when_the_chain_position_changes(scene: Scene, name: str) -> None:
     scene.known()
     scene.place = ELSEWHERE[name]
     assert scene.memory.check_rows() == ELSEWHERE[name]
@@ -186,7 +186,7 @@ def test_a_look_that_began_before_a_change_learns_nothing(scene: Scene) -> None:
     assert not scene.memory.is_trusted()
 
 
-def test_a_block_that_somebody_tells_of_ends_all_answers_before_it(scene: Scene) -> None:
+def test_announced_block_drops_older_answers(scene: Scene) -> None:
     scene.known()
     scene.memory.accepted(HERE.block_id)
     assert scene.memory.get(KEY) == b"text"
@@ -207,7 +207,7 @@ def test_without_a_chain_nothing_is_remembered(scene: Scene) -> None:
     assert scene.memory.get(KEY) is None
 
 
-def test_who_saw_a_later_block_looks_before_he_tells_of_it(scene: Scene) -> None:
+def test_catching_up_checks_rows_after_a_later_block(scene: Scene) -> None:
     scene.memory.catch_up()
     assert scene.looks == 0  # there is no cached answer that could be outdated
 
@@ -217,7 +217,7 @@ def test_who_saw_a_later_block_looks_before_he_tells_of_it(scene: Scene) -> None
     assert scene.memory.get(KEY) is None
 
 
-def test_what_is_unlocked_at_a_time_is_told_until_then(scene: Scene) -> None:
+def test_answer_expires_at_the_next_unlock_time(scene: Scene) -> None:
     scene.place = HERE._replace(clock_offset=50)
     scene.known(lifetime=Lifetime(since=WALL + 50, until=WALL + 60))
     scene.wall = WALL + 9.9
@@ -228,7 +228,7 @@ def test_what_is_unlocked_at_a_time_is_told_until_then(scene: Scene) -> None:
     assert scene.memory.get(KEY) is None
 
 
-def test_what_changes_by_itself_is_told_for_some_seconds(scene: Scene) -> None:
+def test_changing_answer_expires_after_its_maximum_age(scene: Scene) -> None:
     def slowly() -> None:
         scene.elapsed += MAX_AGE / 2
 
@@ -242,7 +242,7 @@ def test_what_changes_by_itself_is_told_for_some_seconds(scene: Scene) -> None:
     assert scene.memory.get(KEY) is None
 
 
-def test_bytes_are_bounded_and_the_least_recently_asked_for_goes_first() -> None:
+def test_least_recently_used_answer_is_evicted_at_the_byte_limit() -> None:
     scene = Scene(max_bytes=5 * answers._ENTRY + 4 * 1000)
     scene.memory.check_rows()
     for number in range(4):
@@ -285,7 +285,7 @@ def test_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(scene.memory) == 3
 
 
-def test_what_many_arguments_ask_for_is_not_remembered() -> None:
+def test_request_with_many_arguments_is_not_cached() -> None:
     address = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
     assert key_of("method", ([address], "", 5)) == ("method", (address,), "", 5)
     assert key_of("method", ([address] * 80, "")) is not None

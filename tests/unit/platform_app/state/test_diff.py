@@ -56,7 +56,7 @@ def test_an_output_of_the_diff_below_that_is_spent_here_is_consumed_here() -> No
     assert below.utxos.changes().produced == ()
 
 
-def test_a_staker_that_came_and_left_is_among_those_that_left() -> None:
+def test_staker_added_and_removed_in_a_diff_is_listed_as_removed() -> None:
     came = staker(priority=Priority.PERMISSIONED_VALIDATOR_PENDING)
     diff = Diff(platform_state.state())
     diff.stakers.put(came)
@@ -137,7 +137,7 @@ def test_everything_that_was_set_is_among_the_changes() -> None:
         assert changed.utxos.changes().rewards == ((tx.tx_id, utxo),)
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_copied_diff_is_independent() -> None:
     diff = Diff(platform_state.state(platform.utxo()))
     diff.stakers.put(staker())
     twin = diff.copy()

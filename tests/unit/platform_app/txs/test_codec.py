@@ -37,7 +37,7 @@ def test_every_type_has_a_number() -> None:
 
 
 @pytest.mark.parametrize("cls", every_type(), ids=lambda cls: cls.__name__)
-def test_a_transaction_of_each_type_comes_back(cls: type[UnsignedTx]) -> None:
+def test_transaction_of_each_type_round_trips(cls: type[UnsignedTx]) -> None:
     tx = signed(cls)
 
     assert parse(tx.raw) == tx
@@ -47,7 +47,7 @@ def test_a_transaction_of_each_type_comes_back(cls: type[UnsignedTx]) -> None:
 
 @settings(deadline=None)
 @given(transactions())
-def test_any_transaction_comes_back(tx: Tx) -> None:
+def test_random_transaction_round_trips(tx: Tx) -> None:
     read = parse(tx.raw)
 
     assert read == tx
@@ -143,7 +143,7 @@ def test_more_than_a_quarter_of_a_mebibyte_is_refused_before_it_is_read() -> Non
         parse(bytes(262_145))
 
 
-def test_a_transaction_of_the_genesis_may_be_of_any_size() -> None:
+def test_genesis_transaction_has_no_size_limit() -> None:
     large = unsigned(CreateChainTx, genesis_data=bytes(300_000))
 
     tx = build(large, (), GENESIS_CODEC)

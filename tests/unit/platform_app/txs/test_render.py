@@ -112,7 +112,7 @@ def test_a_validator_of_a_subnet_names_it() -> None:
     assert shown["validator"]["subnetID"] == str(SUBNET_ID)
 
 
-def test_a_name_that_is_no_utf8_can_be_encoded() -> None:
+def test_chain_name_with_invalid_utf8_is_rendered() -> None:
     shown = render(unsigned(CreateChainTx, chain_name="a\udcff"), address)
 
     assert shown["chainName"] == "a\N{REPLACEMENT CHARACTER}"

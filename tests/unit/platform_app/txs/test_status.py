@@ -3,7 +3,7 @@
 from platform_app.txs.base import TxStatus
 
 
-def test_statuses_have_the_references_numbers_and_the_specifications_words() -> None:
+def test_statuses_have_avalanchegos_numbers_and_specified_labels() -> None:
     assert {status.label: int(status) for status in TxStatus} == {
         "Unknown": 0,
         "Committed": 4,

@@ -222,7 +222,7 @@ def test_a_well_formed_transaction_of_each_type_passes(cls: type[UnsignedTx]) ->
     [staking.AdvanceTimeTx, staking.RewardValidatorTx, l1.RewardAutoRenewedValidatorTx],
     ids=lambda cls: cls.__name__,
 )
-def test_what_nobody_signs_has_no_credentials(cls: type[UnsignedTx]) -> None:
+def test_unsigned_transaction_with_credentials_is_refused(cls: type[UnsignedTx]) -> None:
     with raises(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS, kind=InvalidTx) as refused:
         verify_syntax(Tx(unsigned(cls), (SignatureCredential(()),), b"", 0), CONFIG, ASSET_ID)
 
@@ -244,7 +244,7 @@ def test_what_nobody_signs_has_no_credentials(cls: type[UnsignedTx]) -> None:
     ],
     ids="-".join,
 )
-def test_what_stands_at_the_edge_passes(changes: dict[str, Any]) -> None:
+def test_boundary_values_are_accepted(changes: dict[str, Any]) -> None:
     verify_unsigned(unsigned(BaseTx, **changes))
 
 
@@ -292,7 +292,7 @@ def test_every_reason_of_syntax_is_reached_here() -> None:
     assert reached == expected
 
 
-def test_owners_may_be_anybody() -> None:
+def test_subnet_owners_can_be_any_addresses() -> None:
     verify_unsigned(
         unsigned(subnets.CreateSubnetTx, owner=owners(*ADDRESSES, threshold=3, locktime=MAX))
     )

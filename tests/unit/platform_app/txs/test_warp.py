@@ -44,7 +44,7 @@ def test_a_leading_zero_byte_of_signers_is_refused() -> None:
         (MESSAGE + b"\0", "trailing buffer space"),
     ],
 )
-def test_bytes_that_are_no_message_are_refused(raw: bytes, reason: str) -> None:
+def test_malformed_warp_message_is_refused(raw: bytes, reason: str) -> None:
     with raises(
         TxSyntaxReason.INVALID_WARP_MESSAGE,
         kind=InvalidTx,

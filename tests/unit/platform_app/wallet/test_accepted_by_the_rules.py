@@ -153,7 +153,7 @@ def is_enough(one: PlatformWallet, wish: Wish) -> bool:
 
 @settings(max_examples=cases(25))
 @given(coins(), keychains(), wishes())
-def test_what_is_built_is_accepted_and_burns_just_the_fee(
+def test_built_transaction_is_accepted_and_burns_the_fee(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...], wish: Wish
 ) -> None:
     one, into = wallet(*held, keys=keys), environment(*held)
@@ -176,7 +176,7 @@ def test_what_is_built_is_accepted_and_burns_just_the_fee(
 
 @settings(max_examples=cases(15))
 @given(coins(), keychains())
-def test_what_a_subnets_owner_signs_is_accepted(
+def test_subnet_transaction_of_the_owner_is_accepted(
     held: tuple[UTXO, ...], keys: tuple[bytes, ...]
 ) -> None:
     one, into = wallet(*held, keys=keys), environment(*held)
@@ -219,7 +219,7 @@ def test_what_a_subnets_owner_signs_is_accepted(
 
 @settings(max_examples=cases(15))
 @given(coins(), coins(), keychains())
-def test_what_is_imported_is_accepted(
+def test_built_import_is_accepted(
     held: tuple[UTXO, ...], exported: tuple[UTXO, ...], keys: tuple[bytes, ...]
 ) -> None:
     one, into = wallet(*held, keys=keys), environment(*held)

@@ -72,7 +72,7 @@ def test_locked_coins_are_staked_first_and_keep_lock_and_owner() -> None:
     assert by_number[1].input.input == TransferInput(10, (0,))
 
 
-def test_locked_coins_stay_where_nothing_is_staked() -> None:
+def test_locked_coins_are_not_used_without_staking() -> None:
     locked = platform.utxo(10, number=0, stakeable_until=LATER)
 
     with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
@@ -102,7 +102,7 @@ def test_no_more_locked_coins_are_taken_than_the_stake_needs() -> None:
     assert spent(choose(wallet(*held), fee=0, stake=20)) == [0, 1]
 
 
-def test_what_locked_coins_do_not_cover_unlocked_ones_do() -> None:
+def test_unlocked_coins_cover_the_rest_of_the_stake() -> None:
     locked = platform.utxo(10, number=0, stakeable_until=LATER)
     unlocked = platform.utxo(10, number=1)
 
@@ -115,7 +115,7 @@ def test_what_locked_coins_do_not_cover_unlocked_ones_do() -> None:
     assert spend.change == (platform.output(3, CHANGE),)
 
 
-def test_a_lock_that_has_opened_is_no_lock() -> None:
+def test_expired_lock_is_ignored() -> None:
     opened = platform.utxo(10, number=0, stakeable_until=platform.NOW)
 
     spend = choose(wallet(opened), fee=4)
@@ -136,7 +136,7 @@ def test_a_lock_that_has_opened_is_no_lock() -> None:
     ],
     ids=["anothers", "of too many", "time-locked", "asset", "locked anothers", "locked asset"],
 )
-def test_what_these_keys_cannot_open_is_left_alone(other: platform.UTXO) -> None:
+def test_foreign_coins_are_not_selected(other: platform.UTXO) -> None:
     own = platform.utxo(10, number=1)
 
     assert spent(choose(wallet(other, own), fee=1, stake=1)) == [1]
@@ -151,7 +151,7 @@ def test_of_several_owners_the_first_sign() -> None:
     assert own.signers == (TWO, THREE)
 
 
-def test_inputs_and_outputs_come_in_the_order_of_the_wire() -> None:
+def test_inputs_and_outputs_are_sorted() -> None:
     locks = [platform.NOW + 9, platform.NOW + 3, platform.NOW + 6]
     held = [
         platform.utxo(10, number=number, stakeable_until=lock) for number, lock in enumerate(locks)
@@ -165,7 +165,7 @@ def test_inputs_and_outputs_come_in_the_order_of_the_wire() -> None:
     assert times == sorted(locks)
 
 
-def test_too_little_is_refused_in_the_references_words() -> None:
+def test_insufficient_funds_are_refused_with_avalanchegos_message() -> None:
     held = [platform.utxo(10, number=0, stakeable_until=LATER), platform.utxo(3, number=1)]
 
     with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
@@ -177,7 +177,7 @@ def test_too_little_is_refused_in_the_references_words() -> None:
     )
 
 
-def test_change_is_what_was_not_needed() -> None:
+def test_change_is_the_surplus() -> None:
     spend = choose(wallet(platform.utxo(10)), fee=10)
 
     assert spend.change == ()

@@ -93,7 +93,7 @@ def test_too_small_an_import_is_paid_for_on_this_chain() -> None:
     assert tx.unsigned.outputs == (platform.output(UNIT - 1, CHANGE),)
 
 
-def test_too_small_an_import_that_nobody_pays_for_is_refused() -> None:
+def test_import_below_the_fee_is_refused() -> None:
     with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
         imported(shared(FEE - 1))
 
@@ -124,7 +124,7 @@ def test_a_foreign_asset_is_paid_for_on_this_chain() -> None:
     }
 
 
-def test_what_no_output_can_hold_waits_for_the_next_import() -> None:
+def test_import_above_64_bits_is_split() -> None:
     most = shared(uint64.MAX, number=101, asset_id=OTHER)
     more = shared(1, number=102, asset_id=OTHER)
 
@@ -146,7 +146,7 @@ def test_what_no_output_can_hold_waits_for_the_next_import() -> None:
     ],
     ids=["anothers", "time-locked", "of too many", "locked"],
 )
-def test_what_these_keys_cannot_open_is_not_imported(exported: UTXO) -> None:
+def test_foreign_outputs_are_not_imported(exported: UTXO) -> None:
     with raises(WalletReason.NO_IMPORTABLE_FUNDS, kind=NotBuilt) as refused:
         imported(exported, purse=(platform.utxo(UNIT),))
 

@@ -82,7 +82,7 @@ def test_symbols_with_too_many_readings_are_not_judged_whole(
 
 
 @pytest.mark.parametrize("password", [EVERY_SYMBOL, EVERY_SYMBOL[::-1], "|7+5$0%" + EVERY_SYMBOL])
-def test_what_is_judged_of_them_is_strong_enough(password: str) -> None:
+def test_strong_password_is_accepted(password: str) -> None:
     verify_password(password)
 
 
@@ -121,7 +121,7 @@ def test_percent_become_millionths_as_floats_of_32_bits_have_them(rate: float, s
 
 
 @pytest.mark.parametrize("rate", [-0.0001, 100.0001, float("nan"), float("inf"), -1, 1e300])
-def test_what_is_no_percentage_is_refused(rate: float) -> None:
+def test_delegation_fee_outside_0_to_100_is_refused(rate: float) -> None:
     with raises(WalletReason.RATE_OUT_OF_RANGE, kind=WalletError) as refused:
         shares_of(rate)
 

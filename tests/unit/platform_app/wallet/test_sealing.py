@@ -24,13 +24,13 @@ CHEAP = Cost(passes=1, memory=64, lanes=1)
 SECRET = bytes(range(32))
 
 
-def test_passwords_cost_what_the_reference_asks_at_least() -> None:
+def test_password_hashing_cost_is_at_least_the_references() -> None:
     assert COST.memory >= 64 * 1024
     assert COST.passes >= 1
     assert COST.lanes >= 4
 
 
-def test_what_is_sealed_opens_after_unlocking_again() -> None:
+def test_sealed_secret_opens_after_unlocking() -> None:
     locked, cipher = lock("some password", COST)
 
     sealed = cipher.seal(SECRET, b"place")
@@ -60,7 +60,7 @@ def test_half_a_pair_of_characters_is_a_password_too() -> None:
         unlock(locked, "\ud801")
 
 
-def test_the_same_password_locks_anew_each_time() -> None:
+def test_same_password_gets_a_new_salt() -> None:
     one, cipher = lock("some password", CHEAP)
     two, other = lock("some password", CHEAP)
 
@@ -69,7 +69,7 @@ def test_the_same_password_locks_anew_each_time() -> None:
         other.open(cipher.seal(SECRET, b""), b"")
 
 
-def test_the_same_secret_is_sealed_anew_each_time() -> None:
+def test_same_secret_has_different_ciphertexts() -> None:
     _, cipher = lock("some password", CHEAP)
 
     assert cipher.seal(SECRET, b"") != cipher.seal(SECRET, b"")
@@ -101,7 +101,7 @@ def test_half_a_seal_does_not_open(size: int) -> None:
         cipher.open(bytes(size), b"")
 
 
-def test_a_decoy_opens_for_nobody_after_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoy_lock_costs_the_same_work_and_never_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     derive = sealing.hash_secret_raw
 
@@ -132,7 +132,7 @@ def test_verifiers_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch
     assert compared == [(locked.verifier, locked.verifier)]
 
 
-def test_what_is_kept_of_a_password_is_neither_it_nor_its_key() -> None:
+def test_stored_lock_has_neither_password_nor_key() -> None:
     locked, cipher = lock("some password", CHEAP)
 
     kept = repr(locked).encode() + locked.salt + locked.verifier
@@ -149,12 +149,12 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealing, "VERSION_1", Cost(passes=1, memory=64, lanes=1))
 
 
-def test_keys_come_back_in_their_order() -> None:
+def test_backup_keeps_the_order_of_keys() -> None:
     assert read_backup(write_backup(KEYS, PASSWORD), PASSWORD) == list(KEYS)
 
 
 @pytest.mark.usefixtures("_cheap")
-def test_a_user_without_keys_comes_back_too() -> None:
+def test_backup_without_keys_round_trips() -> None:
     assert read_backup(write_backup([], PASSWORD), PASSWORD) == []
 
 
@@ -194,7 +194,7 @@ def test_every_changed_byte_is_noticed() -> None:
 
 @pytest.mark.usefixtures("_cheap")
 @pytest.mark.parametrize("cut", [1, 16, 60, 90])
-def test_half_a_backup_is_none(cut: int) -> None:
+def test_truncated_backup_is_refused(cut: int) -> None:
     with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError) as refused:
         read_backup(write_backup(KEYS[:1], PASSWORD)[:-cut], PASSWORD)
 
@@ -213,7 +213,7 @@ def test_something_else_is_refused_before_a_key_is_derived(
 
 @pytest.mark.usefixtures("_cheap")
 @pytest.mark.parametrize("keys", [[bytes(32)], [b"\xff" * 32], [b"\1" * 31]])
-def test_what_is_no_key_is_refused(keys: list[bytes]) -> None:
+def test_backup_with_invalid_key_is_refused(keys: list[bytes]) -> None:
     with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError):
         read_backup(write_backup(keys, PASSWORD), PASSWORD)
 

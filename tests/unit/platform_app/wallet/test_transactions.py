@@ -263,7 +263,7 @@ def test_a_name_that_fits_into_no_field_is_not_built() -> None:
         transactions.build_create_chain(rich(KEY_1, KEY_2), **chain(name="a" * 70_000))
 
 
-def test_money_is_looked_at_before_the_subnet() -> None:
+def test_funds_are_checked_before_the_subnet() -> None:
     with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt):
         transactions.build_create_chain(wallet(), **chain(state=some_state()))
 

@@ -1,5 +1,6 @@
-"""Celery beat's schedule in the database, with its pages in the admin: for nodes whose beat is a process of its own.
+"""Celery beat's tables and their admin pages, for nodes whose beat is a process of its own.
 
+The schedule is `CELERY_BEAT_SCHEDULE` in `celery`; beat copies it into these tables, where an operator can change it.
 The embedded profile takes the schedule from the settings. It needs neither these tables nor their models, which take a
 tenth of its start.
 """
