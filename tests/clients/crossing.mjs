@@ -5,7 +5,7 @@ const P_CHAIN = '11111111111111111111111111111111LpoYY'
 const WEI_OF_GWEI = 10n ** 9n
 
 /** Returns the status of an atomic transaction once it is accepted or dropped. */
-async function decided(evm, txID) {
+export async function decided(evm, txID) {
   const deadline = Date.now() + 60_000
   while (Date.now() < deadline) {
     const found = await evm.getAtomicTxStatus(txID)
@@ -16,7 +16,7 @@ async function decided(evm, txID) {
 }
 
 /** Calls a method of one of the C-Chain's interfaces. */
-async function ask(url, method, params) {
+export async function ask(url, method, params) {
   const path = method.startsWith('avax.') ? 'avax' : 'rpc'
   const answer = await fetch(`${url}/ext/bc/C/${path}`, {
     method: 'POST',

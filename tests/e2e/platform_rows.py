@@ -125,8 +125,17 @@ def _from_c_chain(ask: Ask) -> int:
     )
 
 
+def _from_x_chain(ask: Ask) -> int:
+    """Return the units that have left the X-Chain, less those that came to it; what it burned is still on it."""
+    of_coin = "kind = 7 AND asset_id IN (SELECT asset_id FROM xchain_app_xasset WHERE height = 0)"
+    rows = ask(f"SELECT amount, height, spent_height FROM xchain_app_xoutput WHERE {of_coin}")
+    genesis = sum(int(amount) for amount, height, _ in rows if not height)
+    unspent = sum(int(amount) for amount, _, spent in rows if spent is None)
+    return genesis - unspent - sum(map(int, _column(ask, "x_txs", "burned")))
+
+
 def _check_coins(ask: Ask, funds: int) -> None:
-    """Check that all coins are accounted for, and that the supply matches them."""
+    """Check that all coins of the three chains are accounted for, and that the supply matches them."""
     staked = f"subnet_id = '{PRIMARY}' AND phase <> 'past'"
     stakers = [
         row
@@ -137,9 +146,8 @@ def _check_coins(ask: Ask, funds: int) -> None:
     owned = (*_column(ask, "p_utxos", "amount"), *_column(ask, "p_shared_utxos", "amount"))
     burnt = _column(ask, "p_txs", "burned")
     everything = sum(map(int, (*owned, *burnt, *(weight for weight, _ in stakers))))
-    assert everything == funds + rewards + _from_c_chain(ask), (
-        "coins came from nowhere, or were lost"
-    )
+    came = _from_c_chain(ask) + _from_x_chain(ask)
+    assert everything == funds + rewards + came, "coins came from nowhere, or were lost"
     accrued = ask(f"SELECT delegatee_reward FROM p_validators WHERE {staked}")
     promised = sum(int(reward) for _, reward in stakers) + sum(int(one) for (one,) in accrued)
     ((supply,),) = ask(f"SELECT amount FROM p_supply WHERE subnet_id = '{PRIMARY}'")
