@@ -18,7 +18,7 @@ export function exchanging(library, connect, importToP) {
     const hexAccount = utils.bufferToHex(account)
     const [onX, onC] = ['X', 'C'].map((chain) => utils.format(chain, wallet.hrp, owner))
     const baseFee = (await c.getBaseFee()) / WEI_OF_GWEI || 1n
-    const found = { statuses: [], balances: {}, readBack: [] }
+    const found = { statuses: [], balances: {}, readBack: [], price: Number(baseFee) }
 
     const sign = async (unsignedTx) => {
       await addTxSignatures({ unsignedTx, privateKeys: [key] })
@@ -93,7 +93,7 @@ export function exchanging(library, connect, importToP) {
     const { utxos } = await wallet.api.getUTXOs({ sourceChain: 'X', addresses: [wallet.address] })
     const feeState = await wallet.api.getFeeState?.()
     const terms = { from: [owner], utxos, feeState, source: context.xBlockchainID }
-    await onP(await sign(importToP(terms, context)))
+    found.landedBy = await onP(await sign(importToP(terms, context)))
     found.balances.landed = (await wallet.balance(wallet.address)) - before
     return found
   }

@@ -8,13 +8,12 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from cchain_app.models.atomic import AtomicKind
-from platform_app.txs.base import inner_input, inner_output
 from platform_app.txs.codec import parse
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.hashing import sha256
 from primitives.ids import ID, utxo_id
+from tests.builders.platform_random import burned
 from tests.servers.node import Ask
-from utxo.components import TransferableInput
 
 UNIT = 10**6
 GENESIS_FUNDS = 42_000_000 * UNIT
@@ -85,22 +84,12 @@ def _check_txs(ask: Ask, heights: Counter[int]) -> _Flow:
             continue
         unsigned: Any = tx.unsigned
         inputs = [*unsigned.inputs, *getattr(unsigned, "imported_inputs", ())]
-        assert _burned(unsigned, inputs) == int(burnt), f"what {tx.tx_id} burns"
+        assert burned(tx) == int(burnt), f"what {tx.tx_id} burns"
         spent += [_text(tx_input.utxo_id) for tx_input in inputs]
         made += [_text(utxo_id(tx.tx_id, place)) for place in range(len(unsigned.outputs))]
     twice = [key for key, count in Counter(spent).items() if count > 1]
     assert not twice, "spent twice"
     return _Flow(set(made), set(spent))
-
-
-def _burned(unsigned: Any, inputs: list[TransferableInput]) -> int:
-    made = [
-        *unsigned.outputs,
-        *getattr(unsigned, "stake", ()),
-        *getattr(unsigned, "exported_outputs", ()),
-    ]
-    kept = sum(inner_output(item.output).amount for item in made)
-    return sum(inner_input(tx_input.input).amount for tx_input in inputs) - kept
 
 
 def _check_outputs(ask: Ask, flow: _Flow) -> None:
