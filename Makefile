@@ -93,6 +93,7 @@ coverage: $(STAMPS)/dev native  ## The same, and no less of the code may be run 
 search: $(STAMPS)/dev native  ## Property tests with dozens of cases for each that `test` tries; takes long
 	$(SCRATCH) $(PYTEST) tests/unit tests/conformance -m hypothesis --hypothesis-profile=thorough -n 2
 	$(SCRATCH) $(PYTEST) tests/simulation --hypothesis-profile=thorough -n 2
+	$(SCRATCH) $(PYTEST) tests/integration/cchain_app/atomic/test_random_transfers.py --hypothesis-profile=thorough -n 2
 
 .PHONY: test-conformance
 test-conformance: $(STAMPS)/dev native system-packages  ## Against the vectors of other implementations

@@ -41,6 +41,8 @@ from primitives.ids import ID
 
 ChoosePayload = Callable[[PayloadPlace], bytes | None]
 """Returns a valid payload for a block's place; None: the block has none."""
+ChooseTransactions = Callable[[StateChanges], Sequence[Transaction]]
+"""Returns transactions for a block, given the changes that its payload makes before them."""
 
 
 class VerifiedBlock(NamedTuple):
@@ -68,7 +70,10 @@ class AssembledBlock(NamedTuple):
 
     made: VerifiedBlock | None
     """None if no transaction could be included and an empty block was not allowed."""
+    chosen: Sequence[Transaction]
+    """The transactions from which it was built."""
     skipped: tuple[SkippedTransaction, ...]
+    """Those of them that are not in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +238,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
 
     def build(
         self,
-        transactions: Sequence[Transaction],
+        transactions: Sequence[Transaction] | ChooseTransactions,
         context: BlockContext,
         *,
         allow_empty: bool = False,
@@ -244,7 +249,8 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         """Build a block from the transactions that fit, on the preferred block, and make it processing.
 
         Args:
-            transactions: In the order in which they should run, without those of an undecided ancestor.
+            transactions: In the order in which they should run, without those of an undecided ancestor; or what chooses
+                them once the payload is known.
             context: The block's context. The block gets its time as timestamp, unless its parent's is later.
             allow_empty: Build the block even if it contains no transaction.
             override: Fields of its environment that a cheat has set (devnet.md 2 and 7).
@@ -266,12 +272,14 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             place = self.payload_place(parent_id, env, decided=False)
             payload = choose_payload(place)
             effects = None if payload is None else self._rules.extension.effects(payload, place)
+        debits = StateChanges() if effects is None else effects.debits
+        chosen = transactions(debits) if callable(transactions) else transactions
         executed = self._executor.execute(
-            env, transactions, self.state_after(parent_id), skip_invalid=True, effects=effects
+            env, chosen, self.state_after(parent_id), skip_invalid=True, effects=effects
         )
-        included = [transactions[index] for index in executed.included]
+        included = [chosen[index] for index in executed.included]
         if not included and payload is None and not allow_empty:
-            return AssembledBlock(None, executed.skipped)
+            return AssembledBlock(None, chosen, executed.skipped)
         made = self._finish(
             parent,
             env,
@@ -285,7 +293,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         # Building is deterministic, so an undecided block that was built before is built a second time.
         if made.block_id not in self:
             self._add(parent_id, made)
-        return AssembledBlock(made, executed.skipped)
+        return AssembledBlock(made, chosen, executed.skipped)
 
     @override
     def accept(self, block_ids: Sequence[ID]) -> AcceptDecision[VerifiedBlock, StateAfter]:

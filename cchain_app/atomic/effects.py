@@ -49,6 +49,16 @@ def debits(
     return StateChanges(accounts=accounts)
 
 
+def exporters_of(txs: Iterable[AtomicTx]) -> set[Address]:
+    """Return the accounts from which transactions export."""
+    return {
+        spent.address
+        for tx in txs
+        if isinstance(tx.unsigned, UnsignedExportTx)
+        for spent in tx.unsigned.inputs
+    }
+
+
 def withdrawals(
     txs: Iterable[AtomicTx], first_index: int, parameters: AtomicParameters
 ) -> tuple[Withdrawal, ...]:

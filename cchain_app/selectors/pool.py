@@ -1,11 +1,13 @@
 """The pool as clients see it: its contents, executable and queued transactions, and pending nonces."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import NamedTuple
 
 from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import AccountState
 from cchain_app.memory import PoolTag
 from cchain_app.pool.entry import AccountQueue, PoolEntry
 from cchain_app.pool.queues import next_nonce as next_free_nonce
@@ -122,15 +124,30 @@ def next_nonces(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, 
     return nonces
 
 
-def queues(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, AccountQueue]:
-    """Split transactions by sender, and each sender's into executable and queued ones at the head."""
+def queues(
+    chain: EvmChain,
+    entries: Iterable[PoolEntry],
+    changed: Mapping[Address, AccountState | None] = MappingProxyType({}),
+) -> dict[Address, AccountQueue]:
+    """Split transactions by sender, and each sender's into executable and queued ones.
+
+    Args:
+        chain: The chain.
+        entries: Transactions of the pool.
+        changed: Accounts that are not what they are at the head.
+    """
     by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
     for entry in entries:
         by_sender[entry.sender].append(entry)
     number = blocks.head(chain).number
     prefetch_accounts(chain, list(by_sender), number)
     state = state_at(chain, number)
-    return {sender: _split(chain, waiting, state, sender) for sender, waiting in by_sender.items()}
+    return {
+        sender: _split_by(chain, waiting, changed[sender])
+        if sender in changed
+        else _split(chain, waiting, state, sender)
+        for sender, waiting in by_sender.items()
+    }
 
 
 def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> PoolContent:
@@ -220,6 +237,11 @@ def _of_head(chain: EvmChain, read: Callable[[], list[PoolEntry]]) -> list[PoolE
 def _split(
     chain: EvmChain, waiting: Iterable[PoolEntry], state: StateAt, sender: Address
 ) -> AccountQueue:
-    account = state.account(sender)
+    return _split_by(chain, waiting, state.account(sender))
+
+
+def _split_by(
+    chain: EvmChain, waiting: Iterable[PoolEntry], account: AccountState | None
+) -> AccountQueue:
     funds = chain.pool_limits.funds(account.balance if account else 0)
     return split(waiting, account.nonce if account else 0, funds)

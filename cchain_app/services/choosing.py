@@ -1,18 +1,19 @@
 """Selects transactions of the pool for the next block, and drops those that can never be mined."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import SkippedTransaction
+from cchain_app.evm.engine import AccountState, SkippedTransaction
 from cchain_app.pool.queues import select
 from cchain_app.selectors import pool
 from cchain_app.selectors.blocks import base_fee_after, blob_market_after
 from cchain_app.store import pool as rows
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
-from primitives.evm import Hash
+from primitives.evm import Address, Hash
 
 _CHOICE = 3
 """The engine gets transactions with a total gas limit of this many blocks, because most use less than their limit."""
@@ -25,7 +26,10 @@ _log = logging.getLogger(__name__)
 
 
 def choose(
-    chain: EvmChain, parent: AcceptedBlock, included: Collection[Hash] = ()
+    chain: EvmChain,
+    parent: AcceptedBlock,
+    included: Collection[Hash] = (),
+    exporters: Mapping[Address, AccountState | None] = MappingProxyType({}),
 ) -> list[Transaction]:
     """Return transactions of the pool in the order in which they should run.
 
@@ -33,15 +37,23 @@ def choose(
         chain: The chain.
         parent: The parent block.
         included: Transactions that undecided blocks up to the parent contain already.
+        exporters: Accounts after the exports of those blocks and of the block itself, and after the included
+            transactions.
     """
     waiting = rows.entries(chain.db, chain.memory.pool)
     if not waiting:
         return []
+    if exporters and included:
+        waiting = [
+            other
+            for other in waiting
+            if other.sender not in exporters or other.hash not in included
+        ]
     pending = [
         [other for other in queue.pending if other.hash not in included]
         if included
         else queue.pending
-        for queue in pool.queues(chain, waiting).values()
+        for queue in pool.queues(chain, waiting, exporters).values()
     ]
     chosen = select(
         pending,

@@ -13,13 +13,14 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
+from cchain_app.atomic.effects import exporters_of
 from cchain_app.atomic.transactions import AtomicTx, split_payload
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, EvmBlock, evm_block, unparsed_block
 from cchain_app.blocks.errors import unknown_parent
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
-from cchain_app.evm.engine import StateChanges
+from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.select import select_trie
@@ -131,15 +132,15 @@ class EvmVM:
         branch = [made.block for made in tree.branch(tree.preference)]
         parent = branch[-1] if branch else tree.head
         by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
-        chosen = self._chosen(parent, branch)
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
+        choose_transactions = partial(self._chosen, tree, parent, branch)
+        chosen = () if payload is not None else choose_transactions(StateChanges())
         if not chosen and payload is None and not allow_empty:
             return None
-        # The senders were already read to find executable transactions.
-        self._prefetch([item.to for item in chosen], tree.head)
         with self._executing(tree.head):
             built = tree.build(
-                chosen,
+                # An export comes before the transactions, and changes the nonce and the balance of its account.
+                chosen if payload is None else choose_transactions,
                 context,
                 allow_empty=allow_empty,
                 override=None if by_hand is None else by_hand.override,
@@ -152,7 +153,7 @@ class EvmVM:
             if built.made is not None:
                 tree.reject(built.made.block_id)
             return None
-        refused = () if branch or self._previews else invalid(chosen, built.skipped)
+        refused = () if branch or self._previews else invalid(built.chosen, built.skipped)
         if built.made is None:
             drop(self._chain, refused)
             return None
@@ -329,13 +330,42 @@ class EvmVM:
             raise HeadMoved from error
 
     def _chosen(
-        self, parent: AcceptedBlock, branch: Sequence[AcceptedBlock]
+        self,
+        tree: EvmProcessingBlocks,
+        parent: AcceptedBlock,
+        branch: Sequence[AcceptedBlock],
+        debits: StateChanges,
     ) -> Sequence[Transaction]:
-        """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `branch`."""
+        """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `branch`.
+
+        Args:
+            tree: The processing blocks.
+            parent: The parent.
+            branch: The undecided blocks up to the parent.
+            debits: What the payload of the block changes before them.
+        """
+        chosen: Sequence[Transaction]
         if self._offer is not None:
-            return self._offer.transactions if self._offer.parent == parent.hash else ()
-        included = {transaction.hash for block in branch for transaction in block.transactions}
-        return choose(self._chain, parent, included)
+            chosen = self._offer.transactions if self._offer.parent == parent.hash else ()
+        else:
+            included = {transaction.hash for block in branch for transaction in block.transactions}
+            exporters = self._exporters(tree, parent, branch)
+            exporters |= {address: change.after for address, change in debits.accounts.items()}
+            chosen = choose(self._chain, parent, included, exporters)
+        # The senders were already read to find executable transactions.
+        self._prefetch([item.to for item in chosen], tree.head)
+        return chosen
+
+    def _exporters(
+        self, tree: EvmProcessingBlocks, parent: AcceptedBlock, branch: Sequence[AcceptedBlock]
+    ) -> dict[Address, AccountState | None]:
+        """Return the accounts from which undecided blocks up to a parent export, as they are after the parent."""
+        payloads = [block.payload for block in branch if block.payload is not None]
+        if not payloads:
+            return {}
+        after = tree.state_after(ID(parent.hash))
+        exporters = {who for one in payloads for who in exporters_of(split_payload(one))}
+        return {address: after.account(address) for address in exporters}
 
     def _by_hand(self, tree: EvmProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
         """Return the manual changes and overrides for a block: all for the head's child, only lasting ones for later blocks."""

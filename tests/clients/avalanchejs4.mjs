@@ -2,6 +2,7 @@
 import * as library from 'avalanchejs4'
 import { asking, connecting } from './avalanchejs.mjs'
 import { crossing } from './crossing.mjs'
+import { exchanging } from './exchange.mjs'
 import { scenarios } from './platform.mjs'
 
 const { TransferableOutput, pvm } = library
@@ -15,7 +16,8 @@ const builders = {
 
   exported: (terms, context) =>
     pvm.newExportTx(
-      context, context.cBlockchainID, terms.from, terms.utxos, paid(terms, context),
+      context, terms.destination ?? context.cBlockchainID, terms.from, terms.utxos,
+      paid(terms, context),
     ),
 
   createSubnet: (terms, context) =>
@@ -66,5 +68,11 @@ export const {
 
 export const context = asking(library)
 
-export const crossed = crossing(library, connecting(library, builders), (terms, context) =>
-  pvm.newImportTx(context, context.cBlockchainID, terms.utxos, terms.from, terms.from))
+const importToP = (terms, context) =>
+  pvm.newImportTx(
+    context, terms.source ?? context.cBlockchainID, terms.utxos, terms.from, terms.from,
+  )
+
+export const crossed = crossing(library, connecting(library, builders), importToP)
+
+export const exchanged = exchanging(library, connecting(library, builders), importToP)

@@ -2,6 +2,7 @@
 import * as library from 'avalanchejs5'
 import { asking, connecting } from './avalanchejs.mjs'
 import { crossing } from './crossing.mjs'
+import { exchanging } from './exchange.mjs'
 import { scenarios } from './platform.mjs'
 
 const { TransferableOutput, pvm } = library
@@ -34,7 +35,7 @@ const builders = {
     pvm.newExportTx({
       ...common(terms),
       outputs: paid(terms, context),
-      destinationChainId: context.cBlockchainID,
+      destinationChainId: terms.destination ?? context.cBlockchainID,
     }, context),
 
   createSubnet: (terms, context) =>
@@ -86,9 +87,13 @@ export const {
 
 export const context = asking(library)
 
-export const crossed = crossing(library, connecting(library, builders), (terms, context) =>
+const importToP = (terms, context) =>
   pvm.newImportTx({
     ...common(terms),
-    sourceChainId: context.cBlockchainID,
+    sourceChainId: terms.source ?? context.cBlockchainID,
     toAddressesBytes: terms.from,
-  }, context))
+  }, context)
+
+export const crossed = crossing(library, connecting(library, builders), importToP)
+
+export const exchanged = exchanging(library, connecting(library, builders), importToP)

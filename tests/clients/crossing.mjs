@@ -5,7 +5,7 @@ const P_CHAIN = '11111111111111111111111111111111LpoYY'
 const WEI_OF_GWEI = 10n ** 9n
 
 /** Returns the status of an atomic transaction once it is accepted or dropped. */
-async function decided(evm, txID) {
+export async function decided(evm, txID) {
   const deadline = Date.now() + 60_000
   while (Date.now() < deadline) {
     const found = await evm.getAtomicTxStatus(txID)
@@ -16,7 +16,7 @@ async function decided(evm, txID) {
 }
 
 /** Calls a method of one of the C-Chain's interfaces. */
-async function ask(url, method, params) {
+export async function ask(url, method, params) {
   const path = method.startsWith('avax.') ? 'avax' : 'rpc'
   const answer = await fetch(`${url}/ext/bc/C/${path}`, {
     method: 'POST',
@@ -28,7 +28,8 @@ async function ask(url, method, params) {
   return result
 }
 
-/** Returns the scenario: `amount` units go there, `back` units come back. */
+/** Returns the scenario: `amount` units go there, `back` units come back. `price` is what
+ * the library pays for each gas on the C-Chain. */
 export function crossing(library, connect, importToP) {
   const { addTxSignatures, evm, secp256k1, utils } = library
   return async ({ amount, back, ...given }) => {
@@ -54,7 +55,7 @@ export function crossing(library, connect, importToP) {
         await new Promise((done) => setTimeout(done, 50))
       }
     }
-    const found = { statuses: [], start: await balance() }
+    const found = { statuses: [], start: await balance(), price: Number(baseFee) }
 
     const left = await wallet.exported(await wallet.funds(), { to: [onC], threshold: 1, amount })
     found.statuses.push(await decideOnP(await wallet.issue(left)))
@@ -85,7 +86,8 @@ export function crossing(library, connect, importToP) {
     found.returning = coming.utxos.map(({ output }) => output.amount())
     const terms = { from: [owner], utxos: coming.utxos, feeState: await wallet.api.getFeeState?.() }
     const landed = await sign(importToP(terms, context))
-    found.statuses.push(await decideOnP(await wallet.issue(landed)))
+    found.landedBy = await wallet.issue(landed)
+    found.statuses.push(await decideOnP(found.landedBy))
     found.landed = (await wallet.balance(wallet.address)) - before
     return found
   }

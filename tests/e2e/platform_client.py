@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from platform_app.txs.codec import parse
+from primitives import checksummed
+from tests.builders.platform_random import burned
 from tests.servers.client import RpcFault, RpcUnreachable
 
 PLATFORM = "/ext/bc/P"
@@ -81,6 +84,11 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
     def balance(self, address: str) -> int:
         """Return the total balance of an address, in the smallest unit."""
         return int(self.call("platform.getBalance", address=address)["balance"])
+
+    def burned(self, *tx_ids: str) -> int:
+        """Return what transactions burn, from their bytes: what was paid depends on the load at that moment."""
+        found = (self.call("platform.getTx", txID=tx_id, encoding="hex")["tx"] for tx_id in tx_ids)
+        return sum(burned(parse(checksummed.decode(raw))) for raw in found)
 
     def node_id(self) -> str:
         """Return the ID of the node, which is in the headers of all its answers."""

@@ -8,13 +8,12 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from cchain_app.models.atomic import AtomicKind
-from platform_app.txs.base import inner_input, inner_output
 from platform_app.txs.codec import parse
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.hashing import sha256
 from primitives.ids import ID, utxo_id
+from tests.builders.platform_random import burned
 from tests.servers.node import Ask
-from utxo.components import TransferableInput
 
 UNIT = 10**6
 GENESIS_FUNDS = 42_000_000 * UNIT
@@ -85,22 +84,12 @@ def _check_txs(ask: Ask, heights: Counter[int]) -> _Flow:
             continue
         unsigned: Any = tx.unsigned
         inputs = [*unsigned.inputs, *getattr(unsigned, "imported_inputs", ())]
-        assert _burned(unsigned, inputs) == int(burnt), f"what {tx.tx_id} burns"
+        assert burned(tx) == int(burnt), f"what {tx.tx_id} burns"
         spent += [_text(tx_input.utxo_id) for tx_input in inputs]
         made += [_text(utxo_id(tx.tx_id, place)) for place in range(len(unsigned.outputs))]
     twice = [key for key, count in Counter(spent).items() if count > 1]
     assert not twice, "spent twice"
     return _Flow(set(made), set(spent))
-
-
-def _burned(unsigned: Any, inputs: list[TransferableInput]) -> int:
-    made = [
-        *unsigned.outputs,
-        *getattr(unsigned, "stake", ()),
-        *getattr(unsigned, "exported_outputs", ()),
-    ]
-    kept = sum(inner_output(item.output).amount for item in made)
-    return sum(inner_input(tx_input.input).amount for tx_input in inputs) - kept
 
 
 def _check_outputs(ask: Ask, flow: _Flow) -> None:
@@ -125,8 +114,17 @@ def _from_c_chain(ask: Ask) -> int:
     )
 
 
+def _from_x_chain(ask: Ask) -> int:
+    """Return the units that have left the X-Chain, less those that came to it; what it burned is still on it."""
+    of_coin = "kind = 7 AND asset_id IN (SELECT asset_id FROM xchain_app_xasset WHERE height = 0)"
+    rows = ask(f"SELECT amount, height, spent_height FROM xchain_app_xoutput WHERE {of_coin}")
+    genesis = sum(int(amount) for amount, height, _ in rows if not height)
+    unspent = sum(int(amount) for amount, _, spent in rows if spent is None)
+    return genesis - unspent - sum(map(int, _column(ask, "x_txs", "burned")))
+
+
 def _check_coins(ask: Ask, funds: int) -> None:
-    """Check that all coins are accounted for, and that the supply matches them."""
+    """Check that all coins of the three chains are accounted for, and that the supply matches them."""
     staked = f"subnet_id = '{PRIMARY}' AND phase <> 'past'"
     stakers = [
         row
@@ -137,9 +135,8 @@ def _check_coins(ask: Ask, funds: int) -> None:
     owned = (*_column(ask, "p_utxos", "amount"), *_column(ask, "p_shared_utxos", "amount"))
     burnt = _column(ask, "p_txs", "burned")
     everything = sum(map(int, (*owned, *burnt, *(weight for weight, _ in stakers))))
-    assert everything == funds + rewards + _from_c_chain(ask), (
-        "coins came from nowhere, or were lost"
-    )
+    came = _from_c_chain(ask) + _from_x_chain(ask)
+    assert everything == funds + rewards + came, "coins came from nowhere, or were lost"
     accrued = ask(f"SELECT delegatee_reward FROM p_validators WHERE {staked}")
     promised = sum(int(reward) for _, reward in stakers) + sum(int(one) for (one,) in accrued)
     ((supply,),) = ask(f"SELECT amount FROM p_supply WHERE subnet_id = '{PRIMARY}'")

@@ -10,7 +10,7 @@ SHARED = (
     "test_ethers", "test_flags", "test_health", "test_metrics", "test_platform_conflicts", "test_platform_sdks",
     "test_processes", "test_strangers_admin", "test_viem", "test_web3py_websocket", "test_websocket",
     # These tests do not use the production node, which is stopped before they run.
-    "test_admin", "test_chain_paths", "test_api_reference", "test_contract_forms",
+    "test_admin", "test_chain_paths", "test_api_reference", "test_contract_forms", "test_exchange_sdks",
     "test_platform_keystore", "test_traces", "test_web3py", "test_web3py_traces",
 )  # fmt: skip
 """The files that use the shared nodes of `conftest.py`, in the order in which they run."""

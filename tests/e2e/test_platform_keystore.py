@@ -148,8 +148,8 @@ def test_from_a_user_to_a_rewarded_validator_of_a_subnet(fresh: CheckedNode) -> 
         assert client.balance(rewarded) > int(record["potentialReward"]) > 0
         for tx_id, count in ((validating, "2"), (delegating_tx, "1")):
             assert client.call("platform.getRewardUTXOs", txID=tx_id)["numFetched"] == count
-        fees = funds - client.balance(EWOQ)
-        assert 0 < fees < UNIT
+        fees = client.burned(validating, delegating_tx, subnet, joining)
+        assert funds - client.balance(EWOQ) == fees > 0
     with fresh.database() as ask:
         check_platform_rows(ask)
 

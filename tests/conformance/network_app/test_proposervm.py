@@ -30,6 +30,9 @@ from primitives.codec_errors import CodecError, CodecReason
 from primitives.ids import EMPTY_NODE_ID, ID, NodeID
 from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
+from tests.conformance.xchain_vectors import cases as x_cases
+from tests.conformance.xchain_vectors import document, raw_bytes
+from xchain_app.blocks.block import parse_block
 
 
 @pytest.mark.parametrize("case", cases("proposervm_blocks", expectedError=None))
@@ -173,3 +176,21 @@ def written(shown: dict[str, Any]) -> bytes:
         certificate=bytes.fromhex(shown["certificateDER"]),
         signature=bytes.fromhex(shown["signature"]),
     )
+
+
+X_GENESIS = document("genesis")["cases"][0]
+
+
+@pytest.mark.parametrize("case", x_cases("network_outer_blocks"))
+def test_outer_blocks_of_a_recorded_x_chain(case: dict[str, Any]) -> None:
+    block = parse(raw_bytes(case["outer"]))
+
+    assert str(block.outer_id) == case["outerID"]
+    assert block.inner == raw_bytes(case["inner"])
+    inner = parse_block(block.inner)
+    assert (str(inner.block_id), inner.height) == (case["innerID"], case["height"])
+    assert isinstance(block, SignedBlock)
+    assert bool(block.certificate) == (inner.height > 1)  # the first one's parent has no time
+    if block.certificate:
+        message = header(ID.parse(X_GENESIS["chainID"]), block.parent_id, block.outer_id)
+        verify_signature(block.certificate, message, block.signature)

@@ -1,7 +1,5 @@
 """Acceptances that end between any two of their statements: coins are on one side or in between, never lost or doubled."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from cchain_app.atomic.fees import burned
 from cchain_app.atomic.transactions import AtomicTx
 from cchain_app.services import atomic
-from nodeproject.apps import this_node
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import UNIT
 from platform_app.selectors import outputs
@@ -20,32 +17,13 @@ from primitives.keys import EWOQ_KEY
 from shared_app.models import EarlyImport, SharedOutput
 from tests.builders import platform
 from tests.integration.cchain_app.atomic.conftest import EWOQ_ACCOUNT, EWOQ_ADDRESS, TO, Both
+from tests.integration.cchain_app.atomic.killing import KilledError, killed_at
 from tests.integration.conftest import forget_memory
 from tests.integration.platform_app.made import export as platform_export
 
 pytestmark = pytest.mark.sqlite_only  # PostgreSQL gets several statements in one message
 
 WEI = 10**12
-
-
-class KilledError(Exception):
-    """The process ended."""
-
-
-@contextmanager
-def killed_at(statement: int) -> Iterator[list[int]]:
-    """Raise at a statement of the body, counted from 0; yield the number of statements so far."""
-    count = [0]
-
-    def execute(run: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
-        if count[0] == statement:
-            count[0] += 1
-            raise KilledError(sql)
-        count[0] += 1
-        return run(sql, params, many, context)
-
-    with this_node().database.connection.execute_wrapper(execute):
-        yield count
 
 
 def units(both: Both) -> int:

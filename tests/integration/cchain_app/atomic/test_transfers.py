@@ -22,7 +22,9 @@ from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.atomic import AtomicStatus
 from cchain_app.services import atomic, rewinding
 from cchain_app.services.atomic import AtomicPoolReason, AtomicTxRefused
+from cchain_app.store import atomic as rows
 from chaindb import clock
+from chainvm.port import BlockContext
 from platform_app.apps import platform_chain
 from platform_app.config import UNIT
 from platform_app.selectors import outputs
@@ -163,17 +165,56 @@ def test_export_displaces_a_pooled_transaction_with_its_nonce(
     assert not models.PoolTransaction.objects.exists()
 
 
-def test_the_transaction_after_an_export_is_in_the_next_block(both: Both) -> None:
+def test_the_transaction_after_an_export_is_in_the_same_block(both: Both) -> None:
     atomic.issue(both.c.evm, both.make_export(UNIT))
     both.c.nonce = 1
-    tx = both.c.make(value=7)
-    both.c.send(tx)
-    first, second = both.c.mine(), both.c.mine()
-    assert first.payload is not None
-    assert [one.hash for one in second.transactions] == [tx.hash]
+    txs = [both.c.make(value=7), both.c.make(value=8)]
+    both.c.send(*txs)
+    block = both.c.mine()
+    assert block.payload is not None
+    assert [one.hash for one in block.transactions] == [tx.hash for tx in txs]
     account = both.account(EWOQ_ACCOUNT)
     assert account is not None
-    assert account.nonce == 2
+    assert account.nonce == 3
+
+
+def test_a_transaction_that_an_export_leaves_without_funds_waits(both: Both) -> None:
+    account = both.account(EWOQ_ACCOUNT)
+    assert account is not None
+    both.c.nonce = 1
+    tx = both.c.make(value=account.balance // 2)
+    both.c.send(tx)
+    block = both.do(both.make_export(2 * account.balance // 3 // WEI))
+    assert block.transactions == ()
+    assert models.PoolTransaction.objects.count() == 1
+
+
+def test_transactions_follow_the_exports_of_undecided_blocks(both: Both) -> None:
+    vm, evm = both.c.runtime.vm, both.c.evm
+    first, second = both.make_export(UNIT), both.make_export(UNIT, nonce=2)
+    atomic.issue(evm, first)
+    both.c.nonce = 1
+    both.c.send(both.c.make(value=7))
+    vm.set_preference(vm.last_accepted())
+    undecided = vm.build(BlockContext(both.c.now + 1))
+    assert undecided is not None
+    vm.set_preference(undecided.block_id)
+    assert vm.build(BlockContext(both.c.now + 2)) is None
+    # A peer's transactions come while the block is undecided: the export is valid on it, not on the head.
+    rows.add(evm.db, second, 1, both.c.now)
+    both.c.nonce = 3
+    tx = both.c.make(value=8)
+    both.c.send(tx)
+
+    follows = vm.build(BlockContext(both.c.now + 2))
+
+    assert follows is not None
+    vm.accept([undecided.block_id, follows.block_id], written=lambda _: None)
+    assert status(both, second) is AtomicStatus.ACCEPTED
+    assert [one.hash for one in blocks.head(evm).transactions] == [tx.hash]
+    account = both.account(EWOQ_ACCOUNT)
+    assert account is not None
+    assert account.nonce == 4
 
 
 def test_no_more_than_an_account_has_can_be_exported(both: Both) -> None:

@@ -1,0 +1,128 @@
+"""What wallets sent to a node of the reference and got from it: the same requests, in their order, on one chain."""
+
+import json
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from chaindb import clock
+from jsonrpc.dispatch.dialects import GORILLA
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from primitives import checksummed
+from tests.builders.xchain import write_utxo, x_chain
+from tests.conformance.xchain_vectors import document
+from tests.integration.xchain_app.replaying import BLOCKS, NOW, put_imports, replayed
+from utxo.components import UTXO
+from xchain_app import api
+from xchain_app.api import AvmRpc
+from xchain_app.chain import AvmChain
+from xchain_app.models import XOutput, XOwner
+from xchain_app.services.runtime import AvmRuntime
+from xchain_app.txs.codec import CODEC
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PATH = "/ext/bc/X"
+UNORDERED = ("balances", "utxoIDs", "utxos")
+OUR_OWN = {
+    # Our network creates an asset for another fee.
+    "avm.getTxFee",
+    # Lists of the genesis block are empty here, not null (the only block of which JSON was asked).
+    "avm.getBlockByHeight",
+    # These methods exist here.
+    "avm.listAddresses",
+    "avm.createAddress",
+}
+"""Methods whose answers differ on purpose."""
+
+
+def exchanges(name: str) -> list[dict[str, Any]]:
+    """Return the exchanges of a file with the X-Chain."""
+    return [case for case in document(name)["cases"] if case["path"] == PATH]
+
+
+def comparable(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer without its order, and without the end of a page, which is any of the outputs on it."""
+    result = answer.get("result")
+    if not isinstance(result, dict):
+        return answer
+    ordered = {
+        key: sorted(map(json.dumps, value)) if key in UNORDERED else value
+        for key, value in result.items()
+        if key != "endIndex"
+    }
+    return answer | {"result": ordered}
+
+
+class Wallet:
+    """Sends recorded requests to a chain that builds a block as late as the recorded answers allow."""
+
+    def __init__(self, chain: AvmChain, runtime: AvmRuntime) -> None:
+        self._runtime = runtime
+        self._dispatcher = Dispatcher(api.registry(AvmRpc(chain)), GORILLA)
+        self.different: dict[str, tuple[Any, Any]] = {}
+        self.compared = 0
+
+    def send(self, case: dict[str, Any]) -> None:
+        """Send a request and compare the answer with the recorded one."""
+        wanted = case["response"]
+        if "Accepted" in str(wanted):
+            while self._runtime.consensus.produce(now=clock.now()) is not None:
+                pass
+        raw = self._dispatcher.answer(json.dumps(case["request"]).encode())
+        if case["request"]["method"] in OUR_OWN:
+            return
+        self.compared += 1
+        pair = comparable(wanted), comparable(json.loads(raw or b""))
+        if pair[0] != pair[1]:
+            self.different[case["id"]] = pair
+
+
+def test_the_reference_s_wallet_gets_the_same_answers() -> None:
+    chain = x_chain()
+    wallet = Wallet(chain, AvmRuntime(chain))
+    blocks = iter(BLOCKS[1:])
+
+    with patch.object(clock, "now", return_value=BLOCKS[0]["json"]["time"]) as now:
+        for case in exchanges("flow_go_wallet"):
+            if case["method"] == "avm.issueTx":
+                block = next(blocks)
+                put_imports(chain, block)
+                now.return_value = block["json"]["time"]
+            wallet.send(case)
+
+    assert wallet.different == {}
+    assert wallet.compared > 60
+    assert str(chain.tip().block_id) == BLOCKS[14]["blockID"]
+
+
+def test_the_oldest_sdk_gets_the_same_answers() -> None:
+    """It begins with outputs that a wallet left whose exchanges are not among the vectors."""
+    chain = x_chain()
+    recorded = exchanges("flow_avalanche3")
+    first = next(case for case in recorded if case["method"] == "avm.getUTXOs")
+    XOwner.objects.all().delete()
+    XOutput.objects.all().delete()
+    for text in first["response"]["result"]["utxos"]:
+        write_utxo(CODEC.unmarshal(UTXO, checksummed.decode(text)))
+    wallet = Wallet(chain, AvmRuntime(chain))
+
+    with patch.object(clock, "now", return_value=NOW):
+        for case in recorded:
+            wallet.send(case)
+
+    assert wallet.different == {}
+    assert wallet.compared > 40
+
+
+def test_a_recorded_node_is_read_at_its_last_block() -> None:
+    chain = x_chain()
+    wallet = Wallet(chain, replayed(chain))
+
+    for case in exchanges("network_api"):
+        if case["status"] == 200 and isinstance(case["request"], dict):
+            wallet.send(case | {"method": case["request"]["method"]})
+
+    assert wallet.different == {}
+    assert wallet.compared == 4
