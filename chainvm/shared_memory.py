@@ -22,6 +22,17 @@ class AtomicRequests(NamedTuple):
     """The IDs of UTXOs that the peer exported to this chain and that this chain has imported."""
     put: tuple[UTXO, ...] = ()
     """The UTXOs that this chain exports to the peer."""
+    importers: tuple[ID, ...] = ()
+    """The transactions that import the UTXOs of `remove`, in the same order; empty if they are unknown."""
+
+    def followed_by(self, later: "AtomicRequests") -> "AtomicRequests":
+        """Return these changes and later ones of the same peer as one."""
+        return AtomicRequests(
+            self.peer,
+            (*self.remove, *later.remove),
+            (*self.put, *later.put),
+            (*self.importers, *later.importers),
+        )
 
 
 class SharedMemoryReason(StrEnum):

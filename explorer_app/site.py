@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 from cchain_app.chain import EvmChain
 from cchain_app.transaction_log.declarations import KnownSignatures
+from chaindb.chains import X_CHAIN
 from chaindb.indexing import LaggingIndex, SingleRun
 from explorer_app.names.book import NameBook
 from explorer_app.settings import ExplorerSettings
@@ -16,6 +17,7 @@ from health_app.result import Report
 from jsonrpc.http.replies import Endpoint
 from platform_app.chain import PlatformChain
 from primitives.settings import CommonSettings
+from xchain_app.chain import AvmChain
 
 EXECUTING: Final = 2
 """Limit of pages per process that execute transactions at the same time; all pages share eight threads."""
@@ -31,11 +33,11 @@ class FaucetReceipt(NamedTuple):
     """A payment of the faucet."""
 
     chain: str
-    """C or P."""
+    """C, P or X."""
     address: str
     """The address as it was requested."""
     transaction: str
-    """Transaction hash (C) or ID (P)."""
+    """Transaction hash (C) or ID (P, X)."""
     coins: int
 
 
@@ -48,7 +50,7 @@ class FaucetPort(Protocol):
     """Whether it pays with the operator's own key."""
 
     def give(self, text: str, client: str) -> FaucetReceipt:
-        """Send coins to an address of either chain.
+        """Send coins to an address of a chain of the Primary Network.
 
         Raises:
             FaucetError: No coins were sent; the message says why.
@@ -56,13 +58,14 @@ class FaucetPort(Protocol):
 
 
 class Explorer:
-    """Pages about both chains of a node.
+    """Pages about the chains of a node.
 
     Args:
         node: The settings that the apps of a node share.
         settings: The settings of the explorer.
         evm: The C-Chain.
         platform: The P-Chain.
+        avm: The X-Chain.
         health: Returns the results of the health checks, from memory.
         node_id: Returns the node's own ID, empty before it has one.
         rpc: Returns the C-Chain's JSON-RPC interface, with its limits for clients.
@@ -80,6 +83,7 @@ class Explorer:
         settings: ExplorerSettings,
         evm: EvmChain,
         platform: PlatformChain,
+        avm: AvmChain,
         *,
         health: Callable[[], Report],
         node_id: Callable[[], str],
@@ -89,6 +93,7 @@ class Explorer:
         self.settings = settings
         self.evm = evm
         self.platform = platform
+        self.avm = avm
         self.health = health
         self.node_id = node_id
         self.rpc = rpc
@@ -109,6 +114,11 @@ class Explorer:
     def has_cchain(self) -> bool:
         """Whether the node takes part in the C-Chain."""
         return "C" in self.node.chains
+
+    @property
+    def has_xchain(self) -> bool:
+        """Whether the node takes part in the X-Chain."""
+        return X_CHAIN in self.node.chains
 
     @property
     def indexes_tokens(self) -> bool:

@@ -1,4 +1,4 @@
-"""URLs of the explorer's pages. They are stable: EIP-3091's for the C-Chain, and those below /p/ for the P-Chain."""
+"""URLs of the explorer's pages. They are stable: EIP-3091's for the C-Chain, and those below /p/ and /x/ for the P- and the X-Chain."""
 
 from django.urls import include, path
 
@@ -14,11 +14,14 @@ from explorer_app.views import (
     faucet,
     front,
     gas,
+    moves,
     platform,
     platform_downloads,
     search,
     tokens,
     transactions,
+    xchain,
+    xchain_downloads,
 )
 
 app_name = "explorer"
@@ -66,6 +69,16 @@ urlpatterns = [
     path("p/supply.json", platform.supply_figures, name="p-supply-figures"),
     path("p/subnets", platform.subnets, name="p-subnets"),
     path("p/subnet/<str:text>", platform.subnet, name="p-subnet"),
+    path("x/txs.csv", xchain_downloads.transactions, name="csv-x-txs"),
+    path("x/blocks.csv", xchain_downloads.blocks, name="csv-x-blocks"),
+    path("x/blocks", xchain.blocks, name="x-blocks"),
+    path("x/block/<str:text>", xchain.block, name="x-block"),
+    path("x/txs", xchain.txs, name="x-txs"),
+    path("x/tx/<str:text>", xchain.tx, name="x-tx"),
+    path("x/address/<str:text>", xchain.address, name="x-address"),
+    path("x/assets", xchain.assets, name="x-assets"),
+    path("x/asset/<str:text>", xchain.asset, name="x-asset"),
+    path("atomic/<str:text>", moves.atomic_tx, name="atomic-tx"),
     path("search", search.search, name="search"),
     path("suggest", search.suggest, name="suggest"),
     path("connect", connect.connect, name="connect"),

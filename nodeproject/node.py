@@ -238,6 +238,7 @@ class Node:
             self.settings.explorer,
             self.evm_chain,
             self.platform_chain,
+            self.avm_chain,
             health=self._health,
             node_id=lambda: str(own_node_id(self.platform_chain) or ""),
             rpc=lambda: self.endpoints.cchain,

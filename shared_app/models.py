@@ -1,4 +1,4 @@
-"""Outputs that wait between two chains with their owners, and imports that were accepted before their exports."""
+"""Outputs that wait between two chains, imports accepted before their exports, and the history of both."""
 
 from django.db import models
 from typing_extensions import override
@@ -69,3 +69,36 @@ class EarlyImport(models.Model):
     @override
     def __str__(self) -> str:
         return f"import of {self.utxo_id}"
+
+
+class ChainTransfer(models.Model):
+    """An output that one chain has exported to another one; the row remains after the import.
+
+    The export is empty while this node has executed only the import (`EarlyImport`), the import while the output waits.
+    """
+
+    utxo_id = IDField(primary_key=True)
+    source_chain = IDField(help_text="The blockchain that exported it")
+    destination_chain = IDField(help_text="The blockchain that can import it")
+    tx_id = IDField(null=True, help_text="The transaction that exported it")
+    output_index = models.BigIntegerField(null=True)
+    asset_id = IDField(null=True)
+    amount = UInt64Field(null=True)
+    exported_height = models.BigIntegerField(null=True, help_text="Height of the exporting block")
+    import_tx = IDField(
+        null=True,
+        help_text="The transaction that imported it; unknown for imports of versions before 0.2",
+    )
+    imported_height = models.BigIntegerField(null=True, help_text="Height of the importing block")
+
+    class Meta:
+        ordering = ["utxo_id"]
+        verbose_name = "transfer"
+        indexes = [
+            models.Index(fields=["tx_id", "output_index"], name="shared_transfer_by_export"),
+            models.Index(fields=["import_tx"], name="shared_transfer_by_import"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"transfer of {self.utxo_id}"

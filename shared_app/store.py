@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Final
 
-from chaindb.database import Database
+from chaindb.database import Database, Row
 from chaindb.locks import Lock
 from chainvm.shared_memory import AtomicRequests, SharedMemoryConflict, SharedMemoryReason
 from primitives.codec import INTERFACE, Codec
@@ -21,6 +21,9 @@ _SHARED = (
 )  # fmt: skip
 _OWNER = ("destination_chain", "source_chain", "address", "utxo")
 _EARLY = ("utxo_id", "source_chain", "destination_chain", "height")
+_EXPORT = ("tx_id", "output_index", "asset_id", "amount", "exported_height")
+_IMPORT = ("import_tx", "imported_height")
+_TRANSFER = ("utxo_id", "source_chain", "destination_chain", *_EXPORT, *_IMPORT)
 
 _UTXOS = """
 SELECT utxo_id, tx_id, output_index, asset_id, output FROM platform_app_sharedutxo
@@ -56,12 +59,17 @@ class SharedRows:
             return
         self._db.acquire(Lock.SHARED)
         for one in changing:
-            self._remove(chain_id, one.peer, one.remove, height)
+            importers = one.importers or (None,) * len(one.remove)
+            imports = dict(zip(one.remove, importers, strict=True))
+            self._remove(chain_id, one.peer, imports, height)
             self._put(chain_id, one.peer, one.put, height)
 
-    def _remove(self, chain_id: ID, source: ID, utxo_ids: Collection[ID], height: int) -> None:
-        present = self.get(chain_id, source, utxo_ids)
-        missing = [utxo_id for utxo_id in utxo_ids if utxo_id not in present]
+    def _remove(
+        self, chain_id: ID, source: ID, imports: Mapping[ID, ID | None], height: int
+    ) -> None:
+        """Remove outputs, given with the transactions that import them."""
+        present = self.get(chain_id, source, imports.keys())
+        missing = [utxo_id for utxo_id in imports if utxo_id not in present]
         for utxo_id in sorted(self._early(chain_id, source, missing)):
             raise SharedMemoryConflict(SharedMemoryReason.DUPLICATE_REMOVE, utxo_id=utxo_id)
         self._db.delete(
@@ -78,6 +86,21 @@ class SharedRows:
             models.EarlyImport,
             _EARLY,
             ((utxo_id, source, chain_id, height) for utxo_id in missing),
+        )
+        self._db.update(
+            models.ChainTransfer,
+            ("utxo_id",),
+            _IMPORT,
+            [(imports[utxo_id], height, utxo_id) for utxo_id in present],
+        )
+        nothing = (None,) * len(_EXPORT)
+        self._db.upsert(
+            models.ChainTransfer,
+            _TRANSFER,
+            [
+                (utxo_id, source, chain_id, *nothing, imports[utxo_id], height)
+                for utxo_id in missing
+            ],
         )
 
     def _put(self, chain_id: ID, destination: ID, utxos: Collection[UTXO], height: int) -> None:
@@ -109,11 +132,31 @@ class SharedRows:
                 for address in _content(utxo).owners.addresses
             ],
         )
+        self._db.update(
+            models.ChainTransfer,
+            ("utxo_id",),
+            _EXPORT,
+            [(*_export(utxo, height), utxo.utxo_id) for utxo in utxos if utxo.utxo_id in imported],
+        )
+        nothing = (None,) * len(_IMPORT)
+        self._db.upsert(
+            models.ChainTransfer,
+            _TRANSFER,
+            [
+                (utxo.utxo_id, chain_id, destination, *_export(utxo, height), *nothing)
+                for utxo in new
+            ],
+        )
 
     def _early(self, destination: ID, source: ID, utxo_ids: Collection[ID]) -> set[ID]:
         keys = sorted(utxo_ids)
         rows = self._db.rows_by_keys(_EARLY_IMPORTS, keys, (destination, source))
         return {ID(bytes(utxo_id)) for (utxo_id,) in rows}
+
+
+def _export(utxo: UTXO, height: int) -> Row:
+    """Return the columns of an export."""
+    return utxo.tx_id, utxo.output_index, utxo.asset_id, _content(utxo).amount, height
 
 
 def _content(utxo: UTXO) -> TransferOutput:

@@ -171,7 +171,8 @@ class AtomicTx:
         unsigned = self.unsigned
         if isinstance(unsigned, UnsignedImportTx):
             removed = tuple(spent.utxo_id for spent in unsigned.imported_inputs)
-            return AtomicRequests(unsigned.source_chain, remove=removed)
+            importers = (self.tx_id,) * len(removed)
+            return AtomicRequests(unsigned.source_chain, remove=removed, importers=importers)
         put = tuple(utxos_of(self.tx_id, 0, unsigned.exported_outputs))
         return AtomicRequests(unsigned.destination_chain, put=put)
 
@@ -238,9 +239,7 @@ def requests_of(txs: Iterable[AtomicTx]) -> list[AtomicRequests]:
     for tx in txs:
         one = tx.requests
         known = by_peer.get(one.peer, AtomicRequests(one.peer))
-        by_peer[one.peer] = AtomicRequests(
-            one.peer, (*known.remove, *one.remove), (*known.put, *one.put)
-        )
+        by_peer[one.peer] = known.followed_by(one)
     return list(by_peer.values())
 
 

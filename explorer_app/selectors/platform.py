@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from chaindb import clock
 from chaindb.fields import row_id
+from explorer_app.selectors.moves import Move, MoveEnd
 from platform_app.chain import PlatformChain
 from platform_app.models import (
     UTXO,
@@ -67,10 +68,14 @@ class Flow(NamedTuple):
     purpose: str
     """`stake`, `export` or `import`; empty for an ordinary one."""
     state: str
-    """State of an output: `unspent`, `exported` or `spent`."""
+    """State of an output: `unspent`, `spent`, `exported` (it waits for the other chain) or `imported` there."""
     tx_id: ID | None = None
     """For an input: the transaction that created the output it spends."""
     output_index: int = 0
+    origin: MoveEnd | None = None
+    """The transaction that created the output that an input spends, on its chain."""
+    spent_by: MoveEnd | None = None
+    """For an exported output: the transaction that imported it on the other chain."""
 
 
 class Portfolio(NamedTuple):
@@ -160,13 +165,20 @@ def read(raw: bytes) -> SignedTx | None:
         return None
 
 
-def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
-    """Return the inputs of a transaction, with owners if the transaction that created the output is known."""
+def inputs(chain: PlatformChain, signed: SignedTx, moves: Sequence[Move] = ()) -> list[Flow]:
+    """Return the inputs of a transaction, with owners if the transaction that created the output is known.
+
+    Args:
+        chain: The chain.
+        signed: The transaction.
+        moves: The outputs of other chains that it imports.
+    """
     spent = rows.inputs_of(signed)[:MAX_OUTPUTS]
     imported = len(getattr(signed.unsigned, "imported_inputs", ()))
     own = len(rows.inputs_of(signed)) - imported
     outputs_by_id = _outputs_created_by(chain, {entry.tx_id for entry in spent[:own]})
     asset = chain.network().asset_id
+    origins = {move.utxo_id: move.source for move in moves}
     flows = []
     for index, entry in enumerate(spent):
         output = outputs_by_id.get((entry.tx_id, entry.output_index))
@@ -184,23 +196,30 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
                 "",
                 entry.tx_id,
                 entry.output_index,
+                origins.get(entry.utxo_id, MoveEnd("", None, None))._replace(tx_id=entry.tx_id)
+                if index >= own
+                else MoveEnd(_ALIAS, entry.tx_id, None),
             )
         )
     return flows
 
 
-def created_outputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
-    """Return the outputs of a transaction and their states."""
+def created_outputs(
+    chain: PlatformChain, signed: SignedTx, moves: Sequence[Move] = ()
+) -> list[Flow]:
+    """Return the outputs of a transaction and their states; `moves` has those that it exports."""
     purposes_and_outputs = list(_outputs_of(signed))[:MAX_OUTPUTS]
     keys = [utxo_id(signed.tx_id, index) for index in range(len(purposes_and_outputs))]
     unspent = _present(chain, UTXO, keys)
     exported = _present(chain, SharedOutput, keys)
     asset = chain.network().asset_id
+    ends = {move.output_index: move.destination for move in moves if not move.is_waiting}
     flows = []
     for index, (purpose, output) in enumerate(purposes_and_outputs):
         inner = inner_output(output.output)
         key = keys[index]
-        state = "unspent" if key in unspent else "exported" if key in exported else "spent"
+        gone = "imported" if purpose == "export" else "spent"
+        state = "unspent" if key in unspent else "exported" if key in exported else gone
         flows.append(
             Flow(
                 index,
@@ -212,6 +231,7 @@ def created_outputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
                 inner.owners.locktime,
                 purpose,
                 "" if purpose == "stake" else state,
+                spent_by=ends.get(index) if purpose == "export" else None,
             )
         )
     return flows

@@ -10,7 +10,7 @@ from adminkit.terms import parse_term
 from cchain_app.selectors import calls as chain_calls
 from cchain_app.services import calls
 from explorer_app.names.decoding import DecodedCall
-from explorer_app.selectors import accounts, cchain, platform, proxies, tokens, verified
+from explorer_app.selectors import accounts, cchain, moves, platform, proxies, tokens, verified
 from explorer_app.selectors.accounts import AccountInfo
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.verified import CodeInfo
@@ -64,7 +64,7 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     tab = request.GET.get("tab", "")
     account, context = framed(site, text, tab)
     show = {
-        "": _transactions, "tokens": _tokens, "inner": _inner, "events": _events, "contract": _contract,
+        "": _transactions, "imports": _imports, "tokens": _tokens, "inner": _inner, "events": _events, "contract": _contract,
     }[tab]  # fmt: skip
     return rendered(site, request, "address.html", {**context, **show(site, request, account)})
 
@@ -96,7 +96,12 @@ def framed(site: Explorer, text: str, tab: str) -> tuple[AccountInfo, dict[str, 
 
 
 def _tabs(account: AccountInfo) -> dict[str, str]:
-    tabs = {"": "Transactions", "tokens": "Tokens", "inner": "Internal transactions"}
+    tabs = {
+        "": "Transactions",
+        "tokens": "Tokens",
+        "inner": "Internal transactions",
+        "imports": "Imports",
+    }
     return {**tabs, "events": "Events", "contract": "Contract"} if account.is_contract else tabs
 
 
@@ -137,6 +142,14 @@ def _transactions(site: Explorer, request: HttpRequest, account: AccountInfo) ->
         "received": received,
         **more,
     }
+
+
+def _imports(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
+    before = read_number(request.GET.get("before"))
+    found = moves.credits_to(site.evm, account.address, before=before, count=PAGE + 1)
+    rows, has_more = shown_of(found, PAGE)
+    more = list_pages(request, rows, lambda row: row.index, has_more=has_more)
+    return {"imports": rows, **more}
 
 
 def _tokens(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:

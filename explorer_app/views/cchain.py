@@ -12,6 +12,7 @@ from explorer_app.names.book import NO_ABI, Abi
 from explorer_app.selectors import cchain, verified
 from explorer_app.selectors.cchain import PAGE, TransactionRow
 from explorer_app.site import Explorer
+from explorer_app.views.moves import atomic_rows
 from explorer_app.views.page import cchain_page, list_pages, read_number, rendered, shown_of
 from network_app.selectors import block_proposer
 from primitives.evm import Address, Hash
@@ -84,6 +85,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
         "header": _header(site, bytes(block.header)),
         "rows": transaction_rows(site, rows),
         "nothing": "The block has no transactions.",
+        **atomic_rows(site, block.number),
         **more,
     }
     return rendered(site, request, "block.html", context)

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from adminkit.export import Cells, csv_lines
 from adminkit.formats import format_units
 from explorer_app.site import Explorer
-from explorer_app.views.page import Shown, View, cchain_page, page, read_number
+from explorer_app.views.page import Shown, View, cchain_page, page, read_number, xchain_page
 
 MAX_ROWS: Final = 5_000
 MAX_BYTES: Final = 900_000
@@ -103,6 +103,11 @@ def of_cchain(make: Callable[Concatenate[Explorer, HttpRequest, P], CsvList]) ->
 def of_node(make: Callable[Concatenate[Explorer, HttpRequest, P], CsvList]) -> View:
     """Make a view of a function that returns a list of the P-Chain."""
     return page(_download(make))
+
+
+def of_xchain(make: Callable[Concatenate[Explorer, HttpRequest, P], CsvList]) -> View:
+    """Make a view of a function that returns a list of the X-Chain."""
+    return xchain_page(_download(make))
 
 
 def listed(rows: Sequence[tuple[int, Cells]], count: int) -> CsvPart:

@@ -1,14 +1,14 @@
 """One-sentence descriptions of P-Chain transactions. Amounts are in coins, with the coin's symbol."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from adminkit.formats import format_time, format_units
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx, inner_input, inner_output
 from primitives.counting import counted
-from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,12 @@ class Coin:
     unit: int
     """Smallest units in a coin."""
     symbol: str
+    chains: Mapping[ID, str] = field(default_factory=dict)
+    """What sentences call the other chains, by their IDs: `the C-Chain`."""
+
+    def chain(self, chain_id: ID) -> str:
+        """Return what a sentence calls a chain."""
+        return self.chains.get(chain_id) or f"the blockchain {chain_id}"
 
     def amount(self, units: int) -> str:
         """Return an exact amount of smallest units in coins."""
@@ -38,12 +44,12 @@ def _base(tx: Any, coin: Coin) -> str:
 
 def _export(tx: Any, coin: Coin) -> str:
     total = sum(inner_output(transferable.output).amount for transferable in tx.exported_outputs)
-    return f"Exports {coin.amount(total)} to the blockchain {tx.destination_chain}"
+    return f"Exports {coin.amount(total)} to {coin.chain(tx.destination_chain)}"
 
 
 def _import(tx: Any, coin: Coin) -> str:
     total = sum(inner_input(transferable.input).amount for transferable in tx.imported_inputs)
-    return f"Imports {coin.amount(total)} from the blockchain {tx.source_chain}"
+    return f"Imports {coin.amount(total)} from {coin.chain(tx.source_chain)}"
 
 
 def _validator(tx: Any, coin: Coin) -> str:

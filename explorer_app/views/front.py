@@ -15,7 +15,7 @@ from adminkit.formats import (
     format_whole,
 )
 from cchain_app.selectors import figures
-from explorer_app.selectors import cchain, platform, staking
+from explorer_app.selectors import cchain, platform, staking, xchain
 from explorer_app.selectors.cchain import CHARTED, BlockRow
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import transaction_rows
@@ -60,7 +60,7 @@ class Chart(NamedTuple):
 
 @page
 def front(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show the state of both chains, and the latest blocks and transactions."""
+    """Show the state of the chains, and the latest blocks and transactions."""
     checks = [_check(name, result) for name, result in site.health().checks.items()]
     context: dict[str, Any] = {
         "checks": checks,
@@ -68,6 +68,7 @@ def front(site: Explorer, request: HttpRequest) -> HttpResponse:
         "bootstrap": _bootstrap(site),
         **_platform(site),
         **(_cchain(site) if site.has_cchain else {}),
+        **(_xchain(site) if site.has_xchain else {}),
     }
     context["charts"] = [*context.get("cchain_charts", ()), *context["platform_charts"]]
     return rendered(site, request, "front.html", context)
@@ -81,6 +82,14 @@ def _cchain(site: Explorer) -> dict[str, Any]:
         "blocks": rows[:_LISTED],
         "txs": transaction_rows(site, cchain.transactions(site.evm, count=_LISTED)),
         "cchain_charts": _block_charts(rows),
+    }
+
+
+def _xchain(site: Explorer) -> dict[str, Any]:
+    tip = site.avm.tip()
+    return {
+        "xchain_head": {"height": tip.height, "time": tip.timestamp},
+        "xchain_txs": xchain.txs(site.avm, count=_LISTED) if tip.height else (),
     }
 
 

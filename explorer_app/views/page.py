@@ -30,6 +30,7 @@ from explorer_app.templatetags.naming import shown
 from platform_app.chain import NoPlatformGenesis
 from primitives.networks import LOCAL, name_of
 from primitives.product import NAME
+from xchain_app.store.state import NoXChain
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; "
@@ -42,6 +43,7 @@ _SCRIPT: Final = "HX-Request"
 _NO_PAGE: Final = "There is no page at this address."
 NO_PART: Final = "The page has no such tab or filter."
 _NO_CCHAIN: Final = "This node does not run the C-Chain."
+_NO_XCHAIN: Final = "This node does not run the X-Chain."
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,7 +67,7 @@ def _view(show: Shown[P]) -> View:
             response = show(explorer(), request, *args, **kwargs)
         except Http404 as error:
             response = _missing(explorer(), request, str(error))
-        except (NoGenesis, NoPlatformGenesis):
+        except (NoGenesis, NoPlatformGenesis, NoXChain):
             response = not_now(request, "the chain has no genesis yet")
         except UpstreamError as error:
             response = not_now(request, str(error))
@@ -114,6 +116,20 @@ def cchain_page(show: Shown[P]) -> View:
     return page(_of_cchain(show))
 
 
+def xchain_page(show: Shown[P]) -> View:
+    """Make a page of the X-Chain, which does not exist on a node that does not run it."""
+
+    @wraps(show)
+    def shown_on_xchain(
+        site: Explorer, request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        if not site.has_xchain:
+            raise Http404(_NO_XCHAIN)
+        return show(site, request, *args, **kwargs)
+
+    return page(shown_on_xchain)
+
+
 def cchain_form_page(show: Shown[P]) -> View:
     """Make a page of the C-Chain that also accepts a POST, as `form_page`."""
     return form_page(_of_cchain(show))
@@ -155,6 +171,7 @@ def rendered(
         "coin_name": site.node.coin_name,
         "is_local": network == LOCAL,
         "has_cchain": site.has_cchain,
+        "has_xchain": site.has_xchain,
         "has_statistics": site.has_statistics,
         "has_faucet": site.faucet is not None,
     }

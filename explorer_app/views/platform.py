@@ -6,10 +6,11 @@ from typing import Any, Final
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
 from adminkit.terms import read_term
-from explorer_app.selectors import platform, staking
+from explorer_app.selectors import moves, platform, staking
 from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer
 from explorer_app.views.format import Coin, sentence
+from explorer_app.views.moves import moved, waiting_for
 from explorer_app.views.page import list_pages, page, read_number, rendered, shown_of
 from network_app.selectors import block_proposer
 from platform_app.selectors import stakers
@@ -93,11 +94,17 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     )  # fmt: skip
     if signed is not None:
         shown = render_tx(signed, lambda address: platform.text_of(site.platform, address))
+        found = moves.moves_of(site.platform, tx_id)
+        context |= moved(site, found)
+        chains = {
+            chain_id: f"the {letter}-Chain"
+            for chain_id, letter in moves.letters(site.platform).items()
+        }
         context |= {
-            "summary": sentence(signed, Coin(context["unit"], site.node.coin_symbol)),
+            "summary": sentence(signed, Coin(context["unit"], site.node.coin_symbol, chains)),
             "memo": _memo(getattr(signed.unsigned, "memo", b"")),
-            "inputs": platform.inputs(site.platform, signed),
-            "outputs": platform.created_outputs(site.platform, signed),
+            "inputs": platform.inputs(site.platform, signed, found),
+            "outputs": platform.created_outputs(site.platform, signed, found),
             "json": dumps(shown, indent=2, ensure_ascii=False)[:MAX_JSON],
         }
     return rendered(site, request, "p_tx.html", context)
@@ -114,6 +121,8 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     utxos, has_more = shown_of(outputs, PAGE)
     context = _with_unit(
         site,
+        **waiting_for(site, address),
+        x_form=site.avm.address(address) if site.has_xchain else "",
         portfolio=platform.forms_of(site.platform, address),
         evm_form=checksum_address(Address(bytes(address))),
         utxos=utxos,

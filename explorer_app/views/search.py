@@ -1,4 +1,4 @@
-"""The search box: everything that a text refers to on either chain, with a redirect if there is one exact match.
+"""The search box: everything that a text refers to on any chain, with a redirect if there is one exact match.
 
 Names of tokens and contracts are untrusted: names are searched only if the text has no other meaning, and a match by
 name alone never causes a redirect.
@@ -11,9 +11,10 @@ from django.urls import reverse
 
 from adminkit.terms import parse_term, read_term
 from chaindb.fields import HexBytes
-from explorer_app.selectors import accounts, cchain, platform, tokens, verified
+from explorer_app.selectors import accounts, cchain, moves, platform, tokens, verified, xchain
 from explorer_app.services import indexes
 from explorer_app.site import Explorer
+from explorer_app.views.moves import asset_book
 from explorer_app.views.page import page, rendered
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import checksum_address
@@ -67,8 +68,15 @@ def hits(site: Explorer, query: str) -> list[Hit]:
     if site.has_cchain:
         results += _on_cchain(site, query)
     results += _on_platform(site, query)
-    if site.has_cchain and not results and len(query) >= _SHORTEST_NAME:
-        return _by_name(site, query)
+    if site.has_cchain and not results:
+        results += _atomic(site, query)
+    if site.has_xchain:
+        results += _on_xchain(site, query, is_known=bool(results))
+    if not results and len(query) >= _SHORTEST_NAME:
+        return [
+            *(_by_name(site, query) if site.has_cchain else ()),
+            *(_assets_called(site, query) if site.has_xchain else ()),
+        ]
     return results
 
 
@@ -140,7 +148,7 @@ def _on_platform(site: Explorer, query: str) -> list[Hit]:
         return [Hit("P-Chain block", f"{term.number:,}", page_of)]
     if term.id is not None:
         return _by_id(site, term.id)
-    if term.address is not None and parse_term(query).address is None:
+    if term.address is not None and parse_term(query).address is None and query[:2] != "X-":
         text = platform.text_of(chain, term.address)
         return [Hit("P-Chain address", text, reverse("explorer:p-address", args=[text]))]
     return []
@@ -163,3 +171,48 @@ def _by_id(site: Explorer, wanted_id: ID) -> list[Hit]:
     if platform.block(chain, wanted_id) is not None:
         return [Hit("P-Chain block", text, reverse("explorer:p-block", args=[text]))]
     return []
+
+
+def _atomic(site: Explorer, query: str) -> list[Hit]:
+    """Return the import or export of the C-Chain with this ID."""
+    wanted_id = read_term(query).id
+    text = str(wanted_id)
+    if wanted_id is not None and moves.atomic_tx(site.evm, wanted_id) is not None:
+        return [Hit("C-Chain import or export", text, reverse("explorer:atomic-tx", args=[text]))]
+    return []
+
+
+def _on_xchain(site: Explorer, query: str, *, is_known: bool) -> list[Hit]:
+    """Return items of the X-Chain; an ID that is known on another chain is no item of this one."""
+    chain, term = site.avm, read_term(query)
+    if term.number is not None and xchain.block(chain, term.number) is not None:
+        page_of = reverse("explorer:x-block", args=[term.number])
+        return [Hit("X-Chain block", f"{term.number:,}", page_of)]
+    if term.id is not None and not is_known:
+        return _by_xchain_id(site, term.id)
+    if term.address is not None and parse_term(query).address is None and query[:2] != "P-":
+        text = chain.address(term.address)
+        return [Hit("X-Chain address", text, reverse("explorer:x-address", args=[text]))]
+    return []
+
+
+def _by_xchain_id(site: Explorer, wanted_id: ID) -> list[Hit]:
+    chain, text = site.avm, str(wanted_id)
+    row = xchain.asset(site.avm, asset_book(site), wanted_id)
+    if row is not None:
+        return [Hit(f"Asset {row.name.symbol}", text, reverse("explorer:x-asset", args=[text]))]
+    if xchain.tx(chain, wanted_id) is not None or xchain.undecided(chain, wanted_id) is not None:
+        return [Hit("X-Chain transaction", text, reverse("explorer:x-tx", args=[text]))]
+    if xchain.block(chain, wanted_id) is not None:
+        return [Hit("X-Chain block", text, reverse("explorer:x-block", args=[text]))]
+    return []
+
+
+def _assets_called(site: Explorer, query: str) -> list[Hit]:
+    found = []
+    for row in xchain.assets_called(site.avm, asset_book(site), query, count=_NAMED):
+        name, text = row.name, str(row.asset_id)
+        page_of = reverse("explorer:x-asset", args=[text])
+        title = f"{_cut(name.symbol)} {_cut(name.name)}"
+        found.append(Hit("X-Chain asset", title, page_of, text, name.is_copy))
+    return found

@@ -71,7 +71,7 @@ def _execute_import(tx: Tx, unsigned: ImportTx, diff: Diff, env: Env) -> None:
     verify_import(tx, diff, env, source_chain=unsigned.source_chain, imported=imported)
     transfer(tx, diff)
     for spent in imported:
-        diff.utxos.consume_shared(unsigned.source_chain, spent.utxo_id)
+        diff.utxos.consume_shared(unsigned.source_chain, spent.utxo_id, tx.tx_id)
 
 
 def _execute_export(tx: Tx, unsigned: ExportTx, diff: Diff, env: Env) -> None:

@@ -30,6 +30,8 @@ class UTXOChanges:
     """IDs of spent UTXOs that existed before."""
     imported: tuple[tuple[ID, ID], ...]
     """(chain, UTXO ID): spent outputs that the chain has exported to this one."""
+    importers: tuple[ID, ...]
+    """The transactions that import the outputs of `imported`, in the same order."""
     exported: tuple[tuple[ID, UTXO], ...]
     """(chain, UTXO): outputs that the chain may now import."""
     rewards: tuple[tuple[ID, UTXO], ...]
@@ -46,7 +48,8 @@ class UTXODiff(FacetDiff[UTXOs]):
         self._produced: dict[ID, UTXO] = {}
         # Values: whether the output existed before this diff.
         self._consumed: dict[ID, bool] = {}
-        self._imported: dict[tuple[ID, ID], None] = {}
+        # Values: the transactions that import the outputs.
+        self._imported: dict[tuple[ID, ID], ID] = {}
         self._exported: list[tuple[ID, UTXO]] = []
         self._rewards: list[tuple[ID, UTXO]] = []
 
@@ -70,9 +73,9 @@ class UTXODiff(FacetDiff[UTXOs]):
         """Add an unspent output that did not exist before."""
         self._produced[utxo.utxo_id] = utxo
 
-    def consume_shared(self, peer_chain: ID, utxo_id: ID) -> None:
-        """Spend an output that another chain has exported to this one."""
-        self._imported[peer_chain, utxo_id] = None
+    def consume_shared(self, peer_chain: ID, utxo_id: ID, tx_id: ID) -> None:
+        """Spend an output that another chain has exported to this one, in a transaction."""
+        self._imported[peer_chain, utxo_id] = tx_id
 
     def export(self, peer_chain: ID, utxo: UTXO) -> None:
         """Let another chain import an output."""
@@ -90,8 +93,8 @@ class UTXODiff(FacetDiff[UTXOs]):
                 into.consume(utxo_id)
         for utxo in self._produced.values():
             into.produce(utxo)
-        for peer_chain, utxo_id in self._imported:
-            into.consume_shared(peer_chain, utxo_id)
+        for (peer_chain, utxo_id), tx_id in self._imported.items():
+            into.consume_shared(peer_chain, utxo_id, tx_id)
         for peer_chain, utxo in self._exported:
             into.export(peer_chain, utxo)
         for tx_id, utxo in self._rewards:
@@ -104,6 +107,7 @@ class UTXODiff(FacetDiff[UTXOs]):
             produced=tuple(self._produced.values()),
             consumed=tuple(key for key, was_there in self._consumed.items() if was_there),
             imported=tuple(self._imported),
+            importers=tuple(self._imported.values()),
             exported=tuple(self._exported),
             rewards=tuple(self._rewards),
         )

@@ -140,10 +140,16 @@ def _owner_rows(produced: Iterable[UTXO]) -> Iterator[Row]:
 def _requests(changes: UTXOChanges) -> Iterator[AtomicRequests]:
     """Yield the changes of the memory that is shared with each other chain."""
     for peer in sorted({chain for chain, _ in (*changes.imported, *changes.exported)}):
+        imports = [
+            (utxo_id, tx_id)
+            for (chain, utxo_id), tx_id in zip(changes.imported, changes.importers, strict=True)
+            if chain == peer
+        ]
         yield AtomicRequests(
             peer,
-            remove=tuple(utxo_id for chain, utxo_id in changes.imported if chain == peer),
+            remove=tuple(utxo_id for utxo_id, _ in imports),
             put=tuple(utxo for chain, utxo in changes.exported if chain == peer),
+            importers=tuple(tx_id for _, tx_id in imports),
         )
 
 

@@ -53,9 +53,7 @@ def merge_requests(requests: Iterable[AtomicRequests]) -> tuple[AtomicRequests, 
     merged: dict[ID, AtomicRequests] = {}
     for request in requests:
         known = merged.get(request.peer, AtomicRequests(request.peer))
-        merged[request.peer] = AtomicRequests(
-            request.peer, (*known.remove, *request.remove), (*known.put, *request.put)
-        )
+        merged[request.peer] = known.followed_by(request)
     return tuple(merged.values())
 
 
@@ -81,7 +79,8 @@ def _requests(tx: AvmTx) -> AtomicRequests | None:
     unsigned = tx.unsigned
     if isinstance(unsigned, AvmImportTx):
         imported = tuple(spent.utxo_id for spent in unsigned.imported_inputs)
-        return AtomicRequests(unsigned.source_chain, remove=imported)
+        importers = (tx.tx_id,) * len(imported)
+        return AtomicRequests(unsigned.source_chain, remove=imported, importers=importers)
     if isinstance(unsigned, AvmExportTx):
         exported = utxos_of(tx.tx_id, len(unsigned.outputs), unsigned.exported_outputs)
         return AtomicRequests(unsigned.destination_chain, put=tuple(exported))

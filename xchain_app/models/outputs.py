@@ -1,6 +1,7 @@
 """Assets, outputs with their owners, and the transactions of each address."""
 
 from django.db import models
+from django.db.models import Q
 from typing_extensions import override
 
 from chaindb.fields import BytesField, IDField, ShortIDField, UInt64Field
@@ -69,6 +70,11 @@ class XOutput(models.Model):
         indexes = [
             models.Index(fields=["asset_id", "kind"], name="xchain_output_by_asset"),
             models.Index(fields=["tx_id", "output_index"], name="xchain_output_by_tx"),
+            models.Index(
+                fields=["asset_id", "kind", "amount", "utxo_id"],
+                condition=Q(spent_height__isnull=True),
+                name="xchain_unspent_of_asset",
+            ),
         ]
 
     @override
@@ -97,6 +103,9 @@ class XAddressTx(models.Model):
     address = ShortIDField()
     asset_id = IDField()
     position = models.BigIntegerField(help_text="The key of the transaction's row")
+
+    class Meta:
+        indexes = [models.Index(fields=["address", "position"], name="xchain_tx_of_address")]
 
     @override
     def __str__(self) -> str:

@@ -123,7 +123,7 @@ class History:
     def take_import(self, diff: Diff) -> None:
         present = [item for item in self.shared if diff.utxos.shared(*item)]
         if present:
-            diff.utxos.consume_shared(*self.random.choice(present))
+            diff.utxos.consume_shared(*self.random.choice(present), ID(b"\1" * 32))
 
     def add_staker(self, diff: Diff) -> None:
         priority = self.random.choice(ADDED)

@@ -9,7 +9,7 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.state.chain import Diff
 from platform_app.store.state import DatabaseState
-from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from shared_app import models as shared_models
 from tests.builders import platform, shared_outputs
 from tests.builders.platform_rows import accept, begin, producing
@@ -75,7 +75,9 @@ def test_exported_output_is_imported_once() -> None:
         DatabaseState(platform_chain().db).utxos.shared(platform.C_CHAIN_ID, sent.utxo_id) is None
     )
 
-    accept(lambda diff: diff.utxos.consume_shared(platform.X_CHAIN_ID, sent.utxo_id))
+    accept(
+        lambda diff: diff.utxos.consume_shared(platform.X_CHAIN_ID, sent.utxo_id, ID(b"\1" * 32))
+    )
 
     assert (
         DatabaseState(platform_chain().db).utxos.shared(platform.X_CHAIN_ID, sent.utxo_id) is None

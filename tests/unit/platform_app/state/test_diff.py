@@ -5,7 +5,7 @@ from platform_app.state.facets import ClockChanges, FeeState
 from platform_app.state.stakers import Priority, StakerDiff
 from platform_app.txs.base import TxStatus
 from platform_app.txs.subnets import CreateChainTx
-from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_state
 from tests.builders.platform_state import staker, stakers
 
@@ -114,7 +114,7 @@ def test_everything_that_was_set_is_among_the_changes() -> None:
     diff.clock.set_timestamp(5)
     diff.clock.set_fee_state(FeeState(1, 2))
     diff.supplies.set(PRIMARY_NETWORK_ID, 7)
-    diff.utxos.consume_shared(platform.X_CHAIN_ID, utxo.utxo_id)
+    diff.utxos.consume_shared(platform.X_CHAIN_ID, utxo.utxo_id, ID(b"\1" * 32))
     diff.utxos.export(platform.C_CHAIN_ID, utxo)
     diff.stakers.set_delegatee_reward(tx.tx_id, 8)
     diff.subnets.set_owner(platform.SUBNET_ID, platform.owners(platform.ADDRESSES[1]))

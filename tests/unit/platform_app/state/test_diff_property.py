@@ -13,7 +13,7 @@ from platform_app.state.stakers import Priority, Staker
 from platform_app.txs.base import TxStatus
 from platform_app.txs.subnets import CreateChainTx
 from primitives.hashing import sha256
-from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
 from tests.builders.platform_state import MemoryState, staker
 from tests.searching import cases
@@ -129,7 +129,7 @@ class DiffMachine(RuleBasedStateMachine):
     def import_once(self, number: int) -> None:
         key = (platform.X_CHAIN_ID, SHARED[number].utxo_id)
         if self.plain[-1].utxos.from_peers.pop(key, None):
-            self.diffs[-1].utxos.consume_shared(*key)
+            self.diffs[-1].utxos.consume_shared(*key, ID(b"\1" * 32))
 
     @rule(made=any_staker)
     def put_a_staker_on_a_free_seat(self, made: Staker) -> None:
