@@ -22,6 +22,7 @@ from platform_app.api import (
     validators,
 )
 from platform_app.api.keystore import add_key_methods
+from platform_app.api.l1_wallet import add_l1_wallet_methods
 from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wallet import add_wallet_methods
 from primitives.checksummed import TextEncoding
@@ -44,6 +45,7 @@ def registry(rpc: PlatformRpc) -> MethodRegistry:
         add(methods)
     add_key_methods(methods)
     add_wallet_methods(methods)
+    add_l1_wallet_methods(methods)
     return methods.registry
 
 
