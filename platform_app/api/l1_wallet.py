@@ -61,14 +61,6 @@ class GivenValidator(NamedTuple):
         )
 
 
-def data(value: Any) -> bytes:
-    """Read bytes in hexadecimal digits, with or without 0x."""
-    try:
-        return bytes.fromhex(params.text(value).removeprefix("0x"))
-    except ValueError as error:
-        raise InvalidParam("not hexadecimal") from error
-
-
 def owner(value: Any) -> OwnerText:
     """Read an object with a threshold, 1 if it is missing, and addresses."""
     given = _members(value)
@@ -79,7 +71,10 @@ def owner(value: Any) -> OwnerText:
 def signer(value: Any) -> ProofOfPossession:
     """Read an object with a BLS key and its proof of possession, as info.getNodeID returns it."""
     given = _members(value)
-    key, proof = data(given.get("publickey", "")), data(given.get("proofofpossession", ""))
+    key, proof = (
+        params.data(given.get("publickey", "")),
+        params.data(given.get("proofofpossession", "")),
+    )
     if (len(key), len(proof)) != (_KEY_SIZE, _PROOF_SIZE):
         raise InvalidParam("not a BLS key with its proof of possession")
     return ProofOfPossession(key, proof)
@@ -242,14 +237,14 @@ def add_l1_wallet_methods(methods: Methods) -> None:
     """Add the methods of L1s to the P-Chain's methods."""
     subnet = Param("subnetID", params.identifier, EMPTY_ID)
     validation = Param("validationID", params.identifier, EMPTY_ID)
-    message, balance = Param("message", data, b""), Param("balance", params.uint64, 0)
+    message, balance = Param("message", params.data, b""), Param("balance", params.uint64, 0)
     add_spending(
         methods,
         "platform.convertSubnetToL1",
         convert_subnet_to_l1,
         subnet,
         Param("managerChainID", params.text, ""),
-        Param("managerAddress", data, b""),
+        Param("managerAddress", params.data, b""),
         Param("validators", params.few_of("validators", validator, GivenValidator()), ()),
     )
     add_spending(
@@ -258,7 +253,7 @@ def add_l1_wallet_methods(methods: Methods) -> None:
         register_l1_validator,
         message,
         balance,
-        Param("proofOfPossession", data, b""),
+        Param("proofOfPossession", params.data, b""),
         subnet,
         Param("validator", validator, GivenValidator()),
     )

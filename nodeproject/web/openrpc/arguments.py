@@ -242,7 +242,12 @@ BY_NAME: Final[Mapping[str, Schema]] = {
     "validators": array(_L1_VALIDATOR, maxItems=1024),
     "validator": _L1_VALIDATOR,
     "balance": described(COUNT, "in the smallest unit"),
-    "message": described(DATA, "a signed warp message"),
+    "message": described(DATA, "a warp message"),
+    "justification": described(
+        DATA, "evidence for the signers, such as the ID of a converted subnet"
+    ),
+    "signingSubnetID": described(_ID, "the subnet that signs; default: the Primary Network"),
+    "quorumPercentage": described(COUNT, "the least share of the weight; default: 67"),
     "proofOfPossession": described(DATA, "the proof of possession of the validator's BLS key"),
     "threshold": described(COUNT, "the number of controlKeys that must sign"),
     "vmID": described(TEXT, "a virtual machine's name or ID"),
@@ -287,6 +292,7 @@ NEEDED: Final[Mapping[str, Collection[str]]] = {
     "platform.getTx": ("txID",),
     "platform.getTxStatus": ("txID",),
     "platform.getL1Validator": ("validationID",),
+    "platform.aggregateSignatures": ("message",),
     "platform.getMaxStakeAmount": ("nodeID", "startTime", "endTime"),
     "platform.getBlockchainStatus": ("blockchainID",),
     "platform.importKey": (*_USER, "privateKey"),

@@ -140,6 +140,7 @@ _PLATFORM: Final[Mapping[str, Schema]] = {
         "publicKey": _HEX, "remainingBalanceOwner": _OWNER, "deactivationOwner": _OWNER,
         "minNonce": DECIMAL, "balance": DECIMAL, "subnetID": ID, "height": DECIMAL,
     }),
+    "aggregateSignatures": record({"signedMessage": _HEX}),
     "getStakingAssetID": record({"assetID": ID}),
     "getMinStake": record({"minValidatorStake": DECIMAL, "minDelegatorStake": DECIMAL}),
     "getTotalStake": record({"stake": DECIMAL, "weight": DECIMAL}),

@@ -7,12 +7,20 @@ import pytest
 
 from platform_app.apps import platform_chain
 from platform_app.config import UNIT
+from platform_app.selectors.stakers import signers_at
 from platform_app.services import l1_manager
 from platform_app.services.l1_manager import sign_for_manager
 from platform_app.txs.l1 import PChainOwner
-from platform_app.txs.warp import L1ValidatorWeight, RegisterL1Validator, initial_validation_id
+from platform_app.txs.warp import (
+    L1ValidatorWeight,
+    RegisterL1Validator,
+    SubnetToL1Conversion,
+    initial_validation_id,
+    statement_of,
+)
 from primitives.addresses import format_address
-from primitives.ids import ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.warp import parse_signed, verify_message
 from tests.builders import platform
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
@@ -205,3 +213,39 @@ def test_a_validator_is_disabled_by_its_owner_only(
     assert refusal(
         rpc, "platform.disableL1Validator", **alice, validationID=second["validationID"]
     ) == ("couldn't create tx: couldn't authorize tx's disable restrictions: can't sign")
+
+
+def test_statements_about_an_l1_are_signed(pchain: PChain, rpc: Rpc, act: Act, l1: ID) -> None:
+    conversion = platform_chain().state().l1_validators.conversion(l1)
+    assert conversion is not None
+    message = statement_of(12345, SubnetToL1Conversion(conversion.conversion_id))
+    given = {"message": "0x" + message.raw.hex(), "justification": "0x" + bytes(l1).hex()}
+
+    for subnet in (PRIMARY_NETWORK_ID, l1):
+        answer = rpc("platform.aggregateSignatures", **given, signingSubnetID=str(subnet))
+        signed = parse_signed(bytes.fromhex(answer["signedMessage"][2:]))
+        assert signed.message == message
+        verify_message(signed, 12345, signers_at(platform_chain(), subnet, None))
+
+    def words(**changes: Any) -> str:
+        return refusal(rpc, "platform.aggregateSignatures", **{**given, **changes})
+
+    nobody = platform.some_id("nobody")
+    assert words(justification="0x" + bytes(nobody).hex()) == (
+        f'subnet "{nobody}" has not been converted'
+    )
+    assert words(signingSubnetID=str(nobody)) == f"subnet {nobody} has no validators"
+    assert words(quorumPercentage=101) == ("argument 'quorumPercentage' must be between 1 and 100")
+    assert words(message="0x00").startswith("failed to parse warp unsigned message: ")
+    act(
+        "registerL1Validator",
+        subnetID=str(l1),
+        validator={"nodeID": str(SECOND), "weight": 50, "balance": 1_000, "signer": signer(2)},
+    )
+    assert words(signingSubnetID=str(l1)) == (
+        "failed to collect a threshold of signatures: "
+        "signature weight is insufficient: 67*150 > 100*100"
+    )
+    assert "signedMessage" in rpc(
+        "platform.aggregateSignatures", **given, signingSubnetID=str(l1), quorumPercentage="60"
+    )

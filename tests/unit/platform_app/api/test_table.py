@@ -22,7 +22,7 @@ NEEDED = [
     "getValidatorFeeConfig", "getValidatorFeeState", "getL1Validator", "importKey", "exportKey",
     "createAddress", "listAddresses", "createBlockchain", "exportAVAX", "importAVAX",
     "convertSubnetToL1", "registerL1Validator", "setL1ValidatorWeight",
-    "increaseL1ValidatorBalance", "disableL1Validator",
+    "increaseL1ValidatorBalance", "disableL1Validator", "aggregateSignatures",
 ]  # fmt: skip
 
 
