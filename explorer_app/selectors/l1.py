@@ -7,10 +7,10 @@ from django.db.models import Count
 
 from explorer_app.selectors.platform import text_of
 from platform_app.chain import PlatformChain
-from platform_app.config import DAY
-from platform_app.executor.fees import seconds_left, validator_price
+from platform_app.executor.fees import validator_price
 from platform_app.executor.l1 import balance_of
 from platform_app.models import Blockchain, L1Conversion, L1Validator, L1Weight, Phase, Staker
+from platform_app.selectors import l1_validators
 from platform_app.store.l1_validators import owner_of, record_of
 from platform_app.txs import l1
 from platform_app.txs.base import Tx
@@ -28,8 +28,6 @@ from primitives.ids import ID, NodeID
 from utxo.errors import InvalidTx
 
 PAGE: Final = 100
-MAX_SECONDS: Final = 10 * 365 * DAY
-"""The longest time to the end of a balance that is calculated."""
 
 
 class ValidationRow(NamedTuple):
@@ -187,21 +185,11 @@ def _rows(chain: PlatformChain, rows: Iterable[L1Validator]) -> list[ValidationR
     if not found:
         return []
     tip = chain.tip()
-    totals = tip.l1s
     shown = []
     for row in found:
-        balance = balance_of(record_of(row), totals.fees)
-        ends = None
-        if row.is_active:
-            left = seconds_left(
-                chain.config.validator_fees,
-                validators=totals.active,
-                excess=totals.fees.excess,
-                most=MAX_SECONDS,
-                funds=balance,
-            )
-            ends = None if left == MAX_SECONDS else tip.timestamp + left
-        shown.append(ValidationRow(row, _state(row), balance, ends))
+        record = record_of(row)
+        ends = l1_validators.end_of_balance(chain, tip, record)
+        shown.append(ValidationRow(row, _state(row), balance_of(record, tip.l1s.fees), ends))
     return shown
 
 
