@@ -1,6 +1,6 @@
 """A node's part in its network besides the connections: keys, block producer, and the chains' outer blocks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,14 +30,18 @@ from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alp
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from platform_app.services.runtime import PlatformRuntime
-from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
 from primitives.settings import CommonSettings
+from primitives.warp import UnsignedMessage
 from xchain_app.chain import AvmChain
 from xchain_app.services.runtime import AvmRuntime
 
-if TYPE_CHECKING:  # loaded with the first outer block, or with the connections
+if (
+    TYPE_CHECKING
+):  # loaded with the first outer block, with the connections, or with the first statement
+    from network_app.chains.statements import StatementSigners
     from network_app.consensus.runner import Runner
     from network_app.proposervm.vm import ProposerVM
     from network_app.sync.handler import SharedParts
@@ -107,6 +111,19 @@ class NodeNetwork:
             IdentityError: The files contain no valid identity.
         """
         return self._platform.identity.keys
+
+    @cached_property
+    def signers(self) -> "StatementSigners":
+        """The signers of the P-Chain's statements about L1s."""
+        from network_app.chains.statements import StatementSigners
+
+        return StatementSigners(self._platform, lambda: self.identity)
+
+    def signatures(
+        self, message: UnsignedMessage, justification: bytes, node_ids: Collection[NodeID]
+    ) -> Mapping[NodeID, bytes]:
+        """Return the signatures of a statement by those nodes that sign; see `StatementSigners`."""
+        return self.signers(message, justification, node_ids)
 
     @property
     def events(self) -> ChainEvents:

@@ -20,6 +20,7 @@ from network_app import addresses, services
 from network_app.addresses import NodeAddress
 from network_app.chains import voting
 from network_app.chains.signing import PlatformSigner
+from network_app.chains.statements import ReachedPeers
 from network_app.chains.validators import ValidatorDirectory
 from network_app.config import NetworkConfig
 from network_app.consensus.reporter import ConsensusRecorder
@@ -116,6 +117,8 @@ class RunningNetwork:
         unbind = self._node.events.bind(asyncio.get_running_loop(), self._on_event, aliases)
         try:
             await self._network.start(self._router)
+            requests = self._router.requests(self._node.platform_chain.name)
+            self._node.signers.peers = ReachedPeers(asyncio.get_running_loop(), requests)
             tasks = [
                 asyncio.create_task(self._router.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
@@ -127,6 +130,7 @@ class RunningNetwork:
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
             await _end(waiting, *tasks)
         finally:
+            self._node.signers.peers = None
             unbind()
             await self._network.stop()
             self._serving.shutdown(wait=False, cancel_futures=True)

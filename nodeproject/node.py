@@ -181,7 +181,7 @@ class Node:
     @cached_property
     def platform_rpc(self) -> PlatformRpc:
         """The shared state of the P-Chain's interfaces."""
-        return PlatformRpc(self.platform_chain)
+        return PlatformRpc(self.platform_chain, self.network.signatures)
 
     @cached_property
     def avm_rpc(self) -> AvmRpc:

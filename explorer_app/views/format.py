@@ -7,8 +7,15 @@ from typing import Any
 from adminkit.formats import format_time, format_units
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx, inner_input, inner_output
+from platform_app.txs.warp import (
+    L1Message,
+    L1ValidatorWeight,
+    RegisterL1Validator,
+    requested_by,
+)
 from primitives.counting import counted
-from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from utxo.errors import InvalidTx
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,43 @@ def _transform(tx: Any, _coin: Coin) -> str:
 
 
 def _convert(tx: Any, _coin: Coin) -> str:
-    return f"Converts the subnet {tx.subnet_id} to an L1 with {counted(len(tx.validators), 'validator')}"
+    count = counted(len(tx.validators), "validator")
+    return f"Converts the subnet {tx.subnet_id} to an L1 with {count}, managed on the blockchain {tx.chain_id}"
+
+
+def _register(tx: Any, coin: Coin) -> str:
+    request = _request(tx)
+    if not isinstance(request, RegisterL1Validator):
+        return "Registers a validator of an L1"
+    balance = f"a balance of {coin.amount(tx.balance)}" if tx.balance else "no balance"
+    return (
+        f"Registers {NodeID(request.node_id)} as a validator of the L1 {request.subnet_id} "
+        f"with weight {request.weight:,} and {balance}"
+    )
+
+
+def _set_weight(tx: Any, _coin: Coin) -> str:
+    request = _request(tx)
+    if not isinstance(request, L1ValidatorWeight):
+        return "Sets the weight of a validator of an L1"
+    if request.weight == 0:
+        return f"Removes the L1 validator {request.validation_id} and returns its balance"
+    return f"Sets the weight of the L1 validator {request.validation_id} to {request.weight:,}"
+
+
+def _increase(tx: Any, coin: Coin) -> str:
+    return f"Adds {coin.amount(tx.balance)} to the balance of the L1 validator {tx.validation_id}"
+
+
+def _disable(tx: Any, _coin: Coin) -> str:
+    return f"Disables the L1 validator {tx.validation_id} and returns the rest of its balance"
+
+
+def _request(tx: Any) -> L1Message | None:
+    try:
+        return requested_by(tx.message)
+    except InvalidTx:
+        return None
 
 
 _WORDS: dict[type, Callable[[Any, Coin], str]] = {
@@ -121,4 +164,8 @@ _WORDS: dict[type, Callable[[Any, Coin], str]] = {
     subnets.TransferSubnetOwnershipTx: _transfer_ownership,
     subnets.TransformSubnetTx: _transform,
     l1.ConvertSubnetToL1Tx: _convert,
+    l1.RegisterL1ValidatorTx: _register,
+    l1.SetL1ValidatorWeightTx: _set_weight,
+    l1.IncreaseL1ValidatorBalanceTx: _increase,
+    l1.DisableL1ValidatorTx: _disable,
 }

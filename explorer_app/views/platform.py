@@ -6,9 +6,10 @@ from typing import Any, Final
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
 from adminkit.terms import read_term
-from explorer_app.selectors import moves, platform, staking
+from explorer_app.selectors import l1, moves, platform, staking
 from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer
+from explorer_app.views import l1 as l1_pages
 from explorer_app.views.format import Coin, sentence
 from explorer_app.views.moves import moved, waiting_for
 from explorer_app.views.page import list_pages, page, read_number, rendered, shown_of
@@ -102,6 +103,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         }
         context |= {
             "summary": sentence(signed, Coin(context["unit"], site.node.coin_symbol, chains)),
+            "validations": l1.validations_of_tx(signed),
             "memo": _memo(getattr(signed.unsigned, "memo", b"")),
             "inputs": platform.inputs(site.platform, signed, found),
             "outputs": platform.created_outputs(site.platform, signed, found),
@@ -159,7 +161,9 @@ MAX_ROWS: Final = 100
 """Limit of rows in a list of validators."""
 
 _NO_NODE_ID: Final = "Not a node ID. A node ID is NodeID- followed by a CB58 string."
-_NO_VALIDATOR: Final = "No node with this ID has ever been a validator."
+_NO_VALIDATOR: Final = (
+    "No node with this ID has ever been a validator, of the Primary Network or of an L1."
+)
 _NO_SUBNET: Final = "There is no subnet with this ID."
 
 
@@ -176,7 +180,8 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     if node_id is None:
         raise Http404(_NO_NODE_ID)
     periods = staking.periods(site.platform, node_id, delegators=False, count=MAX_ROWS)
-    if not periods:
+    validations = l1.of_node(site.platform, node_id)
+    if not periods and not validations:
         raise Http404(_NO_VALIDATOR)
     rows = {row.validator.node_id: row for row in staking.validators(site.platform)}
     context = {
@@ -187,6 +192,7 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "is_own": str(node_id) == site.node_id(),
         "total": stakers.current_validators(site.platform).weight,
         "periods": periods,
+        "validations": validations,
         "delegators": staking.periods(site.platform, node_id, delegators=True, count=MAX_ROWS),
         "unit": site.platform.network().unit,
     }
@@ -242,9 +248,12 @@ def supply_figures(site: Explorer, _request: HttpRequest) -> HttpResponse:
 @page
 def subnets(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the subnets, and the blockchains of the Primary Network."""
+    rows = platform.subnets(site.platform)
+    counts = l1.counts(site.platform, [ID(row.pk) for row in rows])
     context = {
         "section": "subnets",
-        "subnets": platform.subnets(site.platform),
+        "subnets": [(row, counts[ID(row.pk)]) for row in rows],
+        "active": l1.active_count(site.platform),
         "chains": platform.blockchains(site.platform, PRIMARY_NETWORK_ID),
     }
     return rendered(site, request, "subnets.html", context)
@@ -252,7 +261,10 @@ def subnets(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @page
 def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show a subnet: its control keys, its blockchains, and its validators starting at a rank (`?after=`)."""
+    """Show a subnet: its control keys, its blockchains, and its validators starting at a rank (`?after=`).
+
+    For an L1 also its manager, and the balances of its validators.
+    """
     subnet_id = read_term(text).id
     row = None if subnet_id is None else platform.subnet(site.platform, subnet_id)
     if row is None or subnet_id is None:
@@ -263,6 +275,7 @@ def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "looked_at": str(subnet_id),
         "keys": platform.control_keys(site.platform, subnet_id),
         "chains": platform.blockchains(site.platform, subnet_id),
+        **l1_pages.of_subnet(site, subnet_id, after=read_number(request.GET.get("after")) or 0),
     }
     return _validators(site, request, "subnet.html", context, subnet_id)
 

@@ -11,7 +11,16 @@ from django.urls import reverse
 
 from adminkit.terms import parse_term, read_term
 from chaindb.fields import HexBytes
-from explorer_app.selectors import accounts, cchain, moves, platform, tokens, verified, xchain
+from explorer_app.selectors import (
+    accounts,
+    cchain,
+    l1,
+    moves,
+    platform,
+    tokens,
+    verified,
+    xchain,
+)
 from explorer_app.services import indexes
 from explorer_app.site import Explorer
 from explorer_app.views.moves import asset_book
@@ -142,6 +151,8 @@ def _on_platform(site: Explorer, query: str) -> list[Hit]:
             if len(query) >= _SHORTEST_PREFIX
             else []
         )
+        if not nodes and term.node_id is not None and l1.of_node(chain, term.node_id, count=1):
+            nodes = [str(term.node_id)]
         return [Hit("Node", node, reverse("explorer:p-validator", args=[node])) for node in nodes]
     if term.number is not None and platform.block(chain, term.number) is not None:
         page_of = reverse("explorer:p-block", args=[term.number])
@@ -163,14 +174,17 @@ def _by_id(site: Explorer, wanted_id: ID) -> list[Hit]:
     blockchain = platform.blockchain(chain, wanted_id)
     if blockchain is not None:
         return [Hit("Blockchain", blockchain.name, reverse("explorer:p-tx", args=[text]))]
-    if (
-        platform.tx(chain, wanted_id) is not None
-        or platform.undecided(chain, wanted_id) is not None
-    ):
-        return [Hit("P-Chain transaction", text, reverse("explorer:p-tx", args=[text]))]
-    if platform.block(chain, wanted_id) is not None:
-        return [Hit("P-Chain block", text, reverse("explorer:p-block", args=[text]))]
-    return []
+    is_known = platform.tx(chain, wanted_id) or platform.undecided(chain, wanted_id)
+    others = (
+        ("P-Chain transaction", "explorer:p-tx", is_known),
+        ("L1 validator", "explorer:p-l1-validator", l1.validation(chain, wanted_id)),
+        ("P-Chain block", "explorer:p-block", platform.block(chain, wanted_id)),
+    )
+    return [
+        Hit(kind, text, reverse(page_of, args=[text]))
+        for kind, page_of, found in others
+        if found is not None
+    ][:1]
 
 
 def _atomic(site: Explorer, query: str) -> list[Hit]:

@@ -35,6 +35,7 @@ from network_app.sync.messages import (
 from network_app.sync.producing import ProducingHandler
 from network_app.sync.progress import ProgressRecorder
 from network_app.sync.pulling import GenesisBytes, GenesisTeller
+from network_app.sync.requests import Requests
 from network_app.sync.serving import QUESTIONS
 from network_app.sync.voting import TakePart, VotingHandler
 from network_app.sync.witnesses import Beacons
@@ -134,6 +135,10 @@ class ChainRouter(MessageHandler):
     def line(self, alias: str) -> Any:
         """Return the handler of a chain by its name; the caller knows its class."""
         return self._by_alias[alias]
+
+    def requests(self, alias: str) -> Requests:
+        """Return the requests of a chain by its name."""
+        return self._by_alias[alias].requests
 
     async def run(self) -> None:
         """Run until cancelled."""

@@ -103,6 +103,12 @@ UNFOLD: dict[str, Any] = {
                     menu_item("Blockchains", "link", "platform_app", "blockchain"),
                     menu_item("L1s", "hub", "platform_app", "l1conversion"),
                     menu_item("L1 validators", "shield_person", "platform_app", "l1validator"),
+                    {
+                        "title": "L1 steps",
+                        "icon": "footprint",
+                        "link": reverse_lazy("admin_l1_step", args=["subnet"]),
+                        "permission": "platform_app.admin.l1_steps.may_take_steps",
+                    },
                     menu_item("UTXOs", "toll", "platform_app", "utxo"),
                     menu_item("Between chains", "sync_alt", "shared_app", "sharedoutput"),
                     menu_item("Mempool", "hourglass_top", "platform_app", "mempooltx"),

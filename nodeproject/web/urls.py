@@ -21,6 +21,7 @@ from nodeproject.copies.snapshot_view import snapshots
 from nodeproject.web.api import api, respond_plain
 from nodeproject.web.logins import login
 from platform_app.admin import links as platform
+from platform_app.admin.l1_steps import take_step
 
 _CHAINS = (("P-Chain", platform.find_page), ("C-Chain", cchain.find_page))
 
@@ -59,6 +60,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         admin.site.admin_view(pause_or_resume),
         name="admin_production",
     ),
+    path("admin/l1/<str:name>/", admin.site.admin_view(take_step), name="admin_l1_step"),
     path("admin/check/<str:name>/", admin.site.admin_view(run_check), name="admin_check"),
     path("admin/login/", login),
     path("admin/", admin.site.urls),

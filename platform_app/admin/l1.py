@@ -1,7 +1,11 @@
 """L1s in the admin: conversions of subnets, and validators with their balances."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
@@ -83,7 +87,21 @@ class L1ValidatorAdmin(IdentifierAdmin):
     search_fields = ("validation_id", "subnet_id", "node_id")
     search_help_text = "Validation, L1 (its subnet) or node"
     fieldsets = (
-        (None, {"fields": ("full_id", "full_node", "l1", "weight_text", "state", "balance")}),
+        (
+            None,
+            {
+                "fields": (
+                    "full_id",
+                    "full_node",
+                    "l1",
+                    "weight_text",
+                    "state",
+                    "balance",
+                    "runs_out",
+                    "steps",
+                )
+            },
+        ),
         ("Owners", {"fields": ("balance_owner", "deactivation")}),
         ("Messages", {"fields": ("min_nonce", "key")}),
         ("Blocks", {"fields": ("added", "removed", "started")}),
@@ -94,6 +112,12 @@ class L1ValidatorAdmin(IdentifierAdmin):
         if term.id is not None:
             return [Q(pk=term.id), Q(subnet_id=term.id)]
         return [] if term.node_id is None else [Q(node_id=term.node_id)]
+
+    @override
+    def prepare(self, validators: Sequence[Any]) -> None:
+        tip = platform_chain().tip()
+        for validator in validators:
+            validator.tip = tip
 
     @admin.display(description="Validation")
     def short_id(self, validator: L1Validator) -> SafeString:
@@ -133,10 +157,32 @@ class L1ValidatorAdmin(IdentifierAdmin):
         return display.badge("active", "good") if validator.is_active else display.badge("inactive")
 
     @admin.display(description="Balance")
-    def balance(self, validator: L1Validator) -> SafeString:
+    def balance(self, validator: Any) -> SafeString:
         """Return the balance after the last accepted block."""
-        return display.amount(
-            balance_of(record_of(validator), l1_validators.fees(platform_chain()))
+        return display.amount(balance_of(record_of(validator), validator.tip.l1s.fees))
+
+    @admin.display(description="Runs out")
+    def runs_out(self, validator: Any) -> SafeString:
+        """Return when the balance runs out."""
+        ends = l1_validators.end_of_balance(platform_chain(), validator.tip, record_of(validator))
+        return display.NOTHING if ends is None else display.moment(ends)
+
+    @admin.display(description="Steps")
+    def steps(self, validator: L1Validator) -> SafeString:
+        """Return the links to the forms with which a keystore's user changes it."""
+        if validator.removed_height is not None:
+            return display.NOTHING
+        query = f"?validation_id={validator.validation_id}"
+        names = {
+            "balance": "Add to the balance ›",
+            "weight": "Set the weight ›",
+            "disable": "Disable ›",
+        }
+        return display.side_by_side(
+            *(
+                display.link(title, reverse("admin_l1_step", args=[name]) + query)
+                for name, title in names.items()
+            )
         )
 
     @admin.display(description="Owner of the remaining balance")

@@ -22,10 +22,12 @@ from platform_app.api import (
     validators,
 )
 from platform_app.api.keystore import add_key_methods
+from platform_app.api.l1_wallet import add_l1_wallet_methods
 from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wallet import add_wallet_methods
 from primitives.checksummed import TextEncoding
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID
+from primitives.warp import QUORUM_NUMERATOR
 
 __all__ = ["PlatformRpc", "registry"]
 
@@ -44,6 +46,7 @@ def registry(rpc: PlatformRpc) -> MethodRegistry:
         add(methods)
     add_key_methods(methods)
     add_wallet_methods(methods)
+    add_l1_wallet_methods(methods)
     return methods.registry
 
 
@@ -119,6 +122,16 @@ def _validators(methods: Methods) -> None:
         "platform.getL1Validator",
         l1.get_l1_validator,
         params=[Param("validationID", params.identifier, EMPTY_ID)],
+    )
+    methods.add(
+        "platform.aggregateSignatures",
+        l1.aggregate_signatures,
+        params=[
+            Param("message", params.data, b""),
+            Param("justification", params.data, b""),
+            Param("signingSubnetID", params.identifier, PRIMARY_NETWORK_ID),
+            Param("quorumPercentage", params.uint32, QUORUM_NUMERATOR),
+        ],
     )
 
 

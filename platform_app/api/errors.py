@@ -11,7 +11,7 @@ from typing import Final
 from jsonrpc.dispatch.expected import ExpectedErrors
 from jsonrpc.dispatch.values import MAX_QUOTED, refused, shortened, too_many
 from platform_app.chain import NoPlatformGenesis
-from platform_app.services.errors import RefusedIssue
+from platform_app.services.errors import NotAggregated, RefusedIssue
 from platform_app.wallet.errors import KeystoreError, WalletError
 from primitives.addresses import AddressError
 from primitives.cb58 import Cb58Error
@@ -37,6 +37,7 @@ __all__ = [
 EXPECTED: Final[tuple[type[Exception], ...]] = (
     InvalidTx,
     RefusedIssue,
+    NotAggregated,
     KeystoreError,
     WalletError,
     PrivateKeyError,

@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Sequence
 
-from platform_app.api.errors import NOT_FOUND, refused
+from platform_app.api.errors import NOT_FOUND, refused, saying
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json
 from platform_app.executor.l1 import balance_of
 from platform_app.selectors import l1_validators
+from platform_app.services import signatures
 from platform_app.state.l1_validators import L1Fees, L1Validator
 from platform_app.txs.l1 import PChainOwner
 from primitives.ids import ID, NodeID
+from primitives.warp import parse_unsigned
 
 
 def get_l1_validator(rpc: PlatformRpc, validation_id: ID) -> Json:
@@ -22,6 +24,36 @@ def get_l1_validator(rpc: PlatformRpc, validation_id: ID) -> Json:
         "subnetID": str(validator.subnet_id),
         "height": str(rpc.chain.tip().height),
     }
+
+
+def aggregate_signatures(
+    rpc: PlatformRpc, message: bytes, justification: bytes, subnet_id: ID, percentage: int
+) -> Json:
+    """platform.aggregateSignatures: a statement of the P-Chain about an L1, signed by enough validators.
+
+    The message is unsigned, as the pages of an L1 and of its validators show it. This node signs what is true in its
+    last accepted state, and asks the connected validators for their signatures. In the production profile only the
+    network's process has connections, so this node's own signature has to be enough there.
+
+    Unspecified: the reference leaves that to a program of its own (signature-aggregator), whose arguments these are.
+    """
+    if not message:
+        raise refused("argument 'message' not given")
+    if not 0 < percentage <= 100:
+        raise refused("argument 'quorumPercentage' must be between 1 and 100")
+    with saying("failed to parse warp unsigned message"):
+        unsigned = parse_unsigned(message)
+    if rpc.signatures is None:
+        raise refused("this process signs no messages")
+    signed = signatures.aggregate_signatures(
+        rpc.chain,
+        rpc.signatures,
+        unsigned,
+        justification,
+        subnet_id=subnet_id,
+        percentage=percentage,
+    )
+    return {"signedMessage": "0x" + signed.hex()}
 
 
 def records_of(rpc: PlatformRpc, subnet_id: ID, node_ids: Collection[NodeID]) -> Sequence[Json]:

@@ -27,6 +27,7 @@ from jsonrpc.dispatch.values import (
     uint32,
     uint64,
 )
+from jsonrpc.errors import InvalidParam
 from platform_app.api.errors import refused, saying, shortened
 from platform_app.chain import PlatformChain
 from primitives.addresses import parse_address
@@ -42,6 +43,7 @@ __all__ = [
     "StartIndex",
     "boolean",
     "chain_id_of",
+    "data",
     "decimal",
     "encoding",
     "few_of",
@@ -60,6 +62,14 @@ __all__ = [
     "uint32",
     "uint64",
 ]
+
+
+def data(value: Any) -> bytes:
+    """Read bytes in hexadecimal digits, with or without 0x."""
+    try:
+        return bytes.fromhex(text(value).removeprefix("0x"))
+    except ValueError as error:
+        raise InvalidParam("not hexadecimal") from error
 
 
 def chain_id_of(chain: PlatformChain, alias: str) -> ID:

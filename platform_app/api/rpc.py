@@ -16,6 +16,7 @@ from platform_app.api.wire import address
 from platform_app.chain import PlatformChain
 from platform_app.genesis.genesis import Asset, asset_of
 from platform_app.selectors import accepted
+from platform_app.services.signatures import SignatureSource
 from platform_app.txs.codec import GENESIS_CODEC, parse
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, NodeID, ShortID
@@ -30,10 +31,16 @@ _NODES: Final = 2**14
 
 
 class PlatformRpc:
-    """The API of a chain, the first argument of its handlers. Threads share it."""
+    """The API of a chain, the first argument of its handlers. Threads share it.
 
-    def __init__(self, chain: PlatformChain) -> None:
+    Args:
+        chain: The chain.
+        signatures: Collects the signatures of the chain's statements; None: nobody signs.
+    """
+
+    def __init__(self, chain: PlatformChain, signatures: SignatureSource | None = None) -> None:
         self.chain = chain
+        self.signatures = signatures
         self.answers = CachedAnswers(chain.answers)
         self.presences = PresenceMemory(chain)
         self.records = StakerRecords(chain)

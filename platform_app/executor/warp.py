@@ -31,14 +31,19 @@ def verify_warp_message(tx: UnsignedTx, state: ChainState, env: Env) -> None:
     if env.signers is None or not isinstance(tx, (RegisterL1ValidatorTx, SetL1ValidatorWeightTx)):
         return
     message = parse_signed_message(tx.message)
-    subnet_id = _subnet_of(message.message.source_chain_id, state, env)
+    subnet_id = subnet_of(message.message.source_chain_id, state, env)
     try:
         verify_message(message, env.config.network_id, env.signers(subnet_id, env.p_chain_height))
     except WarpError as cause:
         raise InvalidTx(WarpMessageReason.NOT_SIGNED, cause=cause) from cause
 
 
-def _subnet_of(chain_id: ID, state: ChainState, env: Env) -> ID:
+def subnet_of(chain_id: ID, state: ChainState, env: Env) -> ID:
+    """Return the subnet whose validators sign the messages of a chain.
+
+    Raises:
+        InvalidTx: There is no such chain.
+    """
     if chain_id in {P_CHAIN_ID, env.x_chain_id, env.c_chain_id}:
         return PRIMARY_NETWORK_ID
     subnet_id = state.subnets.of_blockchain(chain_id)

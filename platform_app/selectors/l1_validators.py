@@ -1,11 +1,19 @@
 """L1s and their validators as they are after the last accepted block."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from platform_app.chain import PlatformChain
+from platform_app.config import DAY
+from platform_app.executor.fees import seconds_left
+from platform_app.executor.l1 import balance_of
 from platform_app.state.l1_validators import Conversion, L1Fees, L1Validator
+from platform_app.store.blocks import Tip
 from platform_app.store.l1_validators import COLUMNS, L1Rows, validator_of
 from primitives.ids import ID
+
+MAX_SECONDS: Final = 10 * 365 * DAY
+"""The longest time to the end of a balance that is calculated."""
 
 _OF_SUBNET = COLUMNS + "WHERE removed_height IS NULL AND subnet_id = %s ORDER BY node_id"
 
@@ -32,6 +40,28 @@ def fees(chain: PlatformChain) -> L1Fees:
         NoPlatformGenesis: The database holds no chain.
     """
     return chain.tip().l1s.fees
+
+
+def end_of_balance(chain: PlatformChain, tip: Tip, record: L1Validator) -> int | None:
+    """Return when a validator's balance runs out, in Unix seconds, if no other validator comes or goes.
+
+    None: it is inactive, or the balance lasts for more than ten years.
+
+    Args:
+        chain: The chain.
+        tip: Its last accepted block.
+        record: The validator after that block.
+    """
+    if not record.is_active:
+        return None
+    left = seconds_left(
+        chain.config.validator_fees,
+        validators=tip.l1s.active,
+        excess=tip.l1s.fees.excess,
+        most=MAX_SECONDS,
+        funds=balance_of(record, tip.l1s.fees),
+    )
+    return None if left == MAX_SECONDS else tip.timestamp + left
 
 
 def _rows(chain: PlatformChain) -> L1Rows:

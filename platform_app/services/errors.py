@@ -71,3 +71,15 @@ class TimeTravelReason(StrEnum):
 
 class ClockNotMovable(ErrorWithReason):
     """A clock that cannot be moved, or not by this node."""
+
+
+class AggregationReason(StrEnum):
+    """Why the signatures of a message could not be aggregated."""
+
+    NOT_SIGNED = "{cause}"  # the words of `executor.signing`
+    NO_VALIDATORS = "subnet {subnet_id} has no validators"
+    TOO_FEW = "failed to collect a threshold of signatures: {cause}"
+
+
+class NotAggregated(ErrorWithReason):
+    """A message whose signatures could not be aggregated."""

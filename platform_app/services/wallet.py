@@ -78,7 +78,7 @@ def add_validator(
     requirements.verify_start(start, now=now, config=chain.config)
     shares = requirements.shares_of(delegation_fee_rate)
     validator = StakingPeriod(node_id or chain.node_id, start, end, stake)
-    return _issue(
+    return issue(
         chain,
         payer,
         now,
@@ -106,7 +106,7 @@ def add_delegator(
     """
     requirements.verify_start(start, now=now, config=chain.config)
     validator = StakingPeriod(node_id or chain.node_id, start, end, stake)
-    return _issue(
+    return issue(
         chain,
         payer,
         now,
@@ -136,7 +136,7 @@ def add_subnet_validator(
     if subnet_id == PRIMARY_NETWORK_ID:
         raise WalletError(WalletReason.SUBNET_VALIDATOR_OF_PRIMARY_NETWORK)
     validator = SubnetValidator(node_id or chain.node_id, start, end, weight, subnet_id)
-    return _issue(
+    return issue(
         chain,
         payer,
         now,
@@ -150,7 +150,7 @@ def create_subnet(
     chain: PlatformChain, payer: Payer, *, control_keys: Iterable[ShortID], threshold: int, now: int
 ) -> IssueResult:
     """Create a subnet; the transaction's ID is the subnet's ID."""
-    return _issue(
+    return issue(
         chain,
         payer,
         now,
@@ -178,7 +178,7 @@ def create_blockchain(
     """
     if subnet_id == PRIMARY_NETWORK_ID:
         raise WalletError(WalletReason.CHAIN_OF_PRIMARY_NETWORK)
-    return _issue(
+    return issue(
         chain,
         payer,
         now,
@@ -207,7 +207,7 @@ def export_avax(
     """
     if amount == 0:
         raise WalletError(WalletReason.ZERO_AMOUNT)
-    return _issue(
+    return issue(
         chain,
         payer,
         now,
@@ -221,7 +221,7 @@ def import_avax(
     chain: PlatformChain, payer: Payer, *, source_chain: ID, to: ShortID, now: int
 ) -> IssueResult:
     """Import everything that another chain has exported to the payer's keys; `to` receives it, less the fee."""
-    return _issue(
+    return issue(
         chain,
         payer,
         now,
@@ -234,7 +234,8 @@ def import_avax(
     )
 
 
-def _issue(chain: PlatformChain, payer: Payer, now: int, build: Build) -> IssueResult:
+def issue(chain: PlatformChain, payer: Payer, now: int, build: Build) -> IssueResult:
+    """Build a transaction with a payer's keys and coins, sign it and issue it; for operations on this chain."""
     wallet = _wallet(chain, payer, now)
     return IssueResult(build_and_issue(chain, wallet, build, now=now), wallet.change_address)
 

@@ -15,8 +15,15 @@ from primitives import warp
 from primitives.codec import INTERFACE, U64, Blob, Codec, FixedLayout
 from primitives.codec_errors import CodecError
 from primitives.hashing import sha256
-from primitives.ids import ID
-from primitives.warp import MAX_PAYLOAD_SIZE, SignedMessage, WarpError, WarpPayload
+from primitives.ids import ID, P_CHAIN_ID
+from primitives.warp import (
+    MAX_PAYLOAD_SIZE,
+    AddressedCall,
+    SignedMessage,
+    UnsignedMessage,
+    WarpError,
+    WarpPayload,
+)
 from utxo.errors import InvalidTx
 
 
@@ -153,6 +160,24 @@ def parse_l1_message(raw: bytes) -> L1Message:
 def build_l1_message(message: L1Message) -> bytes:
     """Return the bytes of an L1 message."""
     return _L1_MESSAGES.marshal(message, _L1_MESSAGE)
+
+
+def statement_of(network_id: int, content: L1Message) -> UnsignedMessage:
+    """Return the unsigned message in which this chain states something about an L1."""
+    call = AddressedCall(b"", build_l1_message(content))
+    return UnsignedMessage(network_id, P_CHAIN_ID, warp.build_payload(call))
+
+
+def requested_by(raw: bytes) -> L1Message:
+    """Return what a signed message from the manager of an L1 asks for.
+
+    Raises:
+        InvalidTx: The bytes are not such a message.
+    """
+    call = parse_payload(parse_signed_message(raw).message.payload)
+    if not isinstance(call, AddressedCall):
+        raise InvalidTx(TxSyntaxReason.INVALID_WARP_MESSAGE, cause="no addressed call")
+    return parse_l1_message(call.payload)
 
 
 @contextmanager

@@ -34,6 +34,8 @@ class WalletReason(StrEnum):
         "expected tx type *txs.CreateSubnetTx but got *txs.{kind}"
     )
     CANNOT_SIGN = "couldn't authorize tx's subnet restrictions: can't sign"
+    L1_VALIDATOR_MISSING = "failed to fetch L1 validator {validation_id}: not found"
+    CANNOT_DISABLE = "couldn't authorize tx's disable restrictions: can't sign"
 
     # Terms that are invalid whoever pays.
     START_TOO_SOON = "start time must be at least {seconds}s in the future"
@@ -42,6 +44,14 @@ class WalletReason(StrEnum):
     ZERO_AMOUNT = "argument 'amount' must be > 0"
     SUBNET_VALIDATOR_OF_PRIMARY_NETWORK = "subnet validator attempts to validate primary network"
     CHAIN_OF_PRIMARY_NETWORK = "new blockchain can't be validated by primary network"
+    ZERO_BALANCE = "argument 'balance' must be > 0"
+    PROOF_MISSING = "argument 'signer' not given for {node_id}, which is not this node"
+    # This node signs messages of an L1's manager only where coins are worthless and no other signature is needed.
+    MESSAGE_MISSING = (
+        "argument 'message' not given: only on the local network this node signs it for the manager"
+    )
+    NOT_AN_L1 = "subnet {subnet_id} has not been converted to an L1"
+    NO_QUORUM = "this node alone cannot sign for the manager: {cause}"
 
     # A password that is not allowed for a new user.
     EMPTY_PASSWORD = "empty password"

@@ -27,7 +27,7 @@ from primitives.ids import AVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, Shor
 from utxo.coins import OwnInput, SigningOwners, sole_owner
 from utxo.components import OutputOwners, SignatureCredential, TransferableInput, TransferableOutput
 
-_Fields = tuple[int, ID, tuple[TransferableOutput, ...], tuple[TransferableInput, ...], bytes]
+BaseFields = tuple[int, ID, tuple[TransferableOutput, ...], tuple[TransferableInput, ...], bytes]
 
 
 def build_add_validator(
@@ -175,7 +175,7 @@ def authorize(wallet: PlatformWallet, subnet_id: ID, state: ChainState) -> Signi
 
 def fields(
     wallet: PlatformWallet, outputs: tuple[TransferableOutput, ...], inputs: Iterable[OwnInput]
-) -> _Fields:
+) -> BaseFields:
     """Return the base fields of a transaction; outputs and inputs are sorted."""
     spent = tuple(own.input for own in inputs)
     return wallet.config.network_id, PRIMARY_NETWORK_ID, outputs, spent, b""

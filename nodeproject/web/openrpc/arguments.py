@@ -52,6 +52,19 @@ _ID: Final = ref("ID")
 _NODE_ID: Final = ref("NodeID")
 _PLATFORM_ADDRESS: Final = ref("PlatformAddress")
 
+_L1_OWNER: Final = options(threshold=COUNT, addresses=array(_PLATFORM_ADDRESS, maxItems=1024))
+_L1_VALIDATOR: Final = options(
+    nodeID=described(_NODE_ID, "default: this node"),
+    weight=COUNT,
+    balance=described(COUNT, "in the smallest unit"),
+    signer=described(
+        options(publicKey=DATA, proofOfPossession=DATA),
+        "the `nodePOP` of info.getNodeID; default: that of this node",
+    ),
+    remainingBalanceOwner=described(_L1_OWNER, "default: the address for change"),
+    deactivationOwner=described(_L1_OWNER, "default: the address for change"),
+)
+
 _AMOUNT: Final = described(one_of(QUANTITY, COUNT), "a quantity or a plain number")
 _TIME: Final = described(_AMOUNT, "Unix seconds, as a quantity or a plain number")
 _SECONDS: Final = described(_AMOUNT, "seconds, as a quantity or a plain number")
@@ -218,10 +231,24 @@ BY_NAME: Final[Mapping[str, Schema]] = {
         _PLATFORM_ADDRESS, "the address that receives the change; default: one of `from`"
     ),
     "stakeAmount": described(COUNT, "in the smallest unit"),
-    "weight": described(COUNT, "the stake amount, under the name that subnets use"),
+    "weight": described(
+        COUNT, "the stake amount under the name that subnets use, or the weight in an L1"
+    ),
     "rewardAddress": _PLATFORM_ADDRESS,
     "delegationFeeRate": {"type": "number", "minimum": 0, "maximum": 100, "description": "percent"},
     "controlKeys": array(_PLATFORM_ADDRESS),
+    "managerChainID": described(TEXT, "the alias or ID of the chain with the validator manager"),
+    "managerAddress": described(DATA, "the address of the validator manager on that chain"),
+    "validators": array(_L1_VALIDATOR, maxItems=1024),
+    "validator": _L1_VALIDATOR,
+    "balance": described(COUNT, "in the smallest unit"),
+    "message": described(DATA, "a warp message"),
+    "justification": described(
+        DATA, "evidence for the signers, such as the ID of a converted subnet"
+    ),
+    "signingSubnetID": described(_ID, "the subnet that signs; default: the Primary Network"),
+    "quorumPercentage": described(COUNT, "the least share of the weight; default: 67"),
+    "proofOfPossession": described(DATA, "the proof of possession of the validator's BLS key"),
     "threshold": described(COUNT, "the number of controlKeys that must sign"),
     "vmID": described(TEXT, "a virtual machine's name or ID"),
     "fxIDs": array(TEXT),
@@ -265,6 +292,7 @@ NEEDED: Final[Mapping[str, Collection[str]]] = {
     "platform.getTx": ("txID",),
     "platform.getTxStatus": ("txID",),
     "platform.getL1Validator": ("validationID",),
+    "platform.aggregateSignatures": ("message",),
     "platform.getMaxStakeAmount": ("nodeID", "startTime", "endTime"),
     "platform.getBlockchainStatus": ("blockchainID",),
     "platform.importKey": (*_USER, "privateKey"),
@@ -277,6 +305,11 @@ NEEDED: Final[Mapping[str, Collection[str]]] = {
     "platform.createSubnet": (*_USER, "controlKeys", "threshold"),
     "platform.createBlockchain": (*_USER, "subnetID", "vmID", "name", "genesisData"),
     "platform.exportAVAX": (*_USER, "amount", "to"),
+    "platform.convertSubnetToL1": (*_USER, "subnetID", "managerChainID", "validators"),
+    "platform.registerL1Validator": _USER,
+    "platform.setL1ValidatorWeight": _USER,
+    "platform.increaseL1ValidatorBalance": (*_USER, "validationID", "balance"),
+    "platform.disableL1Validator": (*_USER, "validationID"),
     "platform.importAVAX": (*_USER, "sourceChain", "to"),
     "avax.getUTXOs": ("addresses", "sourceChain"),
     "avax.issueTx": ("tx",),

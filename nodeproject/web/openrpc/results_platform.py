@@ -135,7 +135,12 @@ _PLATFORM: Final[Mapping[str, Schema]] = {
         ),
     }),
     "sampleValidators": record({"validators": array(NODE_ID)}),
-    "getL1Validator": OBJECT,
+    "getL1Validator": record({
+        "nodeID": NODE_ID, "weight": DECIMAL, "startTime": DECIMAL, "validationID": ID,
+        "publicKey": _HEX, "remainingBalanceOwner": _OWNER, "deactivationOwner": _OWNER,
+        "minNonce": DECIMAL, "balance": DECIMAL, "subnetID": ID, "height": DECIMAL,
+    }),
+    "aggregateSignatures": record({"signedMessage": _HEX}),
     "getStakingAssetID": record({"assetID": ID}),
     "getMinStake": record({"minValidatorStake": DECIMAL, "minDelegatorStake": DECIMAL}),
     "getTotalStake": record({"stake": DECIMAL, "weight": DECIMAL}),
@@ -181,7 +186,9 @@ _PLATFORM: Final[Mapping[str, Schema]] = {
     **dict.fromkeys(
         (
             "addValidator", "addDelegator", "addSubnetValidator", "createSubnet",
-            "createBlockchain", "exportAVAX", "importAVAX",
+            "createBlockchain", "exportAVAX", "importAVAX", "convertSubnetToL1",
+            "registerL1Validator", "setL1ValidatorWeight", "increaseL1ValidatorBalance",
+            "disableL1Validator",
         ),
         _ISSUED,
     ),

@@ -21,6 +21,8 @@ NEEDED = [
     "validates", "getBlockchainStatus", "getSubnet", "getFeeConfig", "getFeeState",
     "getValidatorFeeConfig", "getValidatorFeeState", "getL1Validator", "importKey", "exportKey",
     "createAddress", "listAddresses", "createBlockchain", "exportAVAX", "importAVAX",
+    "convertSubnetToL1", "registerL1Validator", "setL1ValidatorWeight",
+    "increaseL1ValidatorBalance", "disableL1Validator", "aggregateSignatures",
 ]  # fmt: skip
 
 

@@ -1,0 +1,76 @@
+"""Signatures of the P-Chain's statements about L1s: by this node, and by the peers that it reaches (etna.md 7.4)."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import TimeoutError as StillWaiting
+from functools import partial
+from typing import Final, NamedTuple
+
+from network_app.chains.signing import PlatformSigner
+from network_app.ports import SignatureRefused
+from network_app.sync.requests import Requests
+from network_app.sync.signatures import ask_signatures
+from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
+from platform_app.chain import PlatformChain
+from platform_app.services.errors import AggregationReason, NotAggregated
+from primitives.ids import NodeID
+from primitives.node_identity import NodeIdentity
+from primitives.warp import UnsignedMessage
+
+MAX_SECONDS: Final = 20.0
+"""How long a caller waits for the answers of all peers."""
+
+
+class ReachedPeers(NamedTuple):
+    """The P-Chain's requests to peers, and the event loop on which they are made."""
+
+    loop: asyncio.AbstractEventLoop
+    requests: Requests
+
+
+class StatementSigners:
+    """Collects signatures of the P-Chain's statements; a `platform_app.services.signatures.SignatureSource`.
+
+    Args:
+        chain: The chain.
+        identity: Returns the node's keys.
+    """
+
+    def __init__(self, chain: PlatformChain, identity: Callable[[], NodeIdentity]) -> None:
+        self._chain = chain
+        self._identity = identity
+        self.peers: ReachedPeers | None = None
+        """None while this process has no connections to peers: then only this node signs."""
+
+    def __call__(
+        self, message: UnsignedMessage, justification: bytes, node_ids: Collection[NodeID]
+    ) -> Mapping[NodeID, bytes]:
+        """Return the signatures of those nodes that sign. Blocking; not on the peers' event loop.
+
+        Raises:
+            NotAggregated: The message is not true in this node's last accepted state. Then no peer is asked.
+        """
+        keys = self._identity()
+        request = SignatureRequest(message=message.raw, justification=justification)
+        payload = request.SerializeToString()
+        try:
+            own = PlatformSigner(self._chain, keys.bls_secret).sign(payload)
+        except SignatureRefused as error:
+            raise NotAggregated(AggregationReason.NOT_SIGNED, cause=error) from error
+        others = [node_id for node_id in node_ids if node_id != keys.node_id]
+        signatures = dict(self._ask(payload, others))
+        if keys.node_id in node_ids:
+            signatures[keys.node_id] = SignatureResponse.FromString(own).signature
+        return signatures
+
+    def _ask(self, payload: bytes, node_ids: Collection[NodeID]) -> Mapping[NodeID, bytes]:
+        peers = self.peers
+        if peers is None or not node_ids:
+            return {}
+        ask = partial(ask_signatures, peers.requests, payload, node_ids)
+        waiting = asyncio.run_coroutine_threadsafe(ask(), peers.loop)
+        try:
+            return waiting.result(MAX_SECONDS)
+        except StillWaiting:
+            waiting.cancel()
+            return {}

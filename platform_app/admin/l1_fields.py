@@ -1,0 +1,130 @@
+"""Form fields of the steps of an L1's life: IDs, node IDs, addresses, bytes in hexadecimal, amounts in coins."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from typing_extensions import override
+from unfold.widgets import (
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
+
+from adminkit.terms import read_term
+from platform_app.apps import platform_chain
+from primitives.ids import ID, ShortID
+
+
+class TermField(forms.CharField):
+    """A field for an identifier, in any form that the admin's search understands."""
+
+    kind = ""
+    """The attribute of the search term, which the error names."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(widget=UnfoldAdminTextInputWidget(), **options)
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return self.read(text) if text else None
+
+    def read(self, text: str) -> Any:
+        """Return the identifier in a text.
+
+        Raises:
+            ValidationError: There is none.
+        """
+        found = getattr(read_term(text), self.kind)
+        if found is None:
+            raise forms.ValidationError(f"“{text[:80]}” is not {self.help_text or self.kind}.")
+        return found
+
+
+class IDField(TermField):
+    """A field for the ID of a subnet, of a validation or of a blockchain."""
+
+    kind = "id"
+
+
+class NodeField(TermField):
+    """A field for a node ID."""
+
+    kind = "node_id"
+
+
+class ManagerChainField(IDField):
+    """A field for the chain of a validator manager: an ID, or C for the C-Chain."""
+
+    @override
+    def read(self, text: str) -> ID:
+        if text.upper() == "C":
+            return platform_chain().network().c_chain_id
+        found: ID = super().read(text)
+        return found
+
+
+class AddressesField(TermField):
+    """A field for addresses, separated by spaces, commas or lines."""
+
+    kind = "address"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.widget = UnfoldAdminTextareaWidget({"rows": 3})
+
+    @override
+    def read(self, text: str) -> list[ShortID]:
+        return [super(AddressesField, self).read(one) for one in text.replace(",", " ").split()]
+
+
+class HexField(forms.CharField):
+    """A field for bytes in hexadecimal digits, with or without 0x.
+
+    Args:
+        size: The only number of bytes; None: any number.
+        options: The options of Django's field.
+    """
+
+    def __init__(self, size: int | None = None, **options: Any) -> None:
+        super().__init__(widget=UnfoldAdminTextareaWidget({"rows": 2}), **options)
+        self._size = size
+
+    @override
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value) or ""
+        try:
+            found = bytes.fromhex(text.removeprefix("0x"))
+        except ValueError:
+            raise forms.ValidationError("These are not hexadecimal digits.") from None
+        if found and self._size not in {None, len(found)}:
+            raise forms.ValidationError(f"It must have {self._size} bytes, not {len(found)}.")
+        return found
+
+
+class WeightField(forms.IntegerField):
+    """A field for a weight, which has no unit."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            min_value=0, max_value=2**64 - 1, widget=UnfoldAdminIntegerFieldWidget(), **options
+        )
+
+
+class CoinsField(forms.DecimalField):
+    """A field for an amount in coins; its value is in the smallest unit."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, max_digits=20, widget=UnfoldAdminTextInputWidget(), **options)
+
+    @override
+    def clean(self, value: Any) -> Any:
+        coins: Decimal | None = super().clean(value)
+        if coins is None:
+            return 0
+        units = coins * platform_chain().config.unit
+        if units != int(units):
+            decimals = platform_chain().config.decimals
+            raise forms.ValidationError(f"A coin has at most {decimals} decimals.")
+        return int(units)
