@@ -4,6 +4,7 @@
 """
 
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, ContractAdmin
+from cchain_app.admin.blobs import BlobAdmin
 from cchain_app.admin.blocks import BlockAdmin
 from cchain_app.admin.calls import CallAdmin, ContractCreationAdmin
 from cchain_app.admin.development import DevelopmentChangeAdmin, SnapshotAdmin
@@ -21,6 +22,7 @@ from cchain_app.admin.transactions import TransactionAdmin
 __all__ = [
     "AccountAdmin",
     "AccountChangeAdmin",
+    "BlobAdmin",
     "BlockAdmin",
     "CallAdmin",
     "ContractAdmin",

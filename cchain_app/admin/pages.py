@@ -85,8 +85,8 @@ def account_page(address: object) -> str:
     return page("account", address)
 
 
-def pool_page(key: int) -> str:
-    """Return the address of a pending transaction's page."""
+def pool_page(key: object) -> str:
+    """Return the address of a pending transaction's page by its key or hash."""
     return page("pooltransaction", key)
 
 

@@ -1,10 +1,43 @@
 """The blobs of pending and mined transactions, as far as they are kept."""
 
+from typing import NamedTuple
+
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import pool
 from cchain_app.store import blobs as rows
 from cchain_app.txs.blobs import Sidecar
+from primitives.counting import counted
 from primitives.evm import Hash
+
+
+class BlobsDeleted(Exception):
+    """Blobs of a block are no longer kept (NODE_HISTORY_BLOBS)."""
+
+
+class BlockBlob(NamedTuple):
+    """A blob of a mined transaction."""
+
+    versioned_hash: Hash
+    blob: bytes
+
+
+def of_block(chain: EvmChain, block: AcceptedBlock) -> list[BlockBlob]:
+    """Return the blobs of a block's transactions, in their order.
+
+    Raises:
+        BlobsDeleted: Some of them are no longer kept.
+    """
+    sent = [tx for tx in block.transactions if tx.blob_hashes]
+    stored = rows.of_transactions(chain.db, [tx.hash for tx in sent])
+    wanted = [(tx.hash, index, key) for tx in sent for index, key in enumerate(tx.blob_hashes)]
+    found = [BlockBlob(key, stored[tx, at]) for tx, at, key in wanted if (tx, at) in stored]
+    if len(found) != len(wanted):
+        missing = len(wanted) - len(found)
+        raise BlobsDeleted(
+            f"{missing} of the {counted(len(wanted), 'blob')} of block {block.number} are no longer kept (NODE_HISTORY_BLOBS)"
+        )
+    return found
 
 
 def sidecar_of(chain: EvmChain, transaction_hash: Hash) -> Sidecar | None:

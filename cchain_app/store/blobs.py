@@ -17,6 +17,9 @@ _COLUMNS: Final = (
 _OF_TRANSACTION: Final = """
 SELECT version, blob, commitment, proofs FROM cchain_app_blob WHERE transaction_hash = %s ORDER BY "index"
 """
+_OF_TRANSACTIONS: Final = """
+SELECT transaction_hash, "index", blob FROM cchain_app_blob WHERE transaction_hash IN ({keys})
+"""
 _TRANSACTIONS: Final = """
 SELECT transaction_hash FROM cchain_app_blob WHERE versioned_hash = %s ORDER BY id DESC LIMIT %s
 """
@@ -59,6 +62,14 @@ def sidecar_of(db: Database, tx_hash: Hash) -> Sidecar | None:
         tuple(bytes(commitment) for _, _, commitment, _ in found),
         tuple(proof for _, _, _, joined in found for proof in _split(bytes(joined))),
     )
+
+
+def of_transactions(db: Database, hashes: Sequence[Hash]) -> dict[tuple[Hash, int], bytes]:
+    """Return the blobs of some transactions by the transaction's hash and the blob's index, as far as they are kept."""
+    return {
+        (Hash(bytes(tx_hash)), index): bytes(blob)
+        for tx_hash, index, blob in db.rows_by_keys(_OF_TRANSACTIONS, hashes)
+    }
 
 
 def transactions_with(db: Database, versioned_hash: Hash) -> list[Hash]:

@@ -1,8 +1,8 @@
-"""URLs of other explorers' APIs. They come before those of the pages, which have no paths in common with them."""
+"""URLs of other explorers' APIs, and those of the Beacon API that Anvil has. They come before those of the pages, which have no paths in common with them."""
 
 from django.urls import URLPattern, path, re_path
 
-from explorer_app.api import etherscan, sourcify
+from explorer_app.api import beacon, etherscan, sourcify
 
 
 def _sourcify(prefix: str) -> list[URLPattern]:
@@ -25,6 +25,9 @@ urlpatterns: list[URLPattern] = [
     re_path(r"^v2/api/?$", etherscan.api_v2),
     path("v2/chainlist", etherscan.chains),
     path("solcversions", etherscan.compilers),
+    path("eth/v1/beacon/blobs/<str:block_id>", beacon.get_blobs),
+    path("eth/v1/beacon/blob_sidecars/<str:block_id>", beacon.refuse_sidecars),
+    path("eth/v1/beacon/genesis", beacon.get_genesis),
     *_sourcify(""),
     *_sourcify("server/"),
 ]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from nodeproject.copies.backup_manifest import BackupRefused, ChainsState
 from nodeproject.startup.database import explained
 from nodeproject.startup.log_format import shows_colours
 from nodeproject.startup.process import CannotStart
 
 if TYPE_CHECKING:  # importing rich takes a twentieth of a start
     from rich.console import Console
+
+    from nodeproject.copies.backup_manifest import ChainsState
 
 PIPE_WIDTH: Final = 200
 """Columns of tables that are not printed to a terminal: a pipe has no width, and programs search for whole values."""
@@ -76,7 +77,7 @@ def print_listening(host: str, port: int) -> None:
     print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs
 
 
-def describe_heads(standing: ChainsState) -> str:
+def describe_heads(standing: "ChainsState") -> str:
     """Return the heads of both chains."""
     cchain = f"C-Chain at {standing.cchain.height:,}, " if standing.cchain else ""
     return f"{cchain}P-Chain at {standing.pchain.height:,}"
@@ -89,6 +90,8 @@ def explaining_refusals() -> Iterator[None]:
     Raises:
         CommandError: In place of the original exception.
     """
+    from nodeproject.copies.backup_manifest import BackupRefused  # not needed to start a node
+
     try:
         yield
     except (BackupRefused, CannotStart) as error:

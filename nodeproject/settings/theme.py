@@ -139,6 +139,7 @@ UNFOLD: dict[str, Any] = {
                     menu_item("Contract creations", "post_add", "cchain_app", "contractcreation"),
                     menu_item("Account changes", "history", "cchain_app", "accountchange"),
                     menu_item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
+                    menu_item("Blobs", "dataset", "cchain_app", "blob"),
                     menu_item(
                         "Development changes", "construction", "cchain_app", "developmentchange"
                     ),

@@ -9,7 +9,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.core.management.base import CommandError
 from django.db import connections
@@ -28,11 +28,13 @@ from nodeproject.management.local_files import StateFiles, write_config
 from nodeproject.management.terminal import print_listening
 from nodeproject.node import Node
 from nodeproject.processes.embedded import EmbeddedNetwork, EmbeddedWorkers
-from nodeproject.processes.ipc import IpcServer
 from nodeproject.processes.server import serve
 from nodeproject.startup.process import CannotStart, Termination, check_port, claim_directory
 from nodeproject.web.paths import address_file, base_url, reachable
 from primitives.whole_files import write_whole
+
+if TYPE_CHECKING:  # few nodes have such a socket
+    from nodeproject.processes.ipc import IpcServer
 
 SLOW_ENGINE = (
     "The reference engine runs: a thousand times slower than the native one (about 0.7 Mgas a "
@@ -78,7 +80,7 @@ class Command(StartCommand):
         except CannotStart as error:
             raise CommandError(str(error)) from error
 
-    def _run(self, node: Node, companions: Sequence[Companion], ipc: IpcServer | None) -> None:
+    def _run(self, node: Node, companions: Sequence[Companion], ipc: "IpcServer | None") -> None:
         if node.evm_chain.engine.name != "revm":
             self.stderr.write(SLOW_ENGINE)
         for remark in genesis.remarks(node.evm_chain):
@@ -130,7 +132,7 @@ def _listen(
     companions: Sequence[Companion],
     running: ExitStack,
     banner: Callable[[str], None] | None,
-    ipc: IpcServer | None,
+    ipc: "IpcServer | None",
 ) -> None:
     """Write the node's address for its commands and print it, unless it is quiet or about to end; start its companions.
 
@@ -151,7 +153,7 @@ def _listen(
         running.callback(companion.stop)
 
 
-def _unlist(node: Node, ipc: IpcServer | None) -> None:
+def _unlist(node: Node, ipc: "IpcServer | None") -> None:
     """Remove the files by which others find the running node."""
     if ipc is not None:
         ipc.stop()
@@ -180,10 +182,12 @@ def exposure(node: Node) -> str:
     )
 
 
-def _ipc(node: Node) -> IpcServer | None:
+def _ipc(node: Node) -> "IpcServer | None":
     """Return the server of the socket that NODE_IPC names, if any. Raises CannotStart."""
     if not node.settings.ipc:
         return None
+    from nodeproject.processes.ipc import IpcServer
+
     limit, headers = node.settings.cchain.ws.message_limit, node.settings.rpc_headers
     server = IpcServer(Path(node.settings.ipc), limit, headers)
     server.verify()

@@ -67,7 +67,7 @@ def test_a_local_chain_has_no_lists_of_forks_and_votes(
         ({"token_index": "off"}, ("explorer_app/token", "explorer_app/tokentransfer", "explorer_app/tokenbalance")),
         ({"keystore_users": 0}, ("platform_app/keystoreuser",)),
         ({"network": False}, ("network_app/peer", "network_app/outerblock", "network_app/networkstatus")),
-        ({"development": False}, ("cchain_app/developmentsettings", "cchain_app/snapshot", "cchain_app/impersonation")),
+        ({"development": False}, ("cchain_app/blob", "cchain_app/developmentsettings", "cchain_app/snapshot", "cchain_app/impersonation")),
     ],
 )  # fmt: skip
 def test_a_setting_that_leaves_lists_empty_removes_them(

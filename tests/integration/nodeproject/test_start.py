@@ -18,6 +18,9 @@ from nodeproject.processes.embedded import EmbeddedWorkers
 EmbeddedWorkers()
 first = set(sys.modules)
 asyncio.run(asgi.DjangoPages().load())
+from cchain_app.blocks.header import Header
+from nodeproject.startup import dataclass_methods
+assert Header.__eq__.__code__.co_filename == dataclass_methods.__file__ or sys.version_info >= (3, 13)
 print(" ".join(first & {*sys.argv[1].split()}), "|", " ".join({"nodeproject.web.urls", "cchain_app.admin"} - {*sys.modules}))
 """
 
@@ -47,7 +50,7 @@ print("whole" if admin.site.is_registered(Peer) else "partial")
 UNUSED = (
     "nodeproject.web.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn "
     "celery django_celery_beat rich explorer_app.site network_app.runtime network_app.peers.network OpenSSL "
-    "google.protobuf cryptography.x509 django.core.handlers.asgi nodeproject.startup.migrating"
+    "google.protobuf cryptography.x509 django.core.handlers.asgi nodeproject.startup.migrating nodeproject.processes.ipc nodeproject.copies.backup_manifest"
 )
 
 WORKING = """

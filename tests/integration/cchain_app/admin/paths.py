@@ -13,6 +13,7 @@ MODELS = (
     "accountchange",
     "contract",
     "pooltransaction",
+    "blob",
     "developmentchange",
     "snapshot",
     "impersonation",
