@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.effects import BlockEffects, PayloadPlace, credits_of
+from cchain_app.blocks.effects import BlockEffects, EffectsAfter, PayloadPlace, credits_of
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, unknown_parent
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
@@ -117,9 +117,25 @@ class BlockExecutor:
             raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
         if effects is None:
             return executed
+        if effects.after is not None:
+            return after_transactions(effects.after, executed, before)
         changes = merged(effects.debits, executed.changes)
         paid = pay(credits_of(effects.withdrawals), changes, before, env.fork)
         return replace(executed, changes=merged(changes, paid))
+
+
+def after_transactions(
+    effects: EffectsAfter, executed: ExecutedBlock, before: StateReader
+) -> ExecutedBlock:
+    """Return an executed block with the changes that a payload makes after the transactions.
+
+    Raises:
+        InvalidBlock: By a subclass: the payload is invalid.
+    """
+    state = PendingState(before)
+    state.put(executed.changes)
+    changes = merged(executed.changes, effects(state, executed.gas_used))
+    return replace(executed, changes=changes)
 
 
 class StateAfter(NamedTuple):
@@ -218,6 +234,9 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         effects = None
         if candidate.payload is not None:
             place = self.payload_place(parent_id, env, decided=context.decided)
+            place = place._replace(
+                capacity=self._rules.capacity_after(parent, env), block_hash=candidate.hash
+            )
             effects = self._rules.extension.effects(candidate.payload, place)
             if candidate.withdrawals != effects.withdrawals:
                 raise BlockRefused(BlockReason.OTHER_WITHDRAWALS)
@@ -232,6 +251,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             extra_data=header.extra_data,
             payload=candidate.payload,
             withdrawals=() if effects is None else effects.withdrawals,
+            claimed=candidate,
         )
         self._rules.verify_outcome(candidate, made.block)
         self._add(parent_id, made)
@@ -369,6 +389,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         payload: bytes | None,
         withdrawals: Sequence[Withdrawal],
         edits: StateChanges | None = None,
+        claimed: CandidateBlock | None = None,
     ) -> VerifiedBlock:
         """Compute the roots of an executed block and put it together."""
         parent_id = ID(parent.hash)
@@ -392,6 +413,8 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             extra_data=extra_data,
             payload=payload,
             withdrawals=withdrawals,
+            parent=parent,
+            claimed=claimed,
         )
         return VerifiedBlock(block, executed, update, leaves)
 

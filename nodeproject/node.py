@@ -120,6 +120,7 @@ class Node:
             has_peers=has_peers,
             least_time=self._least_time,
             atomic=self._atomic_parameters,
+            upgrades=lambda: self.platform_chain.config.upgrades,
         )
         """The C-Chain."""
         self.evm_chain.on_rewinding.append(self._forget_rows_above)
