@@ -1,6 +1,7 @@
 """Outputs that move between the chains of the node: both ends of a move, outputs that wait, and atomic transactions."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from cchain_app.chain import EvmChain
@@ -74,7 +75,8 @@ class AtomicRow(NamedTuple):
     gas: int
 
 
-class Credit(NamedTuple):
+@dataclass(frozen=True)
+class Credit:
     """An amount that an import has credited to an account."""
 
     index: int

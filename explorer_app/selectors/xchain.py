@@ -1,6 +1,7 @@
 """The X-Chain's blocks, transactions, outputs and assets for pages."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from chaindb.fields import row_id
@@ -55,7 +56,8 @@ class XTxRow(NamedTuple):
     """In the smallest units of the coin."""
 
 
-class XFlow(NamedTuple):
+@dataclass(frozen=True)
+class XFlow:
     """An input or output of a transaction."""
 
     index: int
@@ -110,7 +112,8 @@ class Holder(NamedTuple):
     outputs: int
 
 
-class Holders(NamedTuple):
+@dataclass(frozen=True)
+class Holders:
     """The holders of an asset with the largest amounts."""
 
     rows: Sequence[Holder]
@@ -329,9 +332,10 @@ def holders(chain: AvmChain, asset_id: ID) -> Holders:
     rows = list(found.order_by("-amount").values_list("amount", "output")[: RANKED + 1])
     amounts: dict[ShortID, list[int]] = {}
     supply = 0
-    for amount, output in rows[:RANKED]:
+    for stored_amount, output in rows[:RANKED]:
+        amount = stored_amount or 0
         supply += amount
-        for address in owners_of(stored.output_of(output)).addresses:
+        for address in owners_of(stored.output_of(bytes(output))).addresses:
             held = amounts.setdefault(address, [0, 0])
             held[0] += amount
             held[1] += 1

@@ -18,9 +18,6 @@ from nodeproject.processes.embedded import EmbeddedWorkers
 EmbeddedWorkers()
 first = set(sys.modules)
 asyncio.run(asgi.DjangoPages().load())
-from cchain_app.blocks.header import Header
-from nodeproject.startup import dataclass_methods
-assert Header.__eq__.__code__.co_filename == dataclass_methods.__file__ or sys.version_info >= (3, 13)
 print(" ".join(first & {*sys.argv[1].split()}), "|", " ".join({"nodeproject.web.urls", "cchain_app.admin"} - {*sys.modules}))
 """
 
