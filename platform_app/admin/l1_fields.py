@@ -99,7 +99,7 @@ class HexField(forms.CharField):
         except ValueError:
             raise forms.ValidationError("These are not hexadecimal digits.") from None
         if found and self._size not in {None, len(found)}:
-            raise forms.ValidationError(f"It must have {self._size} bytes, not {len(found)}.")
+            raise forms.ValidationError(f"The length must be {self._size}, not {len(found)} bytes.")
         return found
 
 
