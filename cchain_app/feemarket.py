@@ -1,6 +1,6 @@
 """Fees: the base fee and gas limit of the next block, the suggested tip, the fee history.
 
-Arithmetic only: blocks are passed in as values. EIP-1559 is the rule, with a floor from the settings. The rules of a
+Arithmetic only. EIP-1559 is the rule, with a floor from the settings. The rules of a
 chain (`rules.port.ChainRules`) apply the formulas to its blocks.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from primitives.evm import Address
+from cchain_app.blocks.accepted import AcceptedBlock
 from primitives.reasons import ErrorWithReason
 
 INITIAL_BASE_FEE = 1_000_000_000
@@ -55,26 +55,24 @@ class InvalidPercentiles(ErrorWithReason):
     """Percentiles with which a fee history cannot be computed."""
 
 
-class PaidGas(NamedTuple):
-    """The tip that one transaction of a block paid to the coinbase, and its gas."""
+class PaidTip(NamedTuple):
+    """The gas for which transactions of a block paid the same tip to the coinbase."""
 
-    sender: Address
     tip: int
     """Effective priority fee per gas, in wei."""
     gas_used: int
 
 
 class BlockFees(NamedTuple):
-    """The values of a block that the fee market needs."""
+    """The values of a block that a fee history needs."""
 
     number: int
-    coinbase: Address
     base_fee: int | None
     """Wei; None before London."""
     gas_used: int
     gas_limit: int
-    paid: tuple[PaidGas, ...]
-    """One entry for each transaction, in block order."""
+    tips: tuple[PaidTip, ...]
+    """Lowest tip first; empty without transactions."""
 
 
 class FeeHistory(NamedTuple):
@@ -120,28 +118,55 @@ def next_gas_limit(gas_limit: int, desired: int, *, first_london: bool = False) 
     return max(gas_limit - step, desired)
 
 
+def block_fees(block: AcceptedBlock) -> BlockFees:
+    """Return the values of a block that a fee history needs."""
+    header = block.header
+    return BlockFees(
+        header.number, header.base_fee, header.gas_used, header.gas_limit, paid_tips(block)
+    )
+
+
+def paid_tips(block: AcceptedBlock) -> tuple[PaidTip, ...]:
+    """Return the tips that the transactions of a block paid, lowest first, each once."""
+    base_fee = block.header.base_fee or 0
+    gas: dict[int, int] = {}
+    before = 0
+    for transaction, receipt in zip(block.transactions, block.receipts, strict=True):
+        tip = transaction.effective_tip(base_fee)
+        gas[tip] = gas.get(tip, 0) + receipt.cumulative_gas_used - before
+        before = receipt.cumulative_gas_used
+    return tuple(PaidTip(*item) for item in sorted(gas.items()))
+
+
+def low_tips(block: AcceptedBlock) -> tuple[int, ...]:
+    """Return the three lowest tips of at least 2 wei of transactions that the coinbase did not send."""
+    header = block.header
+    tips = sorted(
+        tip
+        for transaction in block.transactions
+        if (tip := transaction.effective_tip(header.base_fee or 0)) >= _IGNORED_BELOW
+        and transaction.sender != header.coinbase
+    )
+    return tuple(tips[:_SAMPLES_PER_BLOCK])
+
+
 def suggest_tip(
-    blocks: Sequence[BlockFees], floor: int = 0, ceiling: int = MAXIMUM_SUGGESTED_TIP
+    samples: Sequence[Sequence[int]], floor: int = 0, ceiling: int = MAXIMUM_SUGGESTED_TIP
 ) -> int:
     """Return the tip, in wei, that should get a transaction mined soon; it is between floor and ceiling.
 
-    Unspecified: go-ethereum's oracle. From each of the latest 20 blocks it takes the three lowest tips of at
-    least 2 wei, without transactions of the coinbase itself, and returns the 60th percentile of all these
-    tips. A block without such tips counts with the floor, where go-ethereum takes its last suggestion.
+    Unspecified: go-ethereum's oracle, the 60th percentile of the `low_tips` of the latest 20 blocks. A block without
+    such tips counts with the floor, where go-ethereum takes its last suggestion.
+
+    Args:
+        samples: The `low_tips` of consecutive blocks, the latest last.
+        floor: Lowest suggestion, in wei.
+        ceiling: Highest suggestion, in wei.
     """
-    tips = sorted(tip for block in blocks[-SAMPLED_BLOCKS:] for tip in _low_tips(block) or [floor])
+    tips = sorted(tip for sample in samples[-SAMPLED_BLOCKS:] for tip in sample or [floor])
     if not tips:
         return min(floor, ceiling)
     return min(max(tips[(len(tips) - 1) * _TIP_PERCENTILE // 100], floor), ceiling)
-
-
-def _low_tips(block: BlockFees) -> list[int]:
-    tips = sorted(
-        paid.tip
-        for paid in block.paid
-        if paid.tip >= _IGNORED_BELOW and paid.sender != block.coinbase
-    )
-    return tips[:_SAMPLES_PER_BLOCK]
 
 
 def check_percentiles(percentiles: Sequence[float]) -> None:
@@ -194,15 +219,15 @@ def rewards_at(block: BlockFees, percentiles: Sequence[float]) -> tuple[int, ...
 
     Percentiles are ascending. Unspecified: thresholds are rounded down to whole gas, as in go-ethereum.
     """
-    if not block.paid:
+    tips = block.tips
+    if not tips:
         return (0,) * len(percentiles)
-    by_tip = sorted(block.paid, key=lambda paid: paid.tip)
     rewards = []
-    index, gas = 0, by_tip[0].gas_used
+    index, gas = 0, tips[0].gas_used
     for percentile in percentiles:
         threshold = int(block.gas_used * percentile / 100)
-        while gas < threshold and index < len(by_tip) - 1:
+        while gas < threshold and index < len(tips) - 1:
             index += 1
-            gas += by_tip[index].gas_used
-        rewards.append(by_tip[index].tip)
+            gas += tips[index].gas_used
+        rewards.append(tips[index].tip)
     return tuple(rewards)

@@ -229,12 +229,20 @@ class BlobFees(NamedTuple):
 
 def blob_fees(header: Header, config: ChainConfig) -> BlobFees:
     """Return the price and the use of blob gas in the block with a header."""
-    params = config.blob_params_at(header.number, header.timestamp)
+    return blob_fees_at(
+        header.number, header.timestamp, header.excess_blob_gas, header.blob_gas_used, config
+    )
+
+
+def blob_fees_at(
+    number: int, timestamp: int, excess: int | None, used: int | None, config: ChainConfig
+) -> BlobFees:
+    """Return the price and the use of blob gas in the block with these values."""
+    params = config.blob_params_at(number, timestamp)
     if params is None:
         return BlobFees(0, 0.0)
     limit = max(params.maximum * GAS_PER_BLOB, 1)
-    price = blob_base_fee(header.excess_blob_gas or 0, params.update_fraction)
-    return BlobFees(price, (header.blob_gas_used or 0) / limit)
+    return BlobFees(blob_base_fee(excess or 0, params.update_fraction), (used or 0) / limit)
 
 
 def _is_below_reserve(parent: Header, excess: int, blobs: BlobParameters) -> bool:

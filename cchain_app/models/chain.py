@@ -78,6 +78,15 @@ class Block(models.Model):
     payload = BytesField(
         null=True, help_text="Atomic transactions, to which extraData commits; null: none"
     )
+    blob_gas_used = models.BigIntegerField(null=True, help_text="Null before Cancun")
+    excess_blob_gas = UInt64Field(
+        null=True, help_text="From which the price of blob gas is computed; null before Cancun"
+    )
+    tips = models.JSONField(
+        null=True,
+        help_text="Each tip that its transactions paid, in wei per gas and lowest first, with the gas for which it was "
+        "paid; null: no transactions",
+    )
 
     class Meta:
         ordering = ["-number"]

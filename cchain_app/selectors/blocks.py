@@ -17,9 +17,9 @@ from cchain_app.blocks.accepted import (
     fourth_item,
     join_block,
 )
-from cchain_app.blocks.assembly import BlobFees, blob_fees
+from cchain_app.blocks.assembly import BlobFees, blob_fees, blob_fees_at
 from cchain_app.chain import EvmChain
-from cchain_app.feemarket import BlockFees
+from cchain_app.feemarket import BlockFees, PaidTip
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
 from cchain_app.pool.queues import BlobMarket
@@ -28,7 +28,7 @@ from cchain_app.store import chain as rows
 from cchain_app.store import queries
 from chaindb import clock
 from chaindb.database import Row
-from primitives.evm import Address, Hash
+from primitives.evm import Hash
 
 _BLOCKS: Final = """
 SELECT number, hash, header, ommers, withdrawals, size, payload FROM cchain_app_block
@@ -142,17 +142,17 @@ def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
     return found
 
 
-def fees_without_tips(chain: EvmChain, first: int, last: int) -> list[BlockFees]:
-    """Return the fees of blocks first to last, which must not be above the head, without their transactions."""
+def stored_fees(chain: EvmChain, first: int, last: int) -> list[BlockFees]:
+    """Return the fees of blocks first to last, which must not be above the head."""
     found = (
         chain.db.objects(models.Block)
         .filter(number__gte=first, number__lte=last)
         .order_by("number")
-        .values_list("number", "miner", "base_fee", "gas_used", "gas_limit")
+        .values_list("number", "base_fee", "gas_used", "gas_limit", "tips")
     )
     return [
-        BlockFees(number, Address(bytes(miner)), base_fee, gas_used, gas_limit, ())
-        for number, miner, base_fee, gas_used, gas_limit in found
+        BlockFees(number, base_fee, gas_used, gas_limit, tuple(map(PaidTip._make, tips or ())))
+        for number, base_fee, gas_used, gas_limit, tips in found
     ]
 
 
@@ -167,10 +167,9 @@ def stored_blob_fees(chain: EvmChain, first: int, last: int) -> list[BlobFees]:
         chain.db.objects(models.Block)
         .filter(number__gte=first, number__lte=last)
         .order_by("number")
-        .values_list("header", flat=True)
+        .values_list("number", "timestamp", "excess_blob_gas", "blob_gas_used")
     )
-    decode = chain.format.decode_header
-    return [blob_fees(decode(bytes(header)), chain.config) for header in found]
+    return [blob_fees_at(*values, chain.config) for values in found]
 
 
 def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:

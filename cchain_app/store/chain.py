@@ -1,6 +1,7 @@
 """Writes and reads complete blocks with their transactions, receipts and logs."""
 
 import itertools
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -17,6 +18,7 @@ from cchain_app.blocks.accepted import (
 from cchain_app.blocks.receipt import Receipt, bloom_of
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
+from cchain_app.feemarket import paid_tips
 from cchain_app.processing import VerifiedBlock
 from cchain_app.rules.port import BlockFormat
 from cchain_app.store import forked, history, state
@@ -31,7 +33,7 @@ T = TypeVar("T")
 _BLOCK = (
     "number", "hash", "parent_hash", "timestamp", "state_root", "miner", "gas_limit", "gas_used",
     "base_fee", "size", "transaction_count", "log_count", "header", "ommers",
-    "withdrawals", "payload",
+    "withdrawals", "payload", "blob_gas_used", "excess_blob_gas", "tips",
 )  # fmt: skip
 _TRANSACTION = (
     "id", "hash", "block", "index", "type", "sender", "to", "nonce", "value", "gas",
@@ -360,7 +362,8 @@ def _block_row(block: AcceptedBlock) -> Row:
         header.raw,
         encode_ommers(block.ommers) if block.ommers else None,
         encode_withdrawals(block.withdrawals) if block.withdrawals else None,
-        block.payload,
+        block.payload, header.blob_gas_used, header.excess_blob_gas,
+        json.dumps(paid_tips(block)) if block.transactions else None,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Gas prices, the suggested tip and the fee history. The arithmetic is in `feemarket`."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 from cchain_app import feemarket
@@ -9,7 +10,7 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params.values import BlockNumber, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.feemarket import BlockFees, PaidGas
+from cchain_app.feemarket import BlockFees
 from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import base_fee_after
 from chaindb.connections import WouldBlock, on_event_loop
@@ -87,9 +88,9 @@ def fee_history(
         raise server_error(f"request beyond head block: requested {last}, head {head}")
     first = max(last - min(count, MAX_HISTORY) + 1, rpc.chain.first_number)
     accepted = range(first, last + 1 if pending is None else last)
-    fees = _fees_of_blocks(rpc, accepted, with_tips=percentiles is not None)
+    fees = _fees_of_blocks(rpc, accepted)
     if pending is not None:
-        fees.append(_fees_of(pending))
+        fees.append(feemarket.block_fees(pending))
     newest_block = _accepted(rpc, last) if pending is None else pending
     following = base_fee_after(rpc.chain, newest_block) or 0
     history = feemarket.fee_history(fees, following, percentiles)
@@ -126,18 +127,17 @@ def _of_blobs(
     }
 
 
-def _fees_of_blocks(rpc: EvmRpc, numbers: range, *, with_tips: bool) -> list[BlockFees]:
+def _fees_of_blocks(rpc: EvmRpc, numbers: range) -> list[BlockFees]:
     """Return the fees of accepted blocks.
 
     Raises:
         WouldBlock: There are too many blocks for the event loop.
     """
-    are_many = len(numbers) > HISTORY_ON_EVENT_LOOP
-    if are_many and on_event_loop():
+    if len(numbers) <= HISTORY_ON_EVENT_LOOP:
+        return [feemarket.block_fees(_accepted(rpc, number)) for number in numbers]
+    if on_event_loop():
         raise WouldBlock
-    if are_many and not with_tips:
-        return blocks.fees_without_tips(rpc.chain, numbers.start, numbers.stop - 1)
-    return [_fees_at(rpc, number) for number in numbers]
+    return blocks.stored_fees(rpc.chain, numbers.start, numbers.stop - 1)
 
 
 def _option(tip: int, base: int) -> Tips:
@@ -167,14 +167,9 @@ def suggested_tip(rpc: EvmRpc) -> int:
 
 def _tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
     first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, rpc.chain.first_number)
-    fees = [_fees_at(rpc, number) for number in range(first, head.number + 1)]
-    return feemarket.suggest_tip(fees, floor=max(rpc.chain.settings.pool.min_tip, 1))
-
-
-def _fees_at(rpc: EvmRpc, number: int) -> BlockFees:
-    """Return the fees of a block, which must not be above the head."""
-    block = _accepted(rpc, number)
-    return rpc.fees.of(block.hash, lambda: _fees_of(block))
+    sampled = (_accepted(rpc, number) for number in range(first, head.number + 1))
+    tips = [rpc.low_tips.of(block.hash, partial(feemarket.low_tips, block)) for block in sampled]
+    return feemarket.suggest_tip(tips, floor=max(rpc.chain.settings.pool.min_tip, 1))
 
 
 def _accepted(rpc: EvmRpc, number: int) -> AcceptedBlock:
@@ -182,27 +177,3 @@ def _accepted(rpc: EvmRpc, number: int) -> AcceptedBlock:
     block = blocks.by_number(rpc.chain, number)
     assert block is not None, "below the head"
     return block
-
-
-def _fees_of(block: AcceptedBlock) -> BlockFees:
-    header = block.header
-    paid = []
-    before = 0
-    pairs = zip(block.transactions, block.receipts, strict=True)
-    for transaction, receipt in pairs:
-        paid.append(
-            PaidGas(
-                sender=transaction.sender,
-                tip=transaction.effective_tip(header.base_fee or 0),
-                gas_used=receipt.cumulative_gas_used - before,
-            )
-        )
-        before = receipt.cumulative_gas_used
-    return BlockFees(
-        number=header.number,
-        coinbase=header.coinbase,
-        base_fee=header.base_fee,
-        gas_used=header.gas_used,
-        gas_limit=header.gas_limit,
-        paid=tuple(paid),
-    )

@@ -157,17 +157,6 @@ def test_gas_shows_suggestions_and_the_latest_blocks(
     assert figures["median"][0] == [1, 2]
 
 
-def test_tips_are_read_of_a_bounded_number_of_transactions(
-    made: TracedChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The block that the limit cuts, and those before it, have no tips."""
-    monkeypatch.setattr(fees, "MAX_RECEIPTS", len(made.sent) + 1)
-
-    assert [block.tips is not None for block in fees.latest_fees(made.chain.evm)] == [
-        False, False, True, False,
-    ]  # fmt: skip
-
-
 def test_verified_contracts_are_listed_the_latest_first(
     pchain: PChain, chain: Chain, browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

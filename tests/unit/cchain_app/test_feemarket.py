@@ -1,5 +1,6 @@
 """Base fee, gas limit, suggested tip and fee history."""
 
+from dataclasses import replace
 from math import nan
 
 import pytest
@@ -10,36 +11,35 @@ from cchain_app.feemarket import (
     INITIAL_BASE_FEE,
     BlockFees,
     InvalidPercentiles,
-    PaidGas,
+    PaidTip,
     PercentileReason,
     check_percentiles,
     fee_history,
+    low_tips,
     next_base_fee,
     next_gas_limit,
+    paid_tips,
     rewards_at,
     suggest_tip,
 )
-from primitives.evm import Address
 from primitives.recursion import recursion_limit_restored
+from tests.builders.accepted import accepted
 from tests.builders.reasons import raises
+from tests.builders.transactions import SENDER, signed
 
 with recursion_limit_restored():
     from ethereum.forks.prague.fork import calculate_base_fee_per_gas
     from ethereum_types.numeric import Uint
 
-COINBASE = Address(b"\x01" + bytes(19))
-SENDER = Address(b"\x02" * 20)
 
-
-def block(*tips, gas_used=None, sender=SENDER, **changes):
-    """Return a block whose transactions use 21,000 gas each and have these tips."""
+def block(*tips, gas_used=None, **changes):
+    """Return the fees of a block whose transactions use 21,000 gas each and have these tips."""
     fields = {
         "number": 1,
-        "coinbase": COINBASE,
         "base_fee": 100,
         "gas_used": 21_000 * len(tips) if gas_used is None else gas_used,
         "gas_limit": 1_000_000,
-        "paid": tuple(PaidGas(sender, tip, 21_000) for tip in tips),
+        "tips": tuple(PaidTip(tip, 21_000) for tip in tips),
     }
     return BlockFees(**{**fields, **changes})
 
@@ -86,33 +86,50 @@ def test_in_the_first_london_block_the_gas_limit_doubles():
     assert next_gas_limit(10_000_000, 20_000_000, first_london=True) == 20_000_000
 
 
-def test_the_suggested_tip_is_the_sixtieth_percentile_of_the_three_lowest_of_each_block():
-    assert suggest_tip([block(9, 7, 5, 3), block(50)]) == 5
+def test_the_suggested_tip_is_the_sixtieth_percentile_of_the_low_tips_of_each_block():
+    assert suggest_tip([(3, 5, 7), (50,)]) == 5
 
 
 def test_only_the_latest_twenty_blocks_count():
-    assert suggest_tip([block(1_000)] * 30 + [block(5)] * 20) == 5
+    assert suggest_tip([(1_000,)] * 30 + [(5,)] * 20) == 5
 
 
-def test_tips_below_two_wei_and_those_of_the_coinbase_are_not_asked():
-    assert suggest_tip([block(0, 1, 8)]) == 8
-    assert suggest_tip([block(8, sender=COINBASE), block(5), block(5)], floor=1) == 5
+def mined(*tips):
+    """Return an accepted block with a transaction for each tip."""
+    sent = [signed(nonce=nonce, max_priority_fee_per_gas=tip) for nonce, tip in enumerate(tips)]
+    return accepted(1, sent)
+
+
+def test_low_tips_are_the_three_lowest_of_at_least_two_wei():
+    assert low_tips(mined(9, 0, 7, 1, 5, 3)) == (3, 5, 7)
+
+
+def test_tips_that_the_coinbase_pays_to_itself_do_not_count():
+    made = mined(8, 9)
+    own = replace(made, header=replace(made.header, coinbase=SENDER))
+    assert low_tips(made) == (8, 9)
+    assert low_tips(own) == ()
+    assert suggest_tip([(), (5,), (5,)], floor=1) == 5
 
 
 def test_an_empty_chain_suggests_the_floor():
     assert suggest_tip([]) == 0
     assert suggest_tip([], floor=10) == 10
-    assert suggest_tip([block(), block()], floor=10) == 10
+    assert suggest_tip([(), ()], floor=10) == 10
 
 
 def test_suggested_tip_is_between_floor_and_ceiling():
-    assert suggest_tip([block(10**12)], ceiling=500) == 500
-    assert suggest_tip([block(5)], floor=10) == 10
+    assert suggest_tip([(10**12,)], ceiling=500) == 500
+    assert suggest_tip([(5,)], floor=10) == 10
+
+
+def test_equal_tips_of_a_block_are_one_entry():
+    assert paid_tips(mined(5, 3, 5)) == (PaidTip(3, 21_000), PaidTip(5, 42_000))
 
 
 def test_rewards_are_tips_at_percentiles_of_gas():
-    paid = (PaidGas(SENDER, 30, 50_000), PaidGas(SENDER, 10, 25_000), PaidGas(SENDER, 20, 25_000))
-    fees = block(gas_used=100_000, paid=paid)
+    tips = (PaidTip(10, 25_000), PaidTip(20, 25_000), PaidTip(30, 50_000))
+    fees = block(gas_used=100_000, tips=tips)
     assert rewards_at(fees, [0, 25, 25.001, 50, 50.1, 100]) == (10, 10, 20, 20, 30, 30)
 
 

@@ -1,10 +1,13 @@
 """Block building: which transactions enter a block, leave the pool, or stay when another block was faster."""
 
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import call_command
+from django.db import connections
 
 from cchain_app import models
 from cchain_app.apps import evm_chain, evm_runtime
@@ -150,15 +153,34 @@ def test_reading_old_blocks_does_not_evict_recent_ones(
             assert blocks.by_number(evm_chain(), number) is not None
 
 
-def test_headers_alone_make_the_same_fee_history(chain: Chain, rpc: Rpc) -> None:
+def test_rows_and_remembered_blocks_give_the_same_fee_history(chain: Chain, rpc: Rpc) -> None:
     for value in range(40):
-        chain.do(value=value)
+        chain.do(value=value, max_priority_fee_per_gas=10**9 + value)
 
-    with_tips = rpc("eth_feeHistory", "0x28", "latest", [50])
-    without = rpc("eth_feeHistory", "0x28", "latest")
+    of_rows = rpc("eth_feeHistory", "0x28", "latest", [0, 50, 100])
+    of_blocks = rpc("eth_feeHistory", "0x20", "latest", [0, 50, 100])
 
-    assert with_tips.pop("reward")
-    assert without == with_tips
+    assert of_rows["reward"][-1] == [hex(10**9 + 39)] * 3
+    assert of_rows["reward"][-32:] == of_blocks["reward"]
+    assert of_rows["baseFeePerGas"][-33:] == of_blocks["baseFeePerGas"]
+    assert of_rows["gasUsedRatio"][-32:] == of_blocks["gasUsedRatio"]
+    assert of_rows["blobGasUsedRatio"][-32:] == of_blocks["blobGasUsedRatio"]
+    assert of_rows["baseFeePerBlobGas"][-33:] == of_blocks["baseFeePerBlobGas"]
+
+
+def test_the_migration_fills_the_fees_of_blocks_that_are_there(chain: Chain) -> None:
+    chain.do(value=1, max_priority_fee_per_gas=7)
+    chain.mine()
+    columns = ("number", "tips", "blob_gas_used", "excess_blob_gas")
+    blocks_of = evm_chain().db.objects(models.Block).order_by("number")
+    written = list(blocks_of.values_list(*columns))
+    assert [tips for _, tips, *_ in written] == [None, [[7, 21_000]], None]
+    blocks_of.update(tips=None, blob_gas_used=None, excess_blob_gas=None)
+
+    editor = connections[evm_chain().db.alias].schema_editor()
+    import_module("cchain_app.migrations.0020_fee_history").fill(apps, editor)
+
+    assert list(blocks_of.values_list(*columns)) == written
 
 
 def test_another_chain_id_on_the_same_chain_is_refused(
