@@ -372,7 +372,13 @@ def test_the_run_that_explains_a_failure_has_no_time_of_its_own() -> None:
         assert outcome.error == "invalid opcode: opcode 0xc not defined"
         return time.monotonic() - began
 
-    # Each run takes half of that. Noise only adds to measured times, so the shortest is the most accurate.
-    limit = min(both() for _ in range(5)) * 0.7
-    with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
-        ENGINE.call(block_env(), message, state, time_limit=limit)
+    def is_interrupted() -> bool:
+        # Each run takes half of the time of both, so that two limits of this size would never be reached.
+        try:
+            ENGINE.call(block_env(), message, state, time_limit=both() * 0.7)
+        except CallInterrupted as interruption:
+            return str(interruption) == "time limit reached"
+        return False
+
+    # Another process can delay the measured run, which makes the limit too long, but not every time.
+    assert any(is_interrupted() for _ in range(20))
