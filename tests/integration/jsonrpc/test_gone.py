@@ -37,7 +37,7 @@ def ask(served: Served, body: bytes, *, door: str = "http", times: int = 1) -> s
     ("door", "times", "waits"),
     [("http", 1, 1), ("http", 5, 1), ("websocket", 1, 1), ("websocket", 100, 64)],
 )
-def test_what_waits_for_a_thread_is_not_begun(
+def test_queued_request_of_a_disconnected_client_is_not_started(
     serve, body: bytes, door: str, times: int, waits: int
 ) -> None:
     served = serve()
@@ -58,7 +58,9 @@ def test_what_waits_for_a_thread_is_not_begun(
 
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
-def test_a_batch_is_not_gone_on_with(serve, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
+def test_batch_of_a_disconnected_client_is_not_continued(
+    serve, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
     monkeypatch.setattr(workers, "CHECK_SECONDS", 0.0)
     served = serve()
     batch = b"[" + CALL % b"slow" + b"," + CALL % b"note" + b"]"

@@ -51,7 +51,7 @@ def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
 
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
-def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
+def test_client_that_reads_nothing_is_disconnected(serve, door: str) -> None:
     served = serve(ReadTimeouts(minimum_rate=MinimumRate(seconds=0.3)))
     with narrow(served, door, ask=False) as peer:
         if door == "websocket":
@@ -64,7 +64,7 @@ def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
 
 
 @pytest.mark.parametrize("door", ["direct", "websocket"])
-def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
+def test_slow_reader_is_disconnected(serve, door: str) -> None:
     served = serve(ReadTimeouts(minimum_rate=MinimumRate(rate=1_000_000_000, seconds=0.5)))
     received = 0
     with narrow(served, door) as peer, suppress(ConnectionResetError):
@@ -77,7 +77,7 @@ def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
 
 
 @pytest.mark.parametrize("door", ["direct", "http", "websocket"])
-def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: str) -> None:
+def test_unread_responses_are_limited_in_total(serve, raw, door: str) -> None:
     served = serve(memory=MemoryLimits(maximum=40_000_000, of_client=40_000_000))
     with narrow(served, door), narrow(served, door):
         until(lambda: served.memory.held > 32_000_000)
@@ -97,7 +97,7 @@ def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: st
 
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
-def test_who_reads_a_long_answer_too_slowly_is_cut_off(serve, caplog, door: str) -> None:
+def test_slow_reader_of_a_long_response_is_disconnected(serve, caplog, door: str) -> None:
     served = serve(stall=0.3 if door == "http" else 0.001)
     with narrow(served, door):
         until(lambda: served.memory.held > 16_000_000)
@@ -106,7 +106,7 @@ def test_who_reads_a_long_answer_too_slowly_is_cut_off(serve, caplog, door: str)
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
-def test_a_long_answer_comes_whole_and_is_counted_no_longer(serve, raw) -> None:
+def test_long_response_is_complete_and_its_memory_released(serve, raw) -> None:
     served = serve()
     http = raw(served.port)
     for asked in (ASK_MUCH, ASK_HOT, ASK_MUCH):
