@@ -94,7 +94,7 @@ def test_only_the_latest_twenty_blocks_count():
     assert suggest_tip([block(1_000)] * 30 + [block(5)] * 20) == 5
 
 
-def test_tips_below_two_wei_and_those_of_the_coinbase_are_not_asked():
+def test_tips_below_two_wei_and_of_the_coinbase_are_ignored():
     assert suggest_tip([block(0, 1, 8)]) == 8
     assert suggest_tip([block(8, sender=COINBASE), block(5), block(5)], floor=1) == 5
 

@@ -114,7 +114,7 @@ def door(registry, workers) -> Callable[..., AsgiRpc]:
     return make
 
 
-async def test_a_hot_call_and_a_cold_one(door) -> None:
+async def test_hot_and_cold_calls_are_answered(door) -> None:
     for text in (NUMBER, ECHO % b'"0x10"'):
         answer = await ask(door(), parts=(text,))
         assert answer.status == 200
@@ -216,7 +216,7 @@ async def test_internal_error_hides_its_details(door, monkeypatch, caplog) -> No
 
 
 @pytest.mark.parametrize("method", [b"whose", b"whose_in_thread"])
-async def test_a_handler_that_asks_learns_whose_request_it_is(door, registry, method) -> None:
+async def test_handler_gets_the_client_address(door, registry, method) -> None:
     config = GateConfig(proxies=TrustedProxies.of("192.0.2.1"))
     for client, forwarded, key in (
         ("198.51.100.7", {}, "198.51.100.7"),

@@ -173,7 +173,7 @@ async def test_missing_caller_is_not_waited_for_long(store: Store, gatherer: Cli
     assert store.pieces == [[0, 1, 2], [3], [4]]
 
 
-async def test_a_bad_call_spoils_only_itself(
+async def test_invalid_gathered_call_fails_alone(
     store: Store, gatherer: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.go.set()

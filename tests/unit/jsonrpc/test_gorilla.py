@@ -305,7 +305,7 @@ def test_an_id_too_long_to_be_echoed_makes_an_invalid_request(
 
 
 @pytest.mark.parametrize("member", ["jsonrpc", "method", "params"])
-def test_of_a_long_request_nothing_is_shown(endpoint: Endpoint, member: str) -> None:
+def test_long_request_is_not_quoted(endpoint: Endpoint, member: str) -> None:
     request = {**call(params={}), "jsonrpc": "1.0", member: "<" * 20_000}
 
     answer = json.loads(endpoint.dispatcher.answer(json.dumps(request).encode()) or b"")
@@ -331,13 +331,13 @@ def test_members_are_named_in_any_case(door: Ask, names: tuple[str, ...]) -> Non
     assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":7}\n'
 
 
-def test_of_two_names_that_differ_in_case_the_one_in_lower_case_counts(door: Ask) -> None:
+def test_lower_case_member_takes_precedence(door: Ask) -> None:
     answer = door({"ID": 1, **call(id=2), "Id": 3, "Params": {"name": "you"}})
 
     assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":2}\n'
 
 
-def test_of_a_request_with_a_great_many_members_only_exact_names_are_read(door: Ask) -> None:
+def test_only_exact_names_are_read_among_many_members(door: Ask) -> None:
     many = {f"m{place}": 0 for place in range(70)}
 
     assert door({**many, **call()}).body == door(call()).body

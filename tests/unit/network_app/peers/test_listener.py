@@ -54,7 +54,7 @@ async def test_the_oldest_of_the_network_that_has_most_gives_way() -> None:
     assert door.listener.half_open == 4
 
 
-async def test_on_one_machine_it_is_the_oldest_of_all() -> None:
+async def test_oldest_connection_of_one_machine_is_evicted() -> None:
     door = Door(max_half_open=4)
     came = door.comes(*["127.0.0.1"] * 9)
 
