@@ -184,7 +184,7 @@ async def test_http_endpoints_have_its_names(application: Any, node: Node) -> No
     await end(application)
 
 
-async def test_its_websocket_reports_its_heads(application: Any, node: Node) -> None:
+async def test_websocket_announces_its_heads(application: Any, node: Node) -> None:
     sockets = []
     for path in (f"/ext/bc/{NAME}/ws", "/ext/bc/C/ws"):
         socket = PatientCommunicator(application, path)
