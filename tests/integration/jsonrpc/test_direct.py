@@ -22,8 +22,8 @@ from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.limits.throttle import LocalThrottle, Rate
 from tests.builders.interface import Clock, refuse_pages
 from tests.integration.jsonrpc.guarded import until
-from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
-from tests.integration.jsonrpc.two_doors import request as posted
+from tests.integration.jsonrpc.three_servers import Served, exchange, three_servers
+from tests.integration.jsonrpc.three_servers import request as posted
 from tests.integration.patience import SECONDS
 
 pytestmark = pytest.mark.sqlite_only
@@ -53,9 +53,9 @@ def served() -> Iterator[Served]:
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
     answering = Answering(workers)
-    door = AsgiRpc(by_path([endpoint]), elsewhere, answering)
+    app = AsgiRpc(by_path([endpoint]), elsewhere, answering)
     heads = RequestHeads(by_path([endpoint]))
-    with two_doors(door, endpoint.replies, heads, OnePage(), answering) as made:
+    with three_servers(app, endpoint.replies, heads, OnePage(), answering) as made:
         yield made
     workers.close()
 
@@ -392,9 +392,9 @@ def test_batches_run_in_threads_while_connections_arrive() -> None:
     turn = LoopTurn(60.0, clock=clock)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry, clock=clock, turn=turn))
     workers = Workers(1)
-    door = AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers))
+    app = AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers))
     batch = request(b"[%b]" % b",".join([CALL] * 3))
-    with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
+    with three_servers(app, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
         exchange(made, "direct", batch)
         assert "jsonrpc" not in ran_in
         made.protocols["direct"].turn = turn  # type: ignore[attr-defined]

@@ -64,13 +64,13 @@ def served() -> Iterator[Served]:
         await send({"type": "http.response.start", "status": 404, "headers": [length]})
         await send({"type": "http.response.body", "body": b"elsewhere"})
 
-    door = AsgiRpc(by_path([endpoint]), behind, Answering(workers))
+    app = AsgiRpc(by_path([endpoint]), behind, Answering(workers))
 
     class Protocol(DirectProtocol):
         heads = RequestHeads(by_path([endpoint]))
         websocket_paths = frozenset({"/ws"})
 
-    with serving(door, Protocol) as port:
+    with serving(app, Protocol) as port:
         made = Served(port)
         yield made
     workers.close()

@@ -270,11 +270,11 @@ async def test_a_socket_and_http_share_a_piece(registry, hub, workers, store) ->
     endpoint = Endpoint(("/rpc",), Dispatcher(registry))
     answering = Answering(workers)
     sockets = JsonRpcConsumer.as_asgi(endpoint=endpoint, hub=hub, answering=answering)
-    door = AsgiRpc(by_path([endpoint]), sockets, answering)
+    app = AsgiRpc(by_path([endpoint]), sockets, answering)
     posts = [
-        HttpCommunicator(door, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
+        HttpCommunicator(app, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
     ]
-    async with opened(door) as ws:
+    async with opened(app) as ws:
         first = asyncio.create_task(posts[0].get_response(timeout=SECONDS))
         await until(lambda: store.pieces == [[1]])
         second = asyncio.create_task(posts[1].get_response(timeout=SECONDS))

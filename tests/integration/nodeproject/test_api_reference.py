@@ -14,7 +14,7 @@ from django.test import Client
 
 from nodeproject.apps import this_node
 from nodeproject.node import Node
-from tests.unit.jsonrpc.test_doors import ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import ask, elsewhere
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -118,7 +118,7 @@ def test_page_is_compressed_if_accepted(client: Client, path: str) -> None:
 
 
 @pytest.fixture
-def door(client: Client) -> Iterator[Any]:
+def app(client: Client) -> Iterator[Any]:
     from nodeproject.web.get_pages import GetPagesMiddleware
 
     plain = this_node().plain
@@ -127,11 +127,11 @@ def door(client: Client) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_both_endpoints_return_the_same_bytes(door: Any, path: str) -> None:
-    raw = await ask(door, "GET", path, {"host": "localhost"})
-    head = await ask(door, "HEAD", path, {"host": "localhost"})
-    posted = await ask(door, "POST", path, {"host": "localhost"})
-    stranger = await ask(door, "GET", path, {"host": "evil.example"})
+async def test_both_endpoints_return_the_same_bytes(app: Any, path: str) -> None:
+    raw = await ask(app, "GET", path, {"host": "localhost"})
+    head = await ask(app, "HEAD", path, {"host": "localhost"})
+    posted = await ask(app, "POST", path, {"host": "localhost"})
+    stranger = await ask(app, "GET", path, {"host": "evil.example"})
 
     plain = shown(path)
     assert (raw.status, raw.body) == (plain.status_code, plain.content)

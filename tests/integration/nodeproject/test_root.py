@@ -19,7 +19,7 @@ from tests.builders.node_settings import updated
 from tests.integration.conftest import Chain
 from tests.integration.patience import PatientCommunicator
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import JSON, Answer, ask
+from tests.unit.jsonrpc.test_endpoints import JSON, Answer, ask
 
 pytestmark = pytest.mark.sqlite_only
 

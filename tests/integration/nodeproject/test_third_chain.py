@@ -31,7 +31,7 @@ from tests.builders.transactions import KEY, RECIPIENT, unsigned
 from tests.integration.health_app.metrics.conftest import parse
 from tests.integration.patience import PatientCommunicator
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import Answer, ask
+from tests.unit.jsonrpc.test_endpoints import Answer, ask
 
 NAME = "D"
 CHAIN_ID = 777

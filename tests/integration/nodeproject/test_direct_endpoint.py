@@ -31,9 +31,9 @@ from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from tests.builders import health_checks as checks
 from tests.builders.process import restart_node
-from tests.integration.jsonrpc.two_doors import Served, exchange, request, two_doors
+from tests.integration.jsonrpc.three_servers import Served, exchange, request, three_servers
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import elsewhere
+from tests.unit.jsonrpc.test_endpoints import elsewhere
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -85,12 +85,12 @@ def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     monkeypatch.setattr(node.observation, "reporter", reporter)
     reporter.run_once()
     endpoints = by_path(node.endpoints.all())
-    door = GetPagesMiddleware(
+    app = GetPagesMiddleware(
         node.plain.front,
         AsgiRpc(endpoints, elsewhere, Answering(node.endpoints.workers)),
         node.plain.workers,
     )
-    with two_doors(door, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
+    with three_servers(app, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
         yield made
     node.endpoints.workers.close()
     node.plain.workers.close()

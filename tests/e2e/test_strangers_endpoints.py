@@ -35,7 +35,7 @@ BESIDE_SECONDS = 5.0
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     """A node for these tests alone, because they measure the resources of its process."""
-    with RunningNode(tmp_path_factory.mktemp("doors")) as running:
+    with RunningNode(tmp_path_factory.mktemp("endpoints")) as running:
         yield running.start()
 
 
