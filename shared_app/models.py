@@ -1,4 +1,4 @@
-"""Outputs that wait between two chains with their owners, and imports that were accepted before their exports."""
+"""Outputs that one chain exported and another has not imported yet, and imports accepted before their exports."""
 
 from django.db import models
 from typing_extensions import override

@@ -1,4 +1,4 @@
-"""What atomic transactions do to the EVM's state: debits before a block, withdrawals in it (atomic.md 7, 12.1)."""
+"""Effects of atomic transactions on the EVM's state: debits before a block, withdrawals in it (atomic.md 7, 12.1)."""
 
 from collections.abc import Iterable
 
