@@ -1,4 +1,4 @@
-"""The Django app of the data that both chains share: the node's clock and the rewind counter."""
+"""The Django app of the data that all chains share: the node's clock and the rewind counter."""
 
 from django.apps import AppConfig
 

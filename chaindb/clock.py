@@ -1,8 +1,8 @@
-"""The node's clock: wall time plus an offset in the database, the same for both chains.
+"""The node's clock: wall time plus an offset in the database, the same for all chains.
 
 Pure code gets the time as an argument; services take it from here. The offset changes only on a
 local network (design: staking time travel). It only moves forward, with two exceptions: a
-development chain is rewound (then as far as the other chain's last block allows), or both chains
+development chain is rewound (then as far as the other chain's last block allows), or all chains
 are restored to a named snapshot.
 
 Unspecified: if a development C-Chain is rewound further than the P-Chain's last block, its time is
@@ -72,7 +72,7 @@ def offset(db: Database = _DATABASE) -> int:
     """Return how many seconds the node's clock is ahead of wall time.
 
     The offset is read from the database each time, because another process may move the clock and
-    both chains must agree.
+    all chains must agree.
     """
     ahead, _ = _read(db)
     return ahead

@@ -1,7 +1,7 @@
 """Records changes of checks in the database, in the background: no check waits for a write.
 
 While the database is away, the latest changes are kept in memory and written when it is back. This module also
-tests whether the database accepts writes; the checks of both chains report the outcome (`writing`).
+tests whether the database accepts writes; the checks of all chains report the outcome (`writing`).
 """
 
 import itertools

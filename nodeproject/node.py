@@ -257,7 +257,7 @@ class Node:
         return self.observation.reporter.health()
 
     def _least_time(self) -> int:
-        """Return the P-Chain's time in Unix seconds, below which the clock of both chains cannot go."""
+        """Return the P-Chain's time in Unix seconds, below which the clock of all chains cannot go."""
         try:
             return self.platform_chain.tip().timestamp
         except NoPlatformGenesis:

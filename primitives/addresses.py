@@ -1,4 +1,4 @@
-"""Addresses of the P-Chain as text: a chain, `-`, and bech32 with the network's prefix (pchain.md 1.5).
+"""Addresses of the P-Chain and the X-Chain as text: a chain, `-`, and bech32 with the network's prefix (pchain.md 1.5).
 
 The caller decides which chain an alias means and whether a prefix is this network's.
 """

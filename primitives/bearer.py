@@ -1,6 +1,6 @@
 """Bearer tokens (RFC 6750): reading them from a file, and checking the Authorization header of a request.
 
-A file has one token per line, so that an operator can add a new token before he removes the old one. Blank lines, and
+A file has one token per line, so that an operator can add a new token before removing the old one. Blank lines, and
 lines that begin with `#`, have no effect.
 """
 

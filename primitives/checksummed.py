@@ -1,4 +1,4 @@
-"""Bytes as text in the P-Chain's API: hex, usually with the end of their sha256 (pchain.md 1.3).
+"""Bytes as text in the APIs of P-Chain and X-Chain: hex, usually with the end of their sha256 (pchain.md 1.3).
 
 The plain 0x-prefixed hex of the C-Chain is in `hexadecimal`.
 """

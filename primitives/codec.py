@@ -1,9 +1,10 @@
-"""The linear codec of the P-Chain (pchain.md 2.1): dataclasses to bytes and back.
+"""The reference's linear codec (pchain.md 2.1): dataclasses to bytes and back.
 
-The annotations of a dataclass are its layout: `U8` to `U64`, `bool`, `Text`, `Blob`, fixed bytes
-(`Annotated[bytes, FixedLayout(65)]`, identifiers), `tuple[X, ...]`, nested dataclasses, and
-`Annotated[Base, INTERFACE]` for a registered subclass of Base. `codec_compiler` compiles them to
-`codec_forms`; this module adds the version and the size limit. `codec_errors` has the errors.
+The P-Chain, the X-Chain, atomic transactions and warp messages use it. The annotations of a dataclass are its
+layout: `U8` to `U64`, `bool`, `Text`, `Blob`, fixed bytes (`Annotated[bytes, FixedLayout(65)]`, identifiers),
+`tuple[X, ...]`, nested dataclasses, and `Annotated[Base, INTERFACE]` for a registered subclass of Base.
+`codec_compiler` compiles them to `codec_forms`; this module adds the version and the size limit. `codec_errors`
+has the errors.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""The hash functions of both chains, by their usual names."""
+"""The hash functions of the chains, by their usual names."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Identifiers of the P-Chain: bytes of a fixed length with a text form (cb58).
+"""Identifiers of the P-Chain and the X-Chain: bytes of a fixed length with a text form (cb58).
 
 pchain.md 1.8 defines how identifiers are derived from transactions and blocks; this module has the
 formulas that need only hashes.

@@ -1,5 +1,5 @@
 """Shared memory: the outputs that one chain of this node has exported to another one, as rows.
 
-A chain reads and removes what another chain put for it, and puts outputs for the other chain; it can do nothing else
+A chain reads and removes the outputs that another chain exported to it, and adds outputs for the other chain
 (atomic.md 2). All chains of a database share its tables. The interface is `chainvm.shared_memory.SharedMemory`.
 """

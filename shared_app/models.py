@@ -1,4 +1,6 @@
-"""Outputs that wait between two chains, imports accepted before their exports, and the history of both."""
+"""Outputs that one chain exported and another has not imported yet, imports accepted before their exports, and both ends
+of each finished transfer.
+"""
 
 from django.db import models
 from typing_extensions import override

@@ -1,6 +1,6 @@
 """Pages of outputs by owner, for any two tables of outputs and their owners.
 
-The P-Chain's own outputs and the outputs that wait for a chain are paged in the same way. Outputs are ordered by
+A chain's own outputs and the outputs exported to it are paged in the same way. Outputs are ordered by
 address; within an address by UTXO ID, or with `newest_first` by block, the latest first.
 """
 
@@ -16,7 +16,7 @@ PAGE: Final = 1024
 """The maximum number of UTXOs in one result."""
 
 _FEW = 8
-"""Up to this number, each address is queried; of more addresses, those that own anything are found first."""
+"""Up to this number of addresses, each one is queried. Of more, those that own anything are selected first."""
 
 _TOP = 2**63 - 1
 """A height above every block."""

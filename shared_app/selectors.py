@@ -1,4 +1,4 @@
-"""Outputs that wait for a chain, by owner, in pages as clients get them."""
+"""Outputs that a chain can import, by owner, in pages as clients get them."""
 
 from collections.abc import Iterable
 

@@ -44,7 +44,7 @@ class SharedRows:
         self._db = db
 
     def get(self, destination: ID, source: ID, utxo_ids: Collection[ID]) -> Mapping[ID, UTXO]:
-        """Return those of the outputs that wait for the destination, hundreds per statement."""
+        """Return those of the outputs that the destination can import, hundreds per statement."""
         rows = self._db.rows_by_keys(_UTXOS, sorted(utxo_ids), (destination, source))
         return {ID(bytes(key)): _utxo(*columns) for key, *columns in rows}
 

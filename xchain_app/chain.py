@@ -32,7 +32,7 @@ class XChainOrigin(NamedTuple):
 
 
 class PrimaryNetwork(Protocol):
-    """The questions of an X-Chain to the P-Chain of its node."""
+    """The values that an X-Chain reads from the P-Chain of its node."""
 
     def x_chain(self) -> XChainOrigin | None:
         """Return the origin of the X-Chain; None before the P-Chain's genesis."""
@@ -82,7 +82,7 @@ class AvmChain:
         self.building = BlocksInProgress(self.cache_key(self.name), node.profile)
         """Its blocks in progress."""
         self.producer = Wakeup("xchain_app.build_blocks", Lock.XCHAIN_PRODUCER, db, node.profile)
-        """Asked for a block in the transaction that stores pending work, or after that transaction."""
+        """Requests a block, inside the transaction that stores pending work or after it."""
 
     @cached_property
     def config(self) -> AvmConfig:

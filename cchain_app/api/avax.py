@@ -1,6 +1,6 @@
 """The API of atomic transactions: the methods `avax.*` at `/ext/bc/C/avax` (atomic.md 10).
 
-The methods with a user's keys were removed from the reference; older clients call them.
+The reference no longer has the methods that use a user's keys; older clients call them.
 """
 
 import json
@@ -39,7 +39,7 @@ from utxo.errors import InvalidTx
 Json = dict[str, Any]
 
 MAX_ADDRESSES: Final = 1024
-"""Most addresses of one call of avax.getUTXOs."""
+"""Maximum number of addresses in one call of avax.getUTXOs."""
 
 ASSET: Final = "AVAX"
 """The name of the staking asset in avax.export, whatever its own name is."""
@@ -81,7 +81,7 @@ class UserKeys(Protocol):
 
 
 class AvaxNetwork(NamedTuple):
-    """What these methods need of the node besides their chain."""
+    """The parts of the node that these methods use besides their chain."""
 
     hrp: str
     """The prefix of the network's addresses."""
@@ -198,7 +198,7 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
 def issue_tx(rpc: AvaxRpc, text: str, encoding: TextEncoding | None) -> Json:
     """avax.issueTx: add a signed atomic transaction to the pool; returns its ID.
 
-    An acknowledged transaction is stored. A transaction that waits already, or is accepted, is acknowledged again.
+    An acknowledged transaction is stored. A pending or accepted transaction is acknowledged again.
     """
     tx = _read_tx(text, encoding)
     atomic.issue(rpc.chain, tx)
@@ -217,7 +217,7 @@ def get_atomic_tx_status(rpc: AvaxRpc, tx_id: ID) -> Json:
 
 
 def get_atomic_tx(rpc: AvaxRpc, tx_id: ID, encoding: TextEncoding) -> Json:
-    """avax.getAtomicTx: the bytes of an atomic transaction that is accepted, waits, or was dropped.
+    """avax.getAtomicTx: the bytes of an accepted, pending or dropped atomic transaction.
 
     Unspecified: with encoding `json` the text is the transaction as JSON, as in older versions of the reference.
     """
@@ -263,7 +263,7 @@ def export_key(rpc: AvaxRpc, username: str, password: str, address: str) -> Json
 def import_coins(  # noqa: PLR0917  # arguments come by position
     rpc: AvaxRpc, username: str, password: str, to: str, source_chain: str, base_fee: str
 ) -> Json:
-    """avax.import, avax.importAVAX: import what another chain has exported to a user's keys, to one account."""
+    """avax.import, avax.importAVAX: import all outputs that another chain exported to a user's keys, to one account."""
     with saying(f"problem parsing chainID {quoted(source_chain)}"):
         source = rpc.chain_id_of(source_chain)
     with saying("couldn't parse argument 'to' to an address"):

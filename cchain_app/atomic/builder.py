@@ -60,7 +60,7 @@ def build_import(
         keychain: The keys that sign.
         utxos: Outputs that the source chain has exported to this one.
         source_chain: The chain that exported them.
-        to: The account that gets what the fee leaves.
+        to: The account that gets the imported amount without the fee.
         base_fee: In wei per gas.
         now: The time in Unix seconds that locktimes are compared with.
         parameters: The network's values.
@@ -105,12 +105,12 @@ def build_export(
 ) -> AtomicTx:
     """Build an export of an amount; the accounts of the keys pay in the given order.
 
-    There is no change: the last account pays exactly what is still needed.
+    There is no change: the last account pays exactly the missing amount.
 
     Args:
         keys: Private keys of 32 bytes.
         accounts: The state of their accounts; a missing one is empty.
-        payment_to: What is exported to whom.
+        payment_to: The exported amount and its recipient.
         base_fee: In wei per gas.
         parameters: The network's values.
 

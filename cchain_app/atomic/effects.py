@@ -1,7 +1,7 @@
-"""What atomic transactions do to the EVM's state (atomic.md 7).
+"""Effects of atomic transactions on the EVM's state (atomic.md 7).
 
-On the specification's network it is debits before a block and withdrawals in it (12.1), on coreth one change after its
-transactions.
+On the specification's network these are debits before a block and withdrawals in it (12.1), on coreth one change after
+the block's transactions.
 """
 
 from collections.abc import Iterable

@@ -73,7 +73,7 @@ class AtomicExtension:
             raise BlockRefused(BlockReason.OTHER_PAYLOAD)
 
     def effects(self, payload: bytes, place: PayloadPlace) -> BlockEffects:
-        """Verify a payload and return what it does to the state.
+        """Verify a payload and return its effects on the state.
 
         Raises:
             ImportedTooEarly: It imports an output that is not in shared memory.

@@ -16,9 +16,9 @@ ATOMIC_TX_BASE_GAS: Final = 10_000
 """Gas of every atomic transaction, since Apricot phase 5."""
 
 MAX_BLOCK_GAS: Final = 100_000
-"""Most gas of the atomic transactions of a block. It counts apart from the block's gas limit."""
+"""Maximum gas of the atomic transactions of a block. It does not count against the block's gas limit."""
 MAX_BLOCK_BYTES: Final = 40_960
-"""Most bytes of a block's payload, and of one transaction."""
+"""Maximum bytes of a block's payload, and of one transaction."""
 
 
 def gas_of(size: int, signatures: int) -> int:
@@ -32,7 +32,7 @@ def gas_used(tx: AtomicTx) -> int:
 
 
 def fee_of(gas: int, base_fee: int, wei_per_unit: int) -> int:
-    """Return the least amount that a transaction has to burn, in units, rounded up.
+    """Return the minimum amount that a transaction has to burn, in units, rounded up.
 
     Args:
         gas: The transaction's gas.
@@ -65,7 +65,7 @@ def burned(tx: AtomicTx, asset_id: ID) -> int:
 
 
 def effective_price(tx: AtomicTx, parameters: AtomicParameters) -> int:
-    """Return what a transaction burns for each gas, in wei, rounded down. It orders the pool."""
+    """Return the amount that a transaction burns per gas, in wei, rounded down. The pool is ordered by it."""
     return burned(tx, parameters.asset_id) * parameters.wei_per_unit // gas_used(tx)
 
 

@@ -1,4 +1,4 @@
-"""The pool of atomic transactions: admission, choice for a block, and what leaves it (atomic.md 8).
+"""The pool of atomic transactions: admission, selection for a block, and removal (atomic.md 8).
 
 The pool is rows, so an acknowledged transaction survives the end of the process.
 """
@@ -33,7 +33,7 @@ from primitives.reasons import ErrorWithReason
 from utxo.errors import InvalidTx
 
 MAX_WAITING: Final = 4096
-"""Most pending transactions."""
+"""Maximum number of pending transactions."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -58,12 +58,12 @@ class AtomicTxRefused(ErrorWithReason):
 
 
 def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
-    """Admit a transaction to the pool; one that waits already, or is accepted, is acknowledged again.
+    """Admit a transaction to the pool; a pending or accepted one is acknowledged again.
 
     It is verified on the head with the base fee of the next block, as the reference does.
 
     Unspecified: if this node runs no X-Chain (NODE_CHAINS), users cannot export to it here, because their coins would be
-    lost. It is no rule of blocks, so transactions from peers may.
+    lost. This is not a rule of blocks, so transactions from peers may do so.
 
     Args:
         chain: The chain.
@@ -122,10 +122,10 @@ class PayloadChoice:
         self._chain = chain
         self._waiting = waiting
         self.refused: list[tuple[ID, str]] = []
-        """Transactions that are invalid on the chosen place, with the reasons."""
+        """Transactions that are invalid in the block for which the payload was chosen, with the reasons."""
 
     def __call__(self, place: PayloadPlace) -> bytes | None:
-        """Return the payload for a place; None: the block has none."""
+        """Return the payload of the block at a place; None: it has none."""
         extension = self._chain.atomic
         assert extension is not None
         chosen = choose(self._waiting, place, extension.parameters(), extension.exported)
@@ -134,7 +134,7 @@ class PayloadChoice:
 
 
 def payload_choice(chain: EvmChain) -> PayloadChoice | None:
-    """Return what chooses the payload of the next block; None: no atomic transaction is pending."""
+    """Return the choice of the next block's payload; None: no atomic transaction is pending."""
     if chain.atomic is None:
         return None
     waiting: list[AtomicTx] = []
@@ -158,7 +158,7 @@ def drop(chain: EvmChain, refused: Sequence[tuple[ID, str]]) -> None:
 
 
 def write(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> list[AtomicTx]:
-    """Write what payloads of accepted blocks contain; the caller holds the chain's lock and the transaction."""
+    """Write the transactions of accepted payloads; the caller holds the chain's lock and the transaction."""
     with_payload = [made.block for made in verified if made.block.payload is not None]
     if not with_payload:
         return []
@@ -203,7 +203,7 @@ def _verify_size(tx: AtomicTx) -> None:
 def _verify_on(
     chain: EvmChain, head: AcceptedBlock, tx: AtomicTx, parameters: AtomicParameters
 ) -> None:
-    """Verify a transaction in the block after the head."""
+    """Verify a transaction as if it were in the block after the head."""
     assert chain.atomic is not None
     now = max(clock.cchain_now(chain.db), head.header.timestamp)
     if not at_least(chain.config.fork_at(head.number + 1, now), "shanghai"):

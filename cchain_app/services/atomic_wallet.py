@@ -72,7 +72,7 @@ def export_coins(
     Args:
         chain: The chain.
         keys: Private keys of 32 bytes; their accounts pay in this order.
-        payment: What is exported to whom.
+        payment: The exported amount and its recipient.
         base_fee: Wei per gas to pay for; None: the base fee of the next block.
 
     Raises:

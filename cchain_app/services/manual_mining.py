@@ -175,7 +175,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
 
 
 def increase_time(chain: EvmChain, seconds: int) -> int:
-    """Move the clock of both chains forward; return the seconds by which the C-Chain's is then ahead of wall time.
+    """Move the clock of all chains forward; return the seconds by which the C-Chain's is then ahead of wall time.
 
     Raises:
         DevelopmentError: Other nodes follow the chain.
@@ -194,7 +194,7 @@ def increase_time(chain: EvmChain, seconds: int) -> int:
 
 
 def set_time(chain: EvmChain, time: int) -> int:
-    """Set the clock of both chains, also backwards; return the seconds by which it moved forward, 0 if backwards.
+    """Set the clock of all chains, also backwards; return the seconds by which it moved forward, 0 if backwards.
 
     The P-Chain's time does not go below its last block, and no block is older than its parent.
 

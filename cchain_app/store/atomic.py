@@ -28,7 +28,7 @@ MAX_DROPPED: Final = 50
 """Dropped transactions that are kept, as in the reference."""
 
 _OFFERED: Final = 64
-"""Transactions among which those of a block are chosen: more than fit into one."""
+"""Maximum number of transactions from which those of a block are chosen: more than fit into one."""
 
 BEST_QUERY: Final[SqlQuery] = (
     "SELECT raw FROM cchain_app_atomicpooltransaction ORDER BY price DESC, tx_id LIMIT %s",
@@ -58,7 +58,7 @@ DELETE FROM cchain_app_droppedatomictransaction WHERE id <= (
 
 
 class WaitingTx(NamedTuple):
-    """A pending transaction and what it pays for each gas."""
+    """A pending transaction and its effective gas price."""
 
     tx_id: ID
     price: int
@@ -66,7 +66,7 @@ class WaitingTx(NamedTuple):
 
 
 class StoredTx(NamedTuple):
-    """A transaction as the rows have it."""
+    """A transaction as stored in the rows."""
 
     raw: bytes
     block_number: int | None = None
@@ -113,7 +113,7 @@ def last_block_above(db: Database, number: int) -> int | None:
 
 
 def find(db: Database, tx_id: ID) -> StoredTx | None:
-    """Return a transaction: accepted, else waiting, else dropped; None: it is unknown."""
+    """Return a transaction: accepted, else pending, else dropped; None: it is unknown."""
     row = db.row(_ACCEPTED_TX, (tx_id,))
     if row is not None:
         return StoredTx(bytes(row[1]), int(row[0]))
@@ -125,7 +125,7 @@ def find(db: Database, tx_id: ID) -> StoredTx | None:
 
 
 def best(db: Database) -> list[bytes]:
-    """Return some pending transactions, those that pay most for their gas, best first, as signed bytes."""
+    """Return the pending transactions with the highest gas prices, best first, as signed bytes."""
     return [bytes(raw) for (raw,) in db.rows(*BEST_QUERY)]
 
 
@@ -160,7 +160,7 @@ def newest(db: Database, limit: int) -> list[ID]:
 
 
 def add(db: Database, tx: AtomicTx, price: int, received_at: int) -> None:
-    """Write an admitted transaction; it is not dropped any longer."""
+    """Write an admitted transaction, and delete the record of its earlier drop."""
     db.delete(models.DroppedAtomicTransaction, ("tx_id",), [(tx.tx_id,)])
     db.insert(models.AtomicPoolTransaction, _WAITING, [(tx.tx_id, price, received_at, tx.raw)])
     keys = ((key, tx.tx_id) for key in tx.conflict_keys)
@@ -175,7 +175,7 @@ def remove(db: Database, tx_ids: Iterable[ID]) -> None:
 
 
 def drop(db: Database, reasons: Sequence[tuple[ID, str]], dropped_at: int) -> None:
-    """Move pending transactions to the dropped ones, of which the last are kept."""
+    """Move pending transactions to the dropped ones, of which only the latest are kept."""
     raws = raws_of(db, [tx_id for tx_id, _ in reasons])
     remove(db, raws)
     rows = [(tx_id, why, dropped_at, raws[tx_id]) for tx_id, why in reasons if tx_id in raws]

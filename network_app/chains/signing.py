@@ -1,4 +1,4 @@
-"""Signatures of warp messages for peers that ask for them (p2p.md 8; etna.md 7.4)."""
+"""Signatures of warp messages that peers request (p2p.md 8; etna.md 7.4)."""
 
 from google.protobuf.message import DecodeError
 
@@ -21,7 +21,7 @@ from primitives import bls, warp
 from primitives.codec_errors import CodecError
 
 UNEXPECTED = -1
-"""The reference's code for requests that are no requests."""
+"""The reference's error code for malformed requests."""
 
 
 class PlatformSigner:

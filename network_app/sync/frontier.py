@@ -46,7 +46,7 @@ class Frontier:
     """Asks the beacons about one chain.
 
     Unspecified: the reference uses the validators by stake as the beacons of all chains but the P-Chain.
-    Here the bootstrappers are the beacons of both chains.
+    Here the bootstrappers are the beacons of all chains.
     """
 
     def __init__(

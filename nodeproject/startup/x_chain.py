@@ -1,4 +1,4 @@
-"""What the X-Chain of a node asks the P-Chain: its genesis, its parameters, and other chains.
+"""The P-Chain as the source of the X-Chain's genesis and parameters, and of the IDs of other chains.
 
 The two chains do not know each other; the code that composes the node connects them.
 """

@@ -1,4 +1,4 @@
-"""HTML formatting of P-Chain values in the admin; `adminkit.display` has what both chains share."""
+"""HTML formatting of P-Chain values in the admin; `adminkit.display` has what all chains share."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,7 @@
 """Cached answers of API methods: encoded once, then returned as bytes.
 
-A call on the event loop is answered from memory (`memory.answers`), or has to wait. In a thread it is always
-read from the rows, then cached. While cached answers are in use, a thread checks the rows from time to time. Events
+On the event loop a call is answered from memory (`memory.answers`) or passed to a thread. A thread always reads the
+rows, and caches the answer. While cached answers are in use, a thread checks the rows from time to time. Events
 of other processes discard the answers from before their blocks. If an event is lost, that is harmless, because cached
 answers are only used shortly after a check.
 """

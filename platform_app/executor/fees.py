@@ -46,11 +46,11 @@ class FeeReason(StrEnum):
 
 
 def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) -> int:
-    """Return the minimum that a transaction must burn: the smaller one of its static and dynamic fees.
+    """Return the minimum that a transaction must burn: the smaller of its static and dynamic fees.
 
     Unspecified: older clients pay the static fee and newer ones the dynamic fee (gaps.md 2), so either is
-    accepted. Types that have only one of the two fees pay that fee. With the reference's parameters only dynamic
-    fees count (etna.md 2).
+    accepted. Types that have only one of the two fees pay that fee. Only dynamic fees count with the reference's
+    parameters (etna.md 2).
 
     Raises:
         UnsupportedTxType: Users cannot issue such transactions.
@@ -193,7 +193,7 @@ def charge(config: ValidatorFeeConfig, *, validators: int, excess: int, seconds:
 def seconds_left(
     config: ValidatorFeeConfig, *, validators: int, excess: int, most: int, funds: int
 ) -> int:
-    """Return for how many whole seconds funds pay the fee of one validator, at most `most` (etna.md 3)."""
+    """Return the number of whole seconds for which funds pay the fee of one validator, at most `most` (etna.md 3)."""
     if config.min_price == 0:
         return most
     low, high = 0, most

@@ -1,4 +1,4 @@
-"""Rules for L1s: conversion of subnets, and the lives of their validators (etna.md 6).
+"""Rules for L1s: conversion of subnets, and registration, weight, balance and removal of validators (etna.md 6).
 
 Signatures of warp messages are checked for whole blocks before execution, because they depend on the validators at
 the block's context height.
@@ -46,8 +46,8 @@ def execute_convert(tx: Tx, unsigned: ConvertSubnetToL1Tx, diff: Diff, env: Env)
     """Convert a permissioned subnet to an L1 with its first validators.
 
     Raises:
-        InvalidTx: The subnet's owner has not authorized it; the subnet is an L1 already; a validator is one already;
-            fee and balances are not covered.
+        InvalidTx: The subnet's owner has not authorized it; the subnet is an L1 already; a node is a validator of it
+            already; fee and balances are not covered.
     """
     subnet_id = unsigned.subnet_id
     input_credentials = authorize(tx, diff, subnet_id=subnet_id, auth=unsigned.subnet_authorization)
@@ -179,7 +179,7 @@ def verify_mutable(subnet_id: ID, state: ChainState) -> None:
 
 
 def balance_of(validator: L1Validator, fees: L1Fees) -> int:
-    """Return the rest of a validator's balance."""
+    """Return the remaining balance of a validator."""
     return validator.end_accumulated_fee - fees.accrued if validator.is_active else 0
 
 
@@ -223,7 +223,7 @@ def _funded(validator: L1Validator, balance: int, diff: Diff, env: Env) -> L1Val
 
 
 def _refund(tx: Tx, index: int, validator: L1Validator, diff: Diff, env: Env) -> None:
-    """Return the rest of an active validator's balance to its owner."""
+    """Return the remaining balance of an active validator to its owner."""
     if not validator.is_active:
         return
     left = balance_of(validator, diff.l1_validators.fees())

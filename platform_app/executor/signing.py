@@ -27,7 +27,7 @@ from utxo.errors import InvalidTx
 
 
 class SigningReason(Enum):
-    """Why a message is not signed: the code and the words for the peer that has asked."""
+    """Why a message is not signed: the code and the message for the requesting peer."""
 
     NOT_SIGNED = -1, "failed to sign message: {cause}"
     NO_ADDRESSED_CALL = 1, "failed to parse warp addressed call: {cause}"
@@ -61,7 +61,7 @@ class UnsignableMessage(Exception):
 
 @dataclass(frozen=True, slots=True)
 class InitialValidation:
-    """Justifies that a validation is not registered: it is an initial one of a conversion, by its place."""
+    """Justifies that a validation is not registered: it is a conversion's initial validation, given by its index."""
 
     subnet_id: bytes
     index: int
@@ -96,7 +96,7 @@ def verify_signable(
         parse_justification: Parses the justification of a registration; raises `UnsignableMessage`.
 
     Raises:
-        UnsignableMessage: It is not to be signed.
+        UnsignableMessage: It must not be signed.
     """
     content = _content_of(message)
     if isinstance(content, SubnetToL1Conversion):

@@ -113,7 +113,7 @@ def verify_import(
     """Check a transaction as `verify_spend` does, including inputs exported by another chain.
 
     A block that the network has accepted may import outputs whose export is not executed here yet. Then only the number
-    of credentials is checked, as in the reference while it bootstraps: what the inputs spend is not known.
+    of credentials is checked, as in the reference while it bootstraps, because the spent outputs are not known.
 
     Raises:
         MissingUtxo: The other chain has not exported the output, or it is already imported.

@@ -19,7 +19,7 @@ class WarpMessageReason(StrEnum):
     """Why a transaction's message is not accepted."""
 
     UNKNOWN_CHAIN = 'problem retrieving blockchain "{chain_id}": not found'
-    NOT_SIGNED = "{cause}"  # the words of `primitives.warp`
+    NOT_SIGNED = "{cause}"  # the message of `primitives.warp`
 
 
 def verify_warp_message(tx: UnsignedTx, state: ChainState, env: Env) -> None:

@@ -81,7 +81,7 @@ class L1Fees(NamedTuple):
 
 
 class L1Totals(NamedTuple):
-    """Values over all L1s, which the row of the chain's tip has, so that networks without L1s need no further rows."""
+    """Totals over all L1s. The row of the chain's tip has them, so that a network without L1s reads no further rows."""
 
     fees: L1Fees = L1Fees()
     active: int = 0

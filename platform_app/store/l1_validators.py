@@ -191,7 +191,7 @@ def _write_validators(db: Database, height: int, changed: list[L1Validator]) -> 
 
 
 def _counted(validator: L1Validator) -> tuple[int, NodeID]:
-    """Return what counts in validator sets."""
+    """Return the values that count in validator sets: the weight, and the node that has it."""
     return validator.weight, validator.effective_node_id
 
 

@@ -27,7 +27,7 @@ def read(case: dict[str, Any]) -> Staker:
 
 
 @pytest.mark.parametrize("case", cases("staker_order", left=...))
-def test_of_two_stakers_the_same_one_is_first(case: dict[str, Any]) -> None:
+def test_stakers_are_ordered_as_by_the_reference(case: dict[str, Any]) -> None:
     assert (read(case["left"]).order < read(case["right"]).order) == case["less"]
 
 

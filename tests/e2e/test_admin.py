@@ -35,7 +35,7 @@ def test_a_transaction_is_found_by_its_hash(node: CheckedNode, account: LocalAcc
     assert "C-Chain" in found["dashboard"]
 
 
-def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
+def test_operator_pauses_resumes_reruns_a_check_and_drops_a_transaction(
     node: CheckedNode, account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
@@ -100,7 +100,7 @@ def test_the_nodes_own_validator_is_found_and_in_the_file(fresh: CheckedNode) ->
         ("node.lan:9650", 403, "NODE_ALLOWED_HOSTS"),
     ],
 )
-def test_it_is_there_at_any_address_and_under_its_own_names(
+def test_admin_accepts_any_address_and_only_its_own_names(
     node: CheckedNode, host: str, status: int, told: str
 ) -> None:
     connection = HTTPConnection("127.0.0.1", node.port, timeout=60)

@@ -166,7 +166,9 @@ def goes_on(node: CheckedNode, account: LocalAccount) -> None:
     assert block["parentHash"] == before["hash"]
 
 
-def test_a_backup_under_load_goes_on_in_both_databases(make_node: MakeNode, tmp_path: Path) -> None:
+def test_backup_under_load_is_restored_into_both_databases(
+    make_node: MakeNode, tmp_path: Path
+) -> None:
     account: LocalAccount = Account.from_key(RICH_KEY)
     node = make_node()
     node.start()

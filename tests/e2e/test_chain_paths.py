@@ -36,7 +36,7 @@ def post(node: CheckedNode, path: str, method: str, params: Any) -> tuple[int, b
 
 @everywhere
 @names
-def test_the_c_chain_by_its_other_names(node: CheckedNode, name: str) -> None:
+def test_c_chain_is_reached_by_its_other_names(node: CheckedNode, name: str) -> None:
     path = f"/ext/{name.format(chain_id(node, 'C'))}/rpc"
 
     assert Web3(Web3.HTTPProvider(f"http://127.0.0.1:{node.port}{path}")).eth.chain_id == CHAIN_ID
@@ -45,7 +45,9 @@ def test_the_c_chain_by_its_other_names(node: CheckedNode, name: str) -> None:
 
 @everywhere
 @names
-async def test_the_c_chain_s_websocket_by_its_other_names(node: CheckedNode, name: str) -> None:
+async def test_c_chain_websocket_is_reached_by_its_other_names(
+    node: CheckedNode, name: str
+) -> None:
     url = f"ws://127.0.0.1:{node.port}/ext/{name.format(chain_id(node, 'C'))}/ws"
 
     async with AsyncWeb3(WebSocketProvider(url)) as client:
@@ -64,7 +66,9 @@ async def test_the_c_chain_at_the_root(node: CheckedNode) -> None:
 
 @everywhere
 @pytest.mark.parametrize(("alias", "method"), [("X", "avm.getTxFee"), ("P", "platform.getHeight")])
-def test_the_others_by_their_other_names(node: CheckedNode, alias: str, method: str) -> None:
+def test_other_chains_are_reached_by_their_other_names(
+    node: CheckedNode, alias: str, method: str
+) -> None:
     wanted = post(node, f"/ext/bc/{alias}", method, {})
     assert wanted[0] == 200
     assert "result" in json.loads(wanted[1])
@@ -76,7 +80,7 @@ def test_the_others_by_their_other_names(node: CheckedNode, alias: str, method: 
 
 @everywhere
 @pytest.mark.parametrize("path", ["/ext/bc/{}/rpc", "/ext/bc/{}", "/ext/bc/{}/ws"])
-def test_an_id_that_no_chain_has_leads_nowhere(node: CheckedNode, path: str) -> None:
+def test_unknown_chain_id_is_not_found(node: CheckedNode, path: str) -> None:
     status, _ = post(node, path.format(ID(bytes(range(32)))), "eth_chainId", [])
 
     assert status == 404

@@ -93,7 +93,7 @@ def test_a_contract_is_read_and_written_in_a_browser(node: CheckedNode, cabinet:
         assert client.call("eth_getBalance", cabinet, "latest") == hex(5 * 10**17)
 
 
-def test_a_transaction_is_prepared_without_scripts_and_cast_sends_it(
+def test_transaction_prepared_without_scripts_is_sent_by_cast(
     node: CheckedNode, cabinet: str
 ) -> None:
     path = f"/address/{cabinet}/write"

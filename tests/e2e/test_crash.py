@@ -84,7 +84,7 @@ class Load:
 @pytest.mark.parametrize(
     ("fresh", "rounds"), [("embedded", 5), ("production", 2)], indirect=["fresh"]
 )
-def test_nothing_that_was_answered_is_lost(
+def test_acknowledged_transactions_survive_a_kill(
     fresh: CheckedNode, contracts: dict[str, Any], rounds: int
 ) -> None:
     load = Load(fresh, deployed(fresh, contracts["Ledger"]))

@@ -25,7 +25,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
         made.kill()
 
 
-def test_changes_by_hand_and_snapshots_survive_a_kill(node: RunningNode) -> None:
+def test_cheats_and_snapshots_survive_a_kill(node: RunningNode) -> None:
     node.start()
     with node.client() as client:
         client.call("anvil_setBalance", SOMEBODY, "0x7")
@@ -71,7 +71,7 @@ def test_another_chain_id_survives_a_kill(node: RunningNode) -> None:
         assert client.call("eth_chainId") == first
 
 
-def test_killed_at_any_moment_it_is_as_it_was_acknowledged(node: RunningNode) -> None:
+def test_acknowledged_changes_survive_a_kill_at_any_point(node: RunningNode) -> None:
     """Kill the node while it edits balances, mines and reverts; acknowledged changes must survive."""
     draw = random.Random(20_261_125)
     node.start()
@@ -119,7 +119,7 @@ def _busy_until_killed(
         step += 1
 
 
-def test_a_state_file_is_written_at_the_end_and_loaded_by_a_chain_that_begins(
+def test_state_file_is_written_at_shutdown_and_loaded_by_a_new_chain(
     tmp_path: Path,
 ) -> None:
     state = tmp_path / "state.json"

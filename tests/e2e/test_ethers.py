@@ -39,13 +39,13 @@ def test_every_revert_is_decoded(javascript: Scenario) -> None:
     assert found["panic"]["arguments"] == [18]
 
 
-def test_a_transaction_that_reverts_is_mined_as_failed(javascript: Scenario) -> None:
+def test_reverting_transaction_is_mined_as_failed(javascript: Scenario) -> None:
     found = javascript("ethers", "failedTransaction")
     assert int(found.pop("gasUsed")) > 21_000
     assert found == {"code": "CALL_EXCEPTION", "status": 0, "logs": 0}
 
 
-def test_events_are_found_by_their_topics(javascript: Scenario) -> None:
+def test_events_are_found_by_topic(javascript: Scenario) -> None:
     found = javascript("ethers", "eventsByFilter")
     assert [event[1:] for event in found["mine"]] == [["1", "11", "one"], ["2", "22", "two"]]
     assert [event[1:] for event in found["second"]] == [["2", "22", "two"]]
@@ -59,7 +59,7 @@ def test_a_listener_over_http_polls_a_filter(javascript: Scenario) -> None:
 
 
 @EVERYWHERE
-def test_a_listener_over_websocket_is_told(javascript: Scenario) -> None:
+def test_websocket_listener_receives_events(javascript: Scenario) -> None:
     found = javascript("ethers", "eventsBySubscription")
     assert found["values"] == [["1", "10"], ["2", "20"], ["3", "30"]]
     assert found["blocks"] >= 1
@@ -76,13 +76,13 @@ def test_transactions_of_every_type_are_mined(javascript: Scenario) -> None:
     assert found["delegation"] == "0xef0100" + found["address"][2:].lower()
 
 
-def test_fees_that_the_client_chooses_get_in(javascript: Scenario) -> None:
+def test_transaction_with_the_clients_fees_is_mined(javascript: Scenario) -> None:
     found = javascript("ethers", "fees")
     assert int(found.pop("gasPrice")) >= 10**9
     assert found == {"twiceTheBaseFee": True, "gasLimit": "21000", "fee": True, "paid": True}
 
 
-def test_refusals_have_the_codes_that_applications_wait_for(javascript: Scenario) -> None:
+def test_refusals_have_the_error_codes_of_ethers(javascript: Scenario) -> None:
     assert javascript("ethers", "refusals") == {
         "underpriced": "REPLACEMENT_UNDERPRICED",
         "status": 1,
@@ -100,7 +100,7 @@ def test_twenty_transactions_are_in_flight_at_once(javascript: Scenario) -> None
     assert found["next"] == 20
 
 
-def test_a_hundred_calls_travel_in_one_body(javascript: Scenario) -> None:
+def test_hundred_calls_are_one_batch(javascript: Scenario) -> None:
     assert javascript("ethers", "batch") == {"answers": 100, "bodies": 1}
 
 

@@ -180,7 +180,7 @@ def test_admin_and_reference_are_accessible(node: RunningNode, history: History)
     assert node_script("run.mjs", "admin", "accessible", json.dumps(given))["faults"] == []
 
 
-def test_lists_go_on_to_their_ends(node: RunningNode, history: History) -> None:
+def test_lists_can_be_paged_to_their_ends(node: RunningNode, history: History) -> None:
     """Lists of thousands of entries are complete to the end and contain no duplicates."""
     busy, coin = hexed(history.busy), hexed(history.coin)
     with node.database() as ask:
@@ -289,7 +289,7 @@ def test_the_chain_is_added_to_the_wallets_of_the_browser(
     assert parameters["nativeCurrency"]["symbol"] == "AVAX"
 
 
-def test_all_that_pages_name_is_below_the_path_of_a_proxy(
+def test_all_links_are_below_the_base_path_of_a_proxy(
     node: RunningNode, history: History, proxy: PathProxy
 ) -> None:
     visitor = Visitor(proxy.base, proxy.path)

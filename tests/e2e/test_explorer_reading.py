@@ -6,7 +6,7 @@ from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import node_script
 
 
-def test_what_a_reader_does_to_live_pages_stays(fresh: CheckedNode) -> None:
+def test_scroll_and_focus_survive_live_updates(fresh: CheckedNode) -> None:
     given = {
         "base": f"http://127.0.0.1:{fresh.port}",
         "password": (fresh.directory / "data" / "admin_password").read_text().strip(),

@@ -47,7 +47,7 @@ def read(url: str) -> tuple[int, bytes]:
         return reply.status, reply.read()
 
 
-def test_each_part_answers_though_all_are_asked_at_once(node: NodeProcess) -> None:
+def test_first_concurrent_requests_to_all_parts_succeed(node: NodeProcess) -> None:
     pages = {
         "/": b"<title>",
         "/admin/login/": b"csrfmiddlewaretoken",
@@ -91,7 +91,7 @@ def test_the_first_request_logs_in_to_the_admin(node: NodeProcess) -> None:
     assert "Periodic tasks" not in shown  # the schedule of this profile is in no table
 
 
-def test_a_transaction_is_accepted_that_waits_for_the_worker(node: NodeProcess) -> None:
+def test_transaction_pending_before_the_worker_starts_is_accepted(node: NodeProcess) -> None:
     """A Celery task empties the P-Chain's mempool."""
     user = {"username": "first", "password": "vJ5-tQ2.kZ8+mR1"}
     call(f"{node.base_url}/ext/keystore", "keystore.createUser", user)

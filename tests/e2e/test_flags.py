@@ -98,7 +98,7 @@ async def test_a_script_s_node(flagged: CheckedNode, config: Path) -> None:
 
 
 @pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
-def test_programs_are_told_once_that_it_listens(node: CheckedNode) -> None:
+def test_listening_address_is_printed_once(node: CheckedNode) -> None:
     line = f"Listening on {'[::]' if has_ipv6() else '0.0.0.0'}:{node.port}\n"
     node.wait_for_words(line)
 
@@ -106,7 +106,7 @@ def test_programs_are_told_once_that_it_listens(node: CheckedNode) -> None:
     assert node.log().index(f"{NAME} {VERSION} ───") < node.log().index(line)
 
 
-def test_a_later_start_goes_on_with_what_the_chain_has(make_node: MakeNode) -> None:
+def test_later_start_keeps_the_chains_settings(make_node: MakeNode) -> None:
     node = started_by(make_node, "--no-mining", "--quiet", NODE_HARDFORK="london")
     assert node.rpc("eth_getBlockByNumber", "0x0", False).get("withdrawalsRoot") is None
     assert "Listening on" not in node.log()
@@ -142,7 +142,7 @@ def over_ipc(path: Path, *calls: tuple[str, list[Any]]) -> list[Any]:
     return [by_id[id_]["result"] for id_ in range(len(calls))]
 
 
-def test_anvils_flags_have_their_effects(make_node: MakeNode, tmp_path: Path) -> None:
+def test_anvil_flags_take_effect(make_node: MakeNode, tmp_path: Path) -> None:
     ipc, dumps = tmp_path / "node.ipc", tmp_path / "dumps"
     dumps.mkdir()
     node = started_by(
@@ -196,7 +196,7 @@ def test_anvils_flags_have_their_effects(make_node: MakeNode, tmp_path: Path) ->
         assert other.rpc("eth_getBalance", target, "latest") == "0x5"
 
 
-def test_a_state_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_state_file_is_reported(tmp_path: Path) -> None:
     missing = tmp_path / "none.json"
     ended = subprocess.run(
         [sys.executable, "manage.py", "run", "--data-dir", str(tmp_path / "data"), "--port", "0", "--load-state", str(missing)],
@@ -208,7 +208,7 @@ def test_a_state_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_the_banner_has_the_port_that_the_system_chose(tmp_path: Path) -> None:
+def test_banner_shows_the_port_chosen_by_the_system(tmp_path: Path) -> None:
     log = tmp_path / "node.log"
     command = [
         sys.executable,
@@ -232,7 +232,7 @@ def test_the_banner_has_the_port_that_the_system_chose(tmp_path: Path) -> None:
     assert "network_app" not in said
 
 
-def test_commands_find_the_node_by_its_data_directory(make_node: MakeNode) -> None:
+def test_commands_find_the_node_by_data_directory(make_node: MakeNode) -> None:
     node = started_by(make_node)
     data = node.directory / "data"
 
@@ -260,7 +260,9 @@ def test_commands_find_the_node_by_its_data_directory(make_node: MakeNode) -> No
         (["--prot", "8545"], "unrecognized arguments: --prot 8545; did you mean --port?"),
     ],
 )
-def test_wrong_flags_end_with_words_and_two(flags: list[str], words: str, tmp_path: Path) -> None:
+def test_wrong_flags_exit_with_message_and_status_2(
+    flags: list[str], words: str, tmp_path: Path
+) -> None:
     ended = subprocess.run(
         [sys.executable, "manage.py", "runnode", "--data-dir", str(tmp_path / "none"), *flags],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,

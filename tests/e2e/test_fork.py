@@ -110,7 +110,7 @@ def count(node: RunningNode, remote: Remote) -> dict[str, Any]:
         return wait_for_receipts(client, [client.call("eth_sendRawTransaction", raw)])[0]
 
 
-def test_a_fork_goes_on_by_itself_and_without_the_other(remote: Remote, fork: RunningNode) -> None:
+def test_fork_continues_without_the_remote_node(remote: Remote, fork: RunningNode) -> None:
     pin = hex(remote.head)
     told = remote.running.rpc("eth_getBlockByNumber", pin, True)
     assert int(fork.rpc("eth_chainId"), 16) == remote.chain_id
@@ -160,9 +160,7 @@ def test_a_fork_goes_on_by_itself_and_without_the_other(remote: Remote, fork: Ru
         assert [int(item[0]) for item in found] == [5]
 
 
-def test_a_fork_begins_with_a_transaction_of_the_other_chain(
-    remote: Remote, tmp_path: Path
-) -> None:
+def test_fork_at_a_transaction_includes_it(remote: Remote, tmp_path: Path) -> None:
     sent = remote.transfer["transactionHash"]
     env = {"NODE_FORK_URL": remote.url, "NODE_FORK_TRANSACTION_HASH": sent}
     told = remote.running.rpc("eth_getBlockByNumber", hex(remote.head), False)
@@ -192,7 +190,7 @@ def test_a_fork_begins_with_a_transaction_of_the_other_chain(
         assert fork.rpc("eth_getBlockByNumber", "latest", False) == block
 
 
-def test_a_fork_of_nobody_does_not_start(tmp_path: Path) -> None:
+def test_fork_of_an_unreachable_node_does_not_start(tmp_path: Path) -> None:
     env = {"NODE_FORK_URL": "http://127.0.0.1:1/s3cr3tk3y", "NODE_FORK_RETRIES": "0"}
     with RunningNode(tmp_path / "fork", env=env) as node:
         with pytest.raises(ServerDied):

@@ -161,7 +161,7 @@ def test_cast_deploys_by_an_account_of_the_node(cast: Cast, contracts: dict[str,
     assert "revert" in refused
 
 
-def test_cast_is_told_of_a_failure_that_was_mined(cast: Cast, contracts: dict[str, Any]) -> None:
+def test_cast_reports_a_mined_failure(cast: Cast, contracts: dict[str, Any]) -> None:
     code = contracts["Ledger"]["bytecode"]
     options = ("--unlocked", "--from", ALICE, "--json")
     created = json.loads(cast("send", *options, "--create", code, "constructor(string)", "x"))
@@ -207,7 +207,7 @@ def test_cast_mines_and_moves_time(cast: Cast) -> None:
     assert number(cast("block", "latest", "--field", "timestamp")) >= before + 3600
 
 
-def test_cast_goes_back(cast: Cast) -> None:
+def test_cast_reverts_to_a_snapshot(cast: Cast) -> None:
     to = "0x00000000000000000000000000000000ca570004"
     snapshot = json.loads(cast("rpc", "evm_snapshot"))
     height = number(cast("block-number"))
@@ -218,7 +218,7 @@ def test_cast_goes_back(cast: Cast) -> None:
     assert number(cast("balance", to)) == 0
 
 
-def test_cast_sets_what_blocks_are_made_with(cast: Cast) -> None:
+def test_cast_sets_overrides_of_the_next_block(cast: Cast) -> None:
     to = "0x00000000000000000000000000000000ca570005"
     cast("rpc", "anvil_setCoinbase", to)
     cast("rpc", "anvil_setNextBlockBaseFeePerGas", hex(10**10))
@@ -230,7 +230,7 @@ def test_cast_sets_what_blocks_are_made_with(cast: Cast) -> None:
     assert int(block["gasLimit"], 16) == 25_000_000
 
 
-def test_cast_lets_transactions_wait_and_drops_one(cast: Cast) -> None:
+def test_cast_drops_a_pending_transaction(cast: Cast) -> None:
     to = "0x00000000000000000000000000000000ca570006"
     cast("rpc", "evm_setAutomine", "false")
     try:
@@ -251,7 +251,7 @@ def test_cast_lets_transactions_wait_and_drops_one(cast: Cast) -> None:
     assert number(cast("balance", to)) == 1
 
 
-def test_cast_reads_what_a_node_tells_of_itself(cast: Cast) -> None:
+def test_cast_reads_node_info(cast: Cast) -> None:
     told = json.loads(cast("rpc", "anvil_nodeInfo"))
     assert set(told) >= {
         "currentBlockNumber", "currentBlockTimestamp", "currentBlockHash", "hardFork",

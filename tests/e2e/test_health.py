@@ -70,7 +70,7 @@ def test_clients_of_both_families_are_answered(node: CheckedNode, address: str) 
 
 
 @every_kind
-def test_a_node_alone_is_healthy_and_ready(node: CheckedNode) -> None:
+def test_node_without_peers_is_healthy_and_ready(node: CheckedNode) -> None:
     page = wait_for_health(node)
 
     assert (page.status, page.json["healthy"]) == (200, True)
@@ -83,7 +83,7 @@ def test_a_node_alone_is_healthy_and_ready(node: CheckedNode) -> None:
 
 
 @every_kind
-def test_the_node_says_who_it_is_everywhere(node: CheckedNode) -> None:
+def test_all_responses_have_the_node_id_header(node: CheckedNode) -> None:
     own = call(node, "/ext/info", "info.getNodeID")["result"]["nodeID"]
 
     for path in ("/ext/health", "/ext/health/liveness", "/ext/metrics", "/ext/nothing"):

@@ -115,7 +115,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
     return Imported(data, code, printed)
 
 
-def test_files_come_one_after_the_other_and_from_standard_input(imported: Imported) -> None:
+def test_files_are_imported_in_order_and_from_standard_input(imported: Imported) -> None:
     assert imported.code == 0
     assert "one.rlp: 30 blocks with 36 transactions" in imported.printed
     assert "one.rlp: 30 blocks with 36 transactions" in imported.printed
@@ -153,7 +153,7 @@ def test_a_node_runs_on_an_imported_chain_and_makes_no_blocks(
         assert receipt["blockNumber"] == hex(91)
 
 
-def test_what_was_imported_goes_out_again(imported: Imported, tmp_path: Path) -> None:
+def test_imported_chain_is_exported_unchanged(imported: Imported, tmp_path: Path) -> None:
     out, packed = tmp_path / "out.rlp", tmp_path / "out.rlp.gz"
 
     assert ended(imported.data, "export_chain", out)[0] == 0
@@ -165,7 +165,7 @@ def test_what_was_imported_goes_out_again(imported: Imported, tmp_path: Path) ->
     assert out.read_bytes() == CHAIN.read_bytes()
 
 
-def test_a_chain_of_this_nodes_own_goes_to_another_one(
+def test_own_chain_is_imported_by_another_node(
     data: Path, make_node: MakeNode, tmp_path: Path
 ) -> None:
     node = make_node()
@@ -183,7 +183,7 @@ def test_a_chain_of_this_nodes_own_goes_to_another_one(
     assert f"The chain is at block {int(head['number'], 16)}, {head['hash']}." in printed
 
 
-def test_an_import_that_was_killed_goes_on(data: Path, tmp_path: Path) -> None:
+def test_killed_import_continues(data: Path, tmp_path: Path) -> None:
     parts = split(30, 60)
     (tmp_path / "one.rlp").write_bytes(parts[0])
     (tmp_path / "two.rlp").write_bytes(parts[1])
@@ -206,7 +206,7 @@ def test_an_import_that_was_killed_goes_on(data: Path, tmp_path: Path) -> None:
     assert "The chain is at block 60, " in printed
 
 
-def test_a_block_that_does_not_verify_stops_the_import_in_words(data: Path, tmp_path: Path) -> None:
+def test_invalid_block_stops_the_import_with_a_message(data: Path, tmp_path: Path) -> None:
     first, one, _ = split(19, 20)
     root = rlp.decode(one)[0][3]
     bad = one.replace(root, bytes(32))
@@ -224,7 +224,7 @@ def test_a_block_that_does_not_verify_stops_the_import_in_words(data: Path, tmp_
     assert (code, "1 block with" in printed, "19 existed already" in printed) == (0, True, True)
 
 
-def test_a_file_that_is_none_is_refused_in_words(data: Path, tmp_path: Path) -> None:
+def test_malformed_file_is_refused_with_a_message(data: Path, tmp_path: Path) -> None:
     (tmp_path / "none.rlp").write_bytes(b"\xf9\xff\xff\x00")
 
     code, words = ended(data, "import_chain", GENESIS, tmp_path / "none.rlp")

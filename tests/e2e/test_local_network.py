@@ -40,7 +40,7 @@ def running(
         wait_for(lambda: not node_processes(directory), "the nodes have ended")
 
 
-def test_nodes_are_started_shown_and_ended_together_and_go_on_at_the_next_start(
+def test_nodes_start_and_stop_together_and_continue_at_the_next_start(
     tmp_path: Path, first_port: int
 ) -> None:
     with running(tmp_path, first_port, SOLE) as network:
@@ -92,7 +92,7 @@ def assert_shown(text: str, directory: Path, first_port: int) -> list[str]:
     return ids
 
 
-def test_a_port_that_is_taken_is_named(tmp_path: Path, first_port: int) -> None:
+def test_taken_port_is_reported(tmp_path: Path, first_port: int) -> None:
     with socket.create_server(("127.0.0.1", first_port + 2)):
         refused = command(tmp_path, first_port, options=SOLE)
         with pytest.raises(ServerDied, match=f":{first_port + 2} .*choose another --first-port"):

@@ -107,7 +107,7 @@ def test_a_second_terminal_sees_the_nodes(
     assert "5 of 5 validators run, with 100 % of the stake; 65 % must be there" in shown
 
 
-def test_four_go_on_and_a_stopped_one_catches_up(
+def test_four_validators_continue_and_a_stopped_one_catches_up(
     network: Network, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("stop", "2") == "node 2 is stopped\n"
@@ -126,7 +126,7 @@ def test_four_go_on_and_a_stopped_one_catches_up(
         run("start", "2")
 
 
-def test_a_paused_one_goes_on(
+def test_paused_node_continues(
     network: Network, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("pause", "3") == "node 3 is paused\n"
@@ -141,7 +141,7 @@ def test_a_paused_one_goes_on(
     network.accepted(3, sent)
 
 
-def test_the_death_of_one_is_told_and_the_others_go_on(network: Network, run: Run) -> None:
+def test_killed_node_is_reported_and_the_others_continue(network: Network, run: Run) -> None:
     os.kill(network.pid(4), signal.SIGKILL)
 
     network.process.wait_until(lambda: "start 4` in a second terminal" in network.said())
@@ -156,6 +156,6 @@ def test_the_death_of_one_is_told_and_the_others_go_on(network: Network, run: Ru
     network.accepted(4, sent)
 
 
-def test_a_node_that_does_not_exist_is_named(run: Run) -> None:
+def test_unknown_node_is_reported(run: Run) -> None:
     with pytest.raises(CommandError, match=r"^there is no node 6: this network has nodes 1 to 5$"):
         run("stop", "6")

@@ -4,7 +4,7 @@ from primitives.keys import DEV_KEYS
 from tests.e2e.conftest import MakeNode
 
 
-def test_make_run_starts_a_node_and_says_where_everything_is(make_node: MakeNode) -> None:
+def test_make_run_starts_a_node_and_prints_its_addresses(make_node: MakeNode) -> None:
     node = make_node(command=["make", "run"], prepared=False)
     node.start()
     assert node.rpc("eth_chainId") == hex(43112)

@@ -60,7 +60,7 @@ def settled(node: CheckedNode) -> Page:
 
 
 @everywhere
-def test_what_any_process_did_is_counted_once(node: CheckedNode, account: LocalAccount) -> None:
+def test_events_of_all_processes_are_counted_once(node: CheckedNode, account: LocalAccount) -> None:
     before = settled(node)
     sender = Sender(account, CHAIN_ID)
     clients = [node.client() for _ in range(CONNECTIONS)]
@@ -80,7 +80,7 @@ def test_what_any_process_did_is_counted_once(node: CheckedNode, account: LocalA
 
 
 @everywhere
-def test_the_two_figures_that_alerts_ask_for_are_plain(node: CheckedNode) -> None:
+def test_metrics_used_by_alerts_are_exported(node: CheckedNode) -> None:
     page = scrape_until(node, "svc_network_process_up", 1)
     assert page["svc_network_peers"] == 0
     assert page["svc_network_process_up"] == 1
@@ -118,7 +118,7 @@ def roles(node: CheckedNode) -> Counter[str]:
 
 
 @everywhere
-def test_requests_are_counted_by_what_became_of_them(node: CheckedNode) -> None:
+def test_requests_are_counted_by_outcome(node: CheckedNode) -> None:
     alive = 'svc_http_requests_total{api="health/liveness",method="GET",status="200"}'
     refused = 'svc_http_requests_total{api="C",method="POST",status="415"}'
     unknown = 'svc_http_requests_total{api="other",method="GET",status="404"}'

@@ -41,7 +41,7 @@ def told(connection: ClientConnection) -> Any:
 
 
 @pytest.mark.parametrize("profile", ["embedded", "production"])
-def test_by_interval_blocks_come_with_transactions_and_without(
+def test_interval_mining_builds_blocks_with_and_without_transactions(
     make_node: MakeNode, sender: Sender, profile: str
 ) -> None:
     env = {"NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "1"}
@@ -65,7 +65,7 @@ def test_by_interval_blocks_come_with_transactions_and_without(
     assert [block["transactions"] for block in (*blocks[:3], blocks[-1])] == [[]] * 4
 
 
-def test_a_validator_that_votes_alone_goes_on_by_its_interval(make_node: MakeNode) -> None:
+def test_single_voting_validator_mines_by_interval(make_node: MakeNode) -> None:
     """Each block after the first comes in a later slot than the one right after its parent."""
     node = make_node(
         env={"NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "5", "NODE_CONSENSUS": "snowman"}
@@ -76,7 +76,7 @@ def test_a_validator_that_votes_alone_goes_on_by_its_interval(make_node: MakeNod
     assert all(later - earlier >= 5 for earlier, later in itertools.pairwise(times))
 
 
-def test_by_hand_nothing_is_mined_before_the_command(make_node: MakeNode, sender: Sender) -> None:
+def test_manual_mining_waits_for_the_command(make_node: MakeNode, sender: Sender) -> None:
     node = make_node(env={"NODE_MINING": "manual"})
     node.start()
     with (

@@ -66,7 +66,7 @@ def mined(node: NetworkNode, hashes: list[str]) -> list[dict[str, Any]]:
         return wait_for_receipts(client, hashes)
 
 
-def test_nodes_show_each_other(whole: LocalNetwork) -> None:
+def test_nodes_list_each_other_as_peers(whole: LocalNetwork) -> None:
     ids = {str(node_id) for node_id in whole.node_ids}
     for node in whole.nodes:
         found = node.ask("info.peers")
@@ -92,7 +92,7 @@ def test_nodes_show_each_other(whole: LocalNetwork) -> None:
     )
 
 
-def test_what_is_sent_to_any_node_is_mined_and_all_agree(whole: LocalNetwork) -> None:
+def test_transactions_to_any_node_are_mined_and_agreed_on(whole: LocalNetwork) -> None:
     first, second, third = whole.nodes
     hashes = send(second, rich(1), 60) + send(third, rich(2), 60) + send(first, rich(3), 60)
 
@@ -118,7 +118,7 @@ def test_a_p_chain_transaction_reaches_the_producer_from_a_follower(whole: Local
     )
 
 
-def test_a_node_that_was_killed_comes_back(whole: LocalNetwork) -> None:
+def test_killed_node_rejoins(whole: LocalNetwork) -> None:
     first, second, third = whole.nodes
     third.kill()
     wait_for(lambda: len(first.peers()) == 1, "the others miss it")
@@ -138,7 +138,7 @@ def test_a_node_that_was_killed_comes_back(whole: LocalNetwork) -> None:
     wait_for(lambda: all(healthy(node) for node in whole.nodes), "all are healthy again")
 
 
-def test_a_node_that_was_cut_off_heals(whole: LocalNetwork) -> None:
+def test_partitioned_node_rejoins(whole: LocalNetwork) -> None:
     first, second, _ = whole.nodes
     whole.cut(second)
     try:

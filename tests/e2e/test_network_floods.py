@@ -81,7 +81,7 @@ async def assert_serves(flooded: Flooded) -> None:
 
 
 @pytest.mark.parametrize("said", [b"", client_hello()], ids=["silent", "hello"])
-async def test_connections_without_tls_give_way_to_others(
+async def test_connections_without_tls_are_dropped_for_others(
     flooded: Flooded, witness: Witness, said: bytes
 ) -> None:
     async with Calls(flooded, said) as calls:
@@ -100,14 +100,14 @@ async def test_connections_without_tls_give_way_to_others(
             )
 
 
-async def test_bytes_that_are_no_tls(flooded: Flooded, witness: Witness) -> None:
+async def test_bytes_that_are_no_tls_are_survived(flooded: Flooded, witness: Witness) -> None:
     async with Calls(flooded, b"?" + secrets.token_bytes(4095)) as calls:
         await calls.go_on(until_ended=200, why="TLS failed")
         await until(lambda: not calls.staying, "all are turned out")
         await witness.looks()
 
 
-async def test_connections_that_come_and_go(flooded: Flooded, witness: Witness) -> None:
+async def test_repeated_short_connections_are_survived(flooded: Flooded, witness: Witness) -> None:
     nodes = crowd(30)
     for _ in range(10):
         flooded.forget()  # the system reuses the ports
@@ -122,7 +122,7 @@ async def test_connections_that_come_and_go(flooded: Flooded, witness: Witness) 
 
 
 @pytest.mark.parametrize("finished", [False, True])
-async def test_messages_that_are_small_on_the_wire_and_large_in_memory(
+async def test_compression_bombs_are_survived(
     flooded: Flooded, witness: Witness, *, finished: bool
 ) -> None:
     count = 2 if finished else 40  # the node reads each peer more slowly the more peers there are
@@ -137,7 +137,7 @@ async def test_messages_that_are_small_on_the_wire_and_large_in_memory(
 
 
 @pytest.mark.parametrize(("finished", "limit"), [(False, 2**16), (True, 2**21)])
-async def test_frames_that_are_too_large(
+async def test_oversized_frames_are_survived(
     flooded: Flooded, witness: Witness, *, finished: bool, limit: int
 ) -> None:
     announced = [limit + 1, 2**32 - 1] * 20
@@ -210,9 +210,7 @@ async def test_messages_of_all_kinds_in_a_flood(flooded: Flooded, witness: Witne
         assert not flooded.endings(addresses(arrived))
 
 
-async def test_frames_without_end_of_which_none_is_known(
-    flooded: Flooded, witness: Witness
-) -> None:
+async def test_endless_unknown_frames_are_survived(flooded: Flooded, witness: Witness) -> None:
     before = flooded.metric(RECEIVED)
     async with strangers(flooded, crowd(2)) as arrived:
         async with pouring(arrived, len(UNKNOWN).to_bytes(4, "big") + UNKNOWN):
@@ -234,7 +232,7 @@ def lists(told: Sequence[ClaimedIpPort], size: int) -> list[Message]:
     ]
 
 
-async def test_ten_thousand_addresses_while_frames_do_not_end(
+async def test_ten_thousand_addresses_during_endless_frames_are_survived(
     flooded: Flooded, witness: Witness
 ) -> None:
     async with frames_that_never_end(flooded):

@@ -87,7 +87,7 @@ def answer(node: NetworkNode, path: str, body: object) -> tuple[int, str]:
         return response.status, response.read().decode()
 
 
-def test_a_foreign_c_chain_leaves_the_p_chain_alone(
+def test_foreign_c_chain_does_not_affect_the_p_chain(
     tmp_path: Path, maker: NetworkNode, peer: tuple[ReferencePeer, str]
 ) -> None:
     reference, address = peer
@@ -110,7 +110,7 @@ def test_a_foreign_c_chain_leaves_the_p_chain_alone(
         assert reference.asked_about_c > 0
 
 
-def test_a_node_of_the_p_chain_alone_is_whole_and_says_so(
+def test_node_without_the_c_chain_is_complete_and_reports_it(
     tmp_path: Path, maker: NetworkNode, peer: tuple[ReferencePeer, str]
 ) -> None:
     reference, address = peer

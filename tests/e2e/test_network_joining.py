@@ -52,7 +52,7 @@ def bootstrapped(node: NetworkNode) -> tuple[int, dict[str, Any]]:
     return status, readiness["checks"]["bootstrapped"]
 
 
-def test_a_node_that_joins_fetches_everything_and_follows(network: LocalNetwork) -> None:
+def test_joining_node_bootstraps_and_follows(network: LocalNetwork) -> None:
     (first,) = network.nodes
     joiner = network.joiner()
     # Without this delay a fast machine bootstraps before the test can look.

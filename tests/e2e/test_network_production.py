@@ -23,7 +23,7 @@ def network(
         yield running
 
 
-def test_both_profiles_follow_each_other(network: LocalNetwork) -> None:
+def test_nodes_of_both_profiles_follow_each_other(network: LocalNetwork) -> None:
     hashes: list[str] = []
     for place, node in enumerate(network.nodes):
         sender = Sender(Account.from_key(list(DEV_KEYS.values())[place]), 43112)
@@ -53,7 +53,7 @@ def test_health_and_metrics_know_the_peers_of_another_process(network: LocalNetw
     wait_for(lambda: "svc_network_peers 1.0" in producer.metrics(), "so do the metrics")
 
 
-def test_the_network_process_can_be_killed_alone(network: LocalNetwork) -> None:
+def test_killed_network_process_recovers(network: LocalNetwork) -> None:
     producer, follower = network.nodes
     producer.restart_process("network")
 

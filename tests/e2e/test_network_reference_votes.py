@@ -110,7 +110,7 @@ def decided(network: Mixed, at: int) -> None:
     assert validators.wrong == []
 
 
-def test_what_it_proposes_is_decided_by_their_votes(network: Mixed) -> None:
+def test_own_block_is_decided_by_votes_of_the_reference(network: Mixed) -> None:
     """The first block is unsigned; the following ones are built and signed in the node's own slots."""
     node, validators = network
     before = height(node)
@@ -121,7 +121,7 @@ def test_what_it_proposes_is_decided_by_their_votes(network: Mixed) -> None:
     assert all(other["push_query"] and other["pull_query"] and other["chits"] for other in heard)
 
 
-def test_it_votes_for_what_they_propose(network: Mixed) -> None:
+def test_node_votes_for_blocks_of_the_reference(network: Mixed) -> None:
     node, validators = network
     before = height(node)
     proposed = validators.propose(1, payment(node))
@@ -130,7 +130,7 @@ def test_it_votes_for_what_they_propose(network: Mixed) -> None:
     assert any(proposed in other.voted_for[node.node_id] for other in validators.all)
 
 
-def test_it_comes_back_to_what_they_have_decided_without_it(network: Mixed) -> None:
+def test_node_catches_up_with_decisions_of_the_reference(network: Mixed) -> None:
     node, validators = network
     before = height(node)
     tx = payment(node)
@@ -143,7 +143,7 @@ def test_it_comes_back_to_what_they_have_decided_without_it(network: Mixed) -> N
     decided(network, before + 2)
 
 
-def test_it_tells_of_its_blocks_as_they_do(network: Mixed) -> None:
+def test_node_serves_decided_blocks_to_the_reference(network: Mixed) -> None:
     node, validators = network
     before = height(node)
     pay(node)
@@ -167,7 +167,7 @@ def test_it_tells_of_its_blocks_as_they_do(network: Mixed) -> None:
     assert chits.accepted_height == before + 1
 
 
-def test_it_asks_whoever_names_a_block_that_it_does_not_know(network: Mixed) -> None:
+def test_node_requests_an_unknown_block_from_its_voter(network: Mixed) -> None:
     node, validators = network
     unknown = ID(sha256(b"nobody has this"))
     query = p2p.PullQuery(container_id=bytes(unknown))
@@ -179,7 +179,7 @@ def test_it_asks_whoever_names_a_block_that_it_does_not_know(network: Mixed) -> 
     assert validators.wrong == []
 
 
-def test_it_warns_that_the_other_chains_miss_its_votes(network: Mixed) -> None:
+def test_node_warns_about_missing_votes_on_other_chains(network: Mixed) -> None:
     node, _ = network
     assert node.checks()["C"]["message"]["warning"] == MISSING_VOTES
     starts = node.log().split(f"{NAME} {VERSION} ")[1:]  # another test restarts it

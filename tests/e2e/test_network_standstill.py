@@ -11,7 +11,7 @@ from tests.e2e.transactions import Sender
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 
 
-def test_every_follower_names_the_producer_that_stands_still(tmp_path: Path) -> None:
+def test_followers_name_the_stalled_producer(tmp_path: Path) -> None:
     with LocalNetwork(tmp_path / "network", 3) as network:
         producer, *followers = network.nodes
         producer.set(NODE_MINING="manual")  # the other nodes only see that it builds no blocks

@@ -93,7 +93,7 @@ def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> Non
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
 
 
-def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) -> None:
+def test_all_validators_count_the_same_decisions(network: LocalNetwork) -> None:
     # A node that was killed may lack rows of decisions made in its absence, and its counters restart at zero.
     vote_on_both_chains(network)
     before = [counted(node) for node in network.nodes]
@@ -125,7 +125,7 @@ def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) 
     assert proposers & {str(node.node_id) for node in network.nodes}
 
 
-def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
+def test_killed_validator_rejoins(network: LocalNetwork) -> None:
     *others, killed = network.nodes
     sender = sender_of(network.nodes[0], 5)
     killed.kill()
@@ -144,7 +144,7 @@ def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
 
 
-def test_a_node_that_is_killed_while_it_accepts_has_all_of_a_block_or_nothing(
+def test_validator_killed_during_acceptance_has_whole_blocks_only(
     network: LocalNetwork,
 ) -> None:
     """The node is killed at each point of an acceptance; each start continues after the previous crash.
@@ -175,7 +175,7 @@ def test_a_node_that_is_killed_while_it_accepts_has_all_of_a_block_or_nothing(
     assert differences(network.nodes) == []
 
 
-def test_without_two_nothing_is_decided_until_one_comes_back(network: LocalNetwork) -> None:
+def test_no_decision_without_two_validators_until_one_returns(network: LocalNetwork) -> None:
     first, second, *others = network.nodes
     vote_on_both_chains(network)
     for node in (first, second):
@@ -202,7 +202,7 @@ def test_without_two_nothing_is_decided_until_one_comes_back(network: LocalNetwo
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
 
 
-def test_who_does_not_validate_follows_the_votes(network: LocalNetwork) -> None:
+def test_non_validator_follows_the_votes(network: LocalNetwork) -> None:
     sender = sender_of(network.nodes[0], 7)
     joiner = network.joiner()
     joiner.start()

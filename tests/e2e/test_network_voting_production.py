@@ -62,7 +62,7 @@ def assert_seen_elsewhere(node: NetworkNode) -> None:
     assert chains == 2
 
 
-def test_the_process_that_votes_can_be_killed_alone(network: LocalNetwork) -> None:
+def test_killed_voting_process_recovers(network: LocalNetwork) -> None:
     network.nodes[0].restart_process("network")
     send_and_see(network, Sender(Account.from_key(list(DEV_KEYS.values())[1]), 43112))
     wait_for(lambda: agreed(network.nodes), "all have the same heads")

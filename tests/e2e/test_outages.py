@@ -188,7 +188,7 @@ ON_POSTGRESQL = (("eth_getBalance", "0x" + "ab" * 20, "0x1"), ("C", "P", "X", "n
     ],
     ids=lambda outage: f"{outage.server}-{outage.begin}",
 )
-def test_an_outage_under_load_is_named_loses_nothing_and_ends_by_itself(
+def test_outage_under_load_is_reported_and_loses_nothing(
     broken: CheckedNode, load: Load, postgresql_here: PostgresqlServer, outage: Outage
 ) -> None:
     server: Any = broken.redis if outage.server == "Redis" else postgresql_here
@@ -261,9 +261,7 @@ def _ends(text: str) -> int:
     return len(AGAIN.findall(text))
 
 
-def test_celery_works_on_soon_after_its_broker_was_away_for_long(
-    broken: CheckedNode, load: Load
-) -> None:
+def test_celery_resumes_soon_after_a_long_broker_outage(broken: CheckedNode, load: Load) -> None:
     load.more(10)  # beat sends ticks continuously, and the worker has received some
     logs = Logs(broken)
     with broken_for_a_while(broken.redis, "kill_process"):
@@ -286,9 +284,7 @@ def task_ended(node: CheckedNode, task: str) -> float:
     return max((float(line.split()[-1]) for line in lines if line.startswith(name)), default=0.0)
 
 
-def test_blocks_come_with_the_beat_while_the_producer_is_dead(
-    broken: CheckedNode, load: Load
-) -> None:
+def test_beat_builds_blocks_while_the_producer_is_dead(broken: CheckedNode, load: Load) -> None:
     del load
     broken.kill_process("producer")
     before = height(broken)

@@ -103,7 +103,7 @@ class Load:
 @pytest.mark.parametrize(
     ("fresh", "rounds"), [("embedded", 3), ("production", 1)], indirect=["fresh"]
 )
-def test_nothing_that_was_answered_is_lost(fresh: CheckedNode, rounds: int) -> None:
+def test_acknowledged_transactions_survive_a_kill(fresh: CheckedNode, rounds: int) -> None:
     load = Load(fresh)
     load.fund()
     for left in reversed(range(rounds)):
@@ -148,7 +148,7 @@ def test_nothing_that_was_answered_is_lost(fresh: CheckedNode, rounds: int) -> N
         ("embedded", "told", "Committed"),
     ],
 )
-def test_what_was_stored_and_not_answered_has_its_block_after_the_restart(
+def test_stored_transaction_is_mined_after_the_restart(
     make_node: MakeNode, profile: str, point: str, outcome: str
 ) -> None:
     command = (sys.executable, "-m", "tests.servers.killed_at", point, "runnode")

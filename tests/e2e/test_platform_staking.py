@@ -87,7 +87,7 @@ def test_stakers_begin_earn_and_leave(fresh: CheckedNode, library: str) -> None:
         assert client.balance(address(delegating)) == int(of_delegator)
 
 
-def test_the_node_stays_a_validator_for_years(fresh: CheckedNode) -> None:
+def test_node_remains_a_validator_for_years(fresh: CheckedNode) -> None:
     with PlatformClient(fresh.port) as client:
         (before,) = client.call("platform.getCurrentValidators")["validators"]
         fresh.manage("time_travel", "1000d")

@@ -47,7 +47,7 @@ def in_turns(connections: list[RpcClient]) -> Iterator[list[RpcClient]]:
 
 
 @on_production
-def test_what_one_process_took_in_every_process_knows(
+def test_transaction_of_one_process_is_pending_in_all(
     connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
@@ -60,7 +60,7 @@ def test_what_one_process_took_in_every_process_knows(
 
 
 @on_production
-def test_a_receipt_is_seen_everywhere_with_its_block(
+def test_receipt_and_block_are_visible_in_all_processes(
     connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
@@ -73,7 +73,7 @@ def test_a_receipt_is_seen_everywhere_with_its_block(
 
 
 @on_production
-def test_what_one_process_has_answered_all_know(
+def test_head_reported_by_one_process_is_known_to_all(
     connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
@@ -85,7 +85,7 @@ def test_what_one_process_has_answered_all_know(
 
 
 @on_production
-def test_no_process_makes_a_block_while_production_is_paused(
+def test_no_process_builds_blocks_while_paused(
     node: CheckedNode, connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
@@ -129,7 +129,7 @@ def test_development_methods_name_the_embedded_profile(
 
 
 @on_production
-def test_the_faucet_pays_with_its_own_key(node: CheckedNode) -> None:
+def test_faucet_pays_with_the_configured_key(node: CheckedNode) -> None:
     address = Account.create().address
     body = json.dumps({"address": address}).encode()
     headers = {"content-type": "application/json"}
@@ -156,7 +156,7 @@ def test_filters_are_shared_by_all_processes(
 
 
 @on_production
-def test_a_beat_ends_at_a_signal_that_finds_it_in_a_transaction(node: CheckedNode) -> None:
+def test_beat_ends_at_a_signal_during_a_transaction(node: CheckedNode) -> None:
     node.kill_process("beat")
     with psycopg.connect(node.database_url) as others:
         others.execute("SELECT 1 FROM django_celery_beat_periodictask FOR UPDATE")
@@ -178,7 +178,7 @@ def _somebody_waits_for_tasks(asking: psycopg.Connection[tuple[int]]) -> bool:
 
 
 @on_production
-def test_senders_on_all_processes_lose_nothing(node: CheckedNode) -> None:
+def test_transactions_to_all_processes_are_mined(node: CheckedNode) -> None:
     each, count = 40, 6
     senders = [
         Sender(Account.from_key((2000 + number).to_bytes(32, "big")), CHAIN_ID)

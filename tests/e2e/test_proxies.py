@@ -144,7 +144,7 @@ class MakeProxy:
         return proxy
 
 
-def test_clients_reach_the_node_through_it_and_closed_paths_are_closed(
+def test_proxy_passes_public_paths_and_blocks_closed_ones(
     make_proxy: MakeProxy,
 ) -> None:
     proxy = make_proxy()
@@ -171,7 +171,9 @@ def test_clients_reach_the_node_through_it_and_closed_paths_are_closed(
         assert json.loads(connection.recv(60))["result"] == hex(CHAIN_ID)
 
 
-def test_operators_log_in_and_cannot_be_impersonated_by_headers(make_proxy: MakeProxy) -> None:
+def test_operators_log_in_through_the_proxy_and_forged_headers_are_ignored(
+    make_proxy: MakeProxy,
+) -> None:
     proxy = make_proxy(operators="127.0.0.0/8")
     assert "svc_build_info" in proxy.session.get(proxy.url + "/ext/metrics", timeout=60).text
 

@@ -79,7 +79,9 @@ def send(node: CheckedNode, sender: Sender, count: int) -> list[str]:
     return sent
 
 
-def test_a_running_node_goes_back_and_on(node: CheckedNode, account: LocalAccount) -> None:
+def test_running_node_restores_a_snapshot_and_continues(
+    node: CheckedNode, account: LocalAccount
+) -> None:
     sender = Sender(account, CHAIN_ID)
     kept = send(node, sender, 3)
     sender.nonce += 4  # a gap, so that the next transaction stays pending
@@ -118,9 +120,7 @@ def test_a_running_node_goes_back_and_on(node: CheckedNode, account: LocalAccoun
     assert seen(node, account.address) == after
 
 
-def test_a_node_goes_back_again_and_again_under_load(
-    node: CheckedNode, account: LocalAccount
-) -> None:
+def test_repeated_restores_under_load_succeed(node: CheckedNode, account: LocalAccount) -> None:
     sender = Sender(account, CHAIN_ID)
     send(node, sender, 2)
     node.manage("snapshot", "save", "load")
@@ -135,7 +135,7 @@ def test_a_node_goes_back_again_and_again_under_load(
         assert seen(node, account.address) == before
 
 
-def test_the_command_says_what_there_is_and_why_not(make_node: MakeNode) -> None:
+def test_command_lists_snapshots_and_reports_refusals(make_node: MakeNode) -> None:
     node = make_node(prepared=False)
     node.start()
     assert node.manage("snapshot", "list").startswith("There are no snapshots yet")
@@ -187,7 +187,7 @@ def test_a_kill_leaves_either_state(
         send(node, sender, 3)
 
 
-def test_the_page_of_the_admin_saves_goes_back_and_deletes(fresh: CheckedNode) -> None:
+def test_admin_page_saves_restores_and_deletes(fresh: CheckedNode) -> None:
     send(fresh, Sender(Account.from_key(RICH_KEY), CHAIN_ID), 2)
     given = {
         "base": f"http://127.0.0.1:{fresh.port}",

@@ -75,7 +75,7 @@ def watch(node: CheckedNode, until: list[Future[int]]) -> Iterator[tuple[float, 
 
 
 @pytest.mark.parametrize("node", ["embedded", "daphne"], indirect=True)
-def test_logins_by_the_hundred_take_few_threads_and_hold_up_nobody(node: CheckedNode) -> None:
+def test_flood_of_logins_uses_few_threads_and_delays_no_other(node: CheckedNode) -> None:
     visitors = [Visitor(node.port, STRANGER) for _ in range(LOGINS)]
     before = threads(node.pid)
     together = Barrier(LOGINS)
@@ -100,7 +100,7 @@ def test_logins_by_the_hundred_take_few_threads_and_hold_up_nobody(node: Checked
     assert (answer.status, answer.headers["Location"]) == (302, "/admin/")
 
 
-def test_who_guesses_on_is_locked_and_told_for_how_long(node: CheckedNode) -> None:
+def test_repeated_failed_logins_are_locked_with_retry_time(node: CheckedNode) -> None:
     with closing(Visitor(node.port, "127.0.0.67")) as visitor:
         answers = [visitor.log_in("admin", "wrong") for _ in range(6)]
 
@@ -125,7 +125,7 @@ def call(method: str, *params: str, number: int = 1) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("node", ["embedded", "production"], indirect=True)
-def test_who_makes_filters_by_the_thousand_refuses_nobody(node: CheckedNode) -> None:
+def test_flood_of_filters_does_not_affect_other_clients(node: CheckedNode) -> None:
     kept = asked(node.port, OPERATOR, call("eth_newBlockFilter"))["result"]
     batch = [call("eth_newBlockFilter", number=number) for number in range(FILTERS)]
     made: list[str] = []

@@ -240,7 +240,7 @@ def posted_again_and_again(
             thread.join()
 
 
-def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(unasked: RunningNode) -> None:
+def test_overlong_call_ends_at_the_time_limit(unasked: RunningNode) -> None:
     for method in METHODS:
         answer, seconds = post(unasked, call(HASHES, method=method, gas=GAS_CAP))
         words_of_geth = f"execution aborted (timeout = {LIMIT:g}s)"
@@ -249,20 +249,20 @@ def test_a_call_that_exceeds_its_time_is_answered_at_the_limit(unasked: RunningN
 
 
 @pytest.mark.parametrize("asked", ATTACKS.values(), ids=ATTACKS)
-def test_nobody_waits_for_heavy_calls(node: RunningNode, neighbour: int, asked: Any) -> None:
+def test_heavy_calls_do_not_delay_others(node: RunningNode, neighbour: int, asked: Any) -> None:
     with asked_beside(node, neighbour) as taken, posted_again_and_again(node, asked):
         wait_for_answers(taken)
     verify_answers(taken)
 
 
 @pytest.mark.parametrize("asked", CROWDED.values(), ids=CROWDED)
-def test_nobody_waits_for_a_crowd_of_batches(node: RunningNode, neighbour: int, asked: Any) -> None:
+def test_many_batches_do_not_delay_others(node: RunningNode, neighbour: int, asked: Any) -> None:
     with asked_beside(node, neighbour) as taken, posted_again_and_again(node, asked, CROWD):
         wait_for_answers(taken)
     verify_answers(taken)
 
 
-def test_nobody_waits_for_heavy_calls_over_websocket(node: RunningNode, neighbour: int) -> None:
+def test_heavy_calls_over_websocket_do_not_delay_others(node: RunningNode, neighbour: int) -> None:
     with asked_beside(node, neighbour) as taken, ExitStack() as end:
         sockets = [end.enter_context(connect(node.ws_url)) for _ in range(CONNECTIONS)]
         for item in sockets:

@@ -80,7 +80,7 @@ def ask(scene: Scene, method: str, *params: Any) -> Any:
     return answer["result"]
 
 
-def test_cast_runs_a_transaction_again(node: CheckedNode, scene: Scene) -> None:
+def test_cast_replays_a_transaction(node: CheckedNode, scene: Scene) -> None:
     said = cast(node, "run", scene.withdrawn)
     assert scene.ledger.address in said
     assert "Transaction successfully executed" in said
@@ -91,7 +91,7 @@ def test_cast_runs_a_transaction_again(node: CheckedNode, scene: Scene) -> None:
     assert "[Revert]" in said
 
 
-def test_cast_traces_a_call_and_lists_what_it_touches(node: CheckedNode, scene: Scene) -> None:
+def test_cast_traces_a_call_and_lists_touched_slots(node: CheckedNode, scene: Scene) -> None:
     to = scene.ledger.address
     said = cast(node, "call", to, "slots(uint256)(uint256)", "1", "--trace")
     assert to in said
@@ -105,7 +105,7 @@ def test_cast_traces_a_call_and_lists_what_it_touches(node: CheckedNode, scene: 
     assert frame["error"] == "execution reverted"
 
 
-def test_web3py_finds_a_call_by_who_made_it(scene: Scene) -> None:
+def test_web3py_filters_calls_by_sender(scene: Scene) -> None:
     tracing: Tracing = scene.w3.tracing
     top, paid = tracing.trace_transaction(scene.withdrawn)
     assert (top["action"]["to"], paid["action"]["value"]) == (scene.ledger.address, 400)
@@ -113,7 +113,7 @@ def test_web3py_finds_a_call_by_who_made_it(scene: Scene) -> None:
     assert found == [paid]
 
 
-def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccount) -> None:
+def test_queries_of_otterscan_are_answered(scene: Scene, account: LocalAccount) -> None:
     """The calls of Otterscan's pages in order: connection, block, transaction, trace, address, contract."""
     own, ledger = account.address.lower(), scene.ledger.address.lower()
     assert ask(scene, "ots_getApiLevel") == 8
@@ -165,9 +165,7 @@ def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccou
 
 
 @pytest.mark.parametrize("node", ["embedded", "production"], indirect=True)
-def test_queries_right_after_a_receipt_have_what_its_block_did(
-    node: CheckedNode, scene: Scene
-) -> None:
+def test_queries_after_a_receipt_include_its_block(node: CheckedNode, scene: Scene) -> None:
     ledger = scene.ledger.address
     for amount in (7, 8, 9):
         sent = mined(scene.w3, scene.ledger.functions.withdraw(amount).transact())

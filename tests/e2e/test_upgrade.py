@@ -45,7 +45,7 @@ def restore(profile: str, node: RunningNode) -> None:
 
 
 @pytest.mark.parametrize("profile", ["embedded", "production"])
-def test_a_node_of_the_version_before_goes_on(
+def test_node_of_the_previous_version_continues(
     tmp_path: Path, postgresql: Postgresql, profile: str
 ) -> None:
     server = postgresql() if profile == "production" else None

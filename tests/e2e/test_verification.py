@@ -181,7 +181,7 @@ def deployed_by_forge(foundry: Foundry, name: str) -> str:
     return address
 
 
-def test_forge_verifies_by_etherscans_interface_and_cast_reads_it(
+def test_forge_verifies_through_etherscans_api_and_cast_reads_the_source(
     node: VerifyingNode, tmp_path: Path
 ) -> None:
     # cast takes the URL of the API only from this file.

@@ -32,7 +32,7 @@ def test_every_revert_is_decoded(javascript: Scenario) -> None:
     assert found["panic"]["name"] == "Panic"
 
 
-def test_events_are_found_and_a_filter_gives_only_what_is_new(javascript: Scenario) -> None:
+def test_events_are_found_and_a_filter_returns_new_ones_only(javascript: Scenario) -> None:
     found = javascript("viem", "events")
     assert found["all"] == [["1", "11", "one"], ["2", "22", "two"]]
     assert found["second"] == found["polled"] == [["2", "22", "two"]]
@@ -42,7 +42,7 @@ def test_events_are_found_and_a_filter_gives_only_what_is_new(javascript: Scenar
 
 
 @pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
-def test_watchers_over_websocket_are_told(javascript: Scenario) -> None:
+def test_websocket_watchers_receive_events(javascript: Scenario) -> None:
     assert javascript("viem", "eventsBySubscription") == {
         "values": [["5", "6"], ["6", "7"], ["7", "8"]],
         "errors": [],
@@ -58,7 +58,7 @@ def test_transactions_of_every_type_are_mined(javascript: Scenario) -> None:
     assert found["delegation"] == "0xef0100" + found["address"][2:].lower()
 
 
-def test_fees_that_the_client_estimates_get_in(javascript: Scenario) -> None:
+def test_transaction_with_the_clients_estimated_fees_is_mined(javascript: Scenario) -> None:
     found = javascript("viem", "fees")
     assert 2 <= found["baseFees"] <= 5
     assert found["ratios"] == found["baseFees"] - 1
@@ -117,7 +117,7 @@ def test_calls_and_blocks_are_simulated(javascript: Scenario) -> None:
     }
 
 
-def test_refusals_are_the_errors_that_applications_wait_for(javascript: Scenario) -> None:
+def test_refusals_are_the_error_classes_of_viem(javascript: Scenario) -> None:
     found = javascript("viem", "refusals")
     assert found["underpriced"]
     assert found["status"] == "success"

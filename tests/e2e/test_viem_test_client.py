@@ -41,7 +41,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Anvil]:
 
 
 @pytest.mark.parametrize("mode", sorted(REFUSED))
-def test_every_action_does_what_it_does_on_anvil(
+def test_every_action_behaves_as_on_anvil(
     mode: str, devnet: DevelopmentNode, anvil: Anvil, upstream: Anvil, contracts: dict[str, Any]
 ) -> None:
     never_used = set[str]()

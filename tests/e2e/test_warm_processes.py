@@ -21,7 +21,7 @@ sys.exit(7)
 """
 
 
-def test_one_has_arguments_an_environment_and_a_group_of_its_own(tmp_path: Path) -> None:
+def test_process_has_own_arguments_environment_and_group(tmp_path: Path) -> None:
     script = tmp_path / "says.py"
     script.write_text(SAYS)
     command = [sys.executable, str(script), "--loud"]
@@ -36,7 +36,7 @@ def test_one_has_arguments_an_environment_and_a_group_of_its_own(tmp_path: Path)
     assert not process.running
 
 
-def test_one_ends_by_a_signal(tmp_path: Path) -> None:
+def test_process_ends_by_a_signal(tmp_path: Path) -> None:
     script = tmp_path / "waits.py"
     script.write_text("import signal, sys\nprint('waits', flush=True)\nsignal.pause()\n")
     log = tmp_path / "log"
@@ -53,7 +53,7 @@ def test_one_ends_by_a_signal(tmp_path: Path) -> None:
     assert process.ending(60) == -signal.SIGTERM
 
 
-def test_one_that_fails_says_why(tmp_path: Path) -> None:
+def test_failing_process_logs_its_error(tmp_path: Path) -> None:
     script = tmp_path / "fails.py"
     script.write_text("raise LookupError('nothing there')\n")
     log = tmp_path / "log"

@@ -63,7 +63,7 @@ def test_a_contract_is_deployed_and_called(w3: Web3, ledger: Contract) -> None:
     assert dict(event["args"]) == {"key": 7, "value": 2**255}
 
 
-def test_every_revert_is_told_apart(ledger: Contract, account: LocalAccount) -> None:
+def test_kinds_of_reverts_are_distinguished(ledger: Contract, account: LocalAccount) -> None:
     with pytest.raises(ContractCustomError) as custom:
         ledger.functions.withdraw(5000).call()
     selector = function_signature_to_4byte_selector("Insufficient(address,uint256,uint256)")
@@ -75,7 +75,7 @@ def test_every_revert_is_told_apart(ledger: Contract, account: LocalAccount) -> 
         ledger.functions.divide(1, 0).call()
 
 
-def test_an_estimate_is_enough_where_a_call_keeps_gas_back(w3: Web3, ledger: Contract) -> None:
+def test_estimate_suffices_for_calls_that_retain_gas(w3: Web3, ledger: Contract) -> None:
     request = ledger.functions.storeThroughItself(1, 2)
     assert mined(w3, request.transact({"gas": request.estimate_gas()}))["status"] == 1
 
@@ -96,7 +96,7 @@ def test_a_polled_filter_gives_each_event_once(w3: Web3, ledger: Contract) -> No
         w3.eth.get_filter_changes(events.filter_id)
 
 
-def test_a_transaction_that_delegates_to_a_contract_runs_its_code(
+def test_delegating_transaction_runs_the_contracts_code(
     w3: Web3, ledger: Contract, account: LocalAccount
 ) -> None:
     nonce = w3.eth.get_transaction_count(account.address)
@@ -123,7 +123,7 @@ def test_a_transaction_that_delegates_to_a_contract_runs_its_code(
 
 
 @pytest.mark.parametrize("kind", [0, 1, 2])
-def test_a_transaction_of_each_type_reads_back_as_it_was_signed(
+def test_transactions_of_all_types_read_back_as_signed(
     w3: Web3, account: LocalAccount, kind: int
 ) -> None:
     prices = (
@@ -155,7 +155,7 @@ def test_a_transaction_of_each_type_reads_back_as_it_was_signed(
     assert receipt["gasUsed"] == 21_000 + (2400 + 1900 if kind else 0)
 
 
-def test_only_ten_percent_more_replaces_what_waits(w3: Web3, account: LocalAccount) -> None:
+def test_replacement_below_ten_percent_is_refused(w3: Web3, account: LocalAccount) -> None:
     waiting = {
         "chainId": w3.eth.chain_id, "nonce": 1, "to": STRANGER, "gas": 21_000,
         "maxFeePerGas": 10 * GWEI, "maxPriorityFeePerGas": GWEI,
@@ -196,7 +196,7 @@ def test_a_batch_is_answered_in_order(w3: Web3, account: LocalAccount) -> None:
     assert all(block["number"] == 0 for block in answers[1::2])
 
 
-def test_fees_tell_one_story(w3: Web3, account: LocalAccount) -> None:
+def test_fee_methods_agree(w3: Web3, account: LocalAccount) -> None:
     mined(w3, w3.eth.send_transaction({"to": STRANGER, "value": 1}))
     latest = w3.eth.get_block("latest")
     history = w3.eth.fee_history(2, "latest", [10.0, 90.0])

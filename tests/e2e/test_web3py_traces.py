@@ -40,7 +40,7 @@ def nested(w3: Web3) -> Any:
     return mined(w3, w3.eth.send_transaction(call))
 
 
-def test_a_transaction_is_told_in_paritys_form(w3: Web3, nested: Any) -> None:
+def test_transaction_is_traced_in_parity_form(w3: Web3, nested: Any) -> None:
     outer, inner = w3.tracing.trace_transaction(nested["transactionHash"])
 
     assert (outer["action"]["to"], inner["action"]["from"]) == (nested["to"], nested["to"])
@@ -70,7 +70,7 @@ def test_a_call_is_traced_without_being_sent(w3: Web3, nested: Any) -> None:
     assert len(traced["trace"]) == 2
 
 
-def test_a_transaction_is_told_by_go_ethereums_tracers(w3: Web3, nested: Any) -> None:
+def test_transaction_is_traced_by_geths_tracers(w3: Web3, nested: Any) -> None:
     found = w3.geth.debug.trace_transaction(nested["transactionHash"], {"tracer": "callTracer"})
     steps = w3.geth.debug.trace_transaction(nested["transactionHash"])
 
@@ -79,6 +79,6 @@ def test_a_transaction_is_told_by_go_ethereums_tracers(w3: Web3, nested: Any) ->
     assert {"CALL", "SSTORE"} <= {step["op"] for step in steps["structLogs"]}
 
 
-def test_a_tracer_that_does_not_exist_is_refused_with_words(w3: Web3, nested: Any) -> None:
+def test_unknown_tracer_is_refused_with_a_message(w3: Web3, nested: Any) -> None:
     with pytest.raises(Web3RPCError, match="tracer not found: nosuch"):
         w3.geth.debug.trace_transaction(nested["transactionHash"], {"tracer": "nosuch"})

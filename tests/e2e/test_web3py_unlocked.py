@@ -88,7 +88,7 @@ def test_ten_accounts_have_coins(w3: Web3) -> None:
     assert first in w3.eth.accounts[:10]
 
 
-def test_the_node_signs_what_is_sent(w3: Web3) -> None:
+def test_node_signs_for_unlocked_accounts(w3: Web3) -> None:
     before = w3.eth.get_balance(SOMEBODY)
     sent = w3.eth.send_transaction({"to": SOMEBODY, "value": 7})
     receipt = mined(w3, sent)
@@ -97,7 +97,7 @@ def test_the_node_signs_what_is_sent(w3: Web3) -> None:
     assert w3.eth.get_transaction(sent)["type"] == 2
 
 
-def test_prices_that_are_given_are_kept(w3: Web3) -> None:
+def test_given_gas_prices_are_kept(w3: Web3) -> None:
     price = w3.to_wei(20, "gwei")
     legacy = w3.eth.send_transaction({"to": SOMEBODY, "gasPrice": price, "gas": 30_000})
     mined(w3, legacy)
@@ -126,7 +126,7 @@ def test_another_of_the_nodes_accounts_sends(w3: Web3, ledger: Contract) -> None
     assert ledger.functions.held(second).call() == 50
 
 
-def test_reverts_are_told_apart_before_anything_is_sent(w3: Web3, ledger: Contract) -> None:
+def test_kinds_of_reverts_are_distinguished_before_sending(w3: Web3, ledger: Contract) -> None:
     count = w3.eth.get_transaction_count(w3.eth.accounts[0])
     with pytest.raises(ContractCustomError):
         ledger.functions.withdraw(5000).transact()
@@ -135,12 +135,12 @@ def test_reverts_are_told_apart_before_anything_is_sent(w3: Web3, ledger: Contra
     assert w3.eth.get_transaction_count(w3.eth.accounts[0]) == count
 
 
-def test_a_failure_is_mined_where_gas_is_given(w3: Web3, ledger: Contract) -> None:
+def test_failing_transaction_with_gas_is_mined(w3: Web3, ledger: Contract) -> None:
     sent = ledger.functions.withdraw(5000).transact({"gas": 100_000})
     assert mined(w3, sent)["status"] == 0
 
 
-def test_nobody_elses_transactions_are_signed(w3: Web3) -> None:
+def test_transaction_of_a_foreign_account_is_refused(w3: Web3) -> None:
     with pytest.raises(Web3RPCError):
         w3.eth.send_transaction({"from": SOMEBODY, "to": SOMEBODY, "gas": 21_000})
 
@@ -183,7 +183,7 @@ def test_a_balance_and_code_and_a_slot_are_set(w3: Web3, ask: Ask) -> None:
     assert int.from_bytes(w3.eth.get_storage_at(SOMEBODY, 1), "big") == 42
 
 
-def test_somebody_is_impersonated(w3: Web3, ask: Ask) -> None:
+def test_impersonated_account_can_send(w3: Web3, ask: Ask) -> None:
     ask("anvil_setBalance", SOMEBODY, hex(ONE))
     ask("anvil_impersonateAccount", SOMEBODY)
     sent = w3.eth.send_transaction({"from": SOMEBODY, "to": w3.eth.accounts[0], "value": 4})
@@ -200,7 +200,7 @@ def test_time_moves_with_the_next_block(w3: Web3, ask: Ask) -> None:
     assert w3.eth.get_block("latest")["timestamp"] >= before + 86_400
 
 
-def test_the_time_of_the_next_block_is_said(w3: Web3, ask: Ask) -> None:
+def test_timestamp_of_the_next_block_can_be_set(w3: Web3, ask: Ask) -> None:
     time = w3.eth.get_block("latest")["timestamp"] + 1000
     ask("evm_setNextBlockTimestamp", time)
     mined(w3, w3.eth.send_transaction({"to": SOMEBODY}))
@@ -216,7 +216,7 @@ def test_blocks_are_mined_at_once(w3: Web3, ask: Ask) -> None:
     assert 249 * 12 <= last["timestamp"] - earlier["timestamp"] <= 249 * 12 + 10
 
 
-def test_a_snapshot_brings_everything_back(w3: Web3, ask: Ask, ledger: Contract) -> None:
+def test_snapshot_restores_everything(w3: Web3, ask: Ask, ledger: Contract) -> None:
     head = w3.eth.get_block("latest")["hash"]
     snapshot = ask("evm_snapshot")
     sent = ledger.functions.store(1, 2).transact()
@@ -254,7 +254,7 @@ def test_a_filter_lives_on_after_a_revert(w3: Web3, ask: Ask, ledger: Contract) 
     assert [item["args"]["value"] for item in events.get_new_entries()][-1:] == [3]
 
 
-def test_what_a_node_tells_of_itself(w3: Web3, ask: Ask) -> None:
+def test_node_info_and_metadata_are_returned(w3: Web3, ask: Ask) -> None:
     assert w3.client_version.lower().startswith("anvil")
     told = ask("anvil_nodeInfo")
     assert int(told["currentBlockNumber"], 16) == w3.eth.block_number

@@ -66,7 +66,7 @@ async def notifications_until(
 
 
 @EVERYWHERE
-async def test_each_block_is_told_once_and_in_order(w3: Any, sender: Sender) -> None:
+async def test_blocks_are_announced_once_and_in_order(w3: Any, sender: Sender) -> None:
     subscription = await w3.eth.subscribe("newHeads")
     numbers = []
     for _ in range(5):
@@ -86,7 +86,7 @@ async def test_each_block_is_told_once_and_in_order(w3: Any, sender: Sender) -> 
 
 
 @EVERYWHERE
-async def test_logs_are_told_by_address_and_topic(
+async def test_logs_are_announced_by_address_and_topic(
     w3: Any, sender: Sender, contracts: dict[str, Any]
 ) -> None:
     compiled = contracts["Ledger"]
@@ -111,7 +111,9 @@ async def test_logs_are_told_by_address_and_topic(
 
 
 @EVERYWHERE
-async def test_pending_transactions_are_told_as_hash_or_in_full(w3: Any, sender: Sender) -> None:
+async def test_pending_transactions_are_announced_as_hash_or_in_full(
+    w3: Any, sender: Sender
+) -> None:
     hashes = await w3.eth.subscribe("newPendingTransactions")
     full = await w3.eth.subscribe("newPendingTransactions", True)
     sent = await w3.eth.send_raw_transaction(sender.transfer(STRANGER, 77))
@@ -122,7 +124,7 @@ async def test_pending_transactions_are_told_as_hash_or_in_full(w3: Any, sender:
     assert told[full]["blockHash"] is None
 
 
-async def test_a_transaction_behind_a_gap_is_told_when_the_gap_is_filled(
+async def test_transaction_behind_a_nonce_gap_is_announced_when_filled(
     w3: Any, sender: Sender
 ) -> None:
     await w3.eth.subscribe("newPendingTransactions")

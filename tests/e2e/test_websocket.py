@@ -55,14 +55,14 @@ def test_a_subscription_belongs_to_its_connection(opened: Open) -> None:
     assert asked(first, "eth_unsubscribe", made["result"]) == unknown
 
 
-def test_a_kind_that_does_not_exist_is_refused(opened: Open) -> None:
+def test_unknown_subscription_is_refused(opened: Open) -> None:
     refused = asked(opened(), "eth_subscribe", "newTeas")
     assert refused == {
         "error": {"code": -32601, "message": 'no "newTeas" subscription in eth namespace'}
     }
 
 
-def test_both_doors_answer_the_same_bytes(opened: Open, node: CheckedNode) -> None:
+def test_http_and_websocket_return_the_same_bytes(opened: Open, node: CheckedNode) -> None:
     connection = opened()
     calls: list[tuple[str, list[Any]]] = [
         ("eth_getBlockByNumber", ["0x0", True]),

@@ -204,7 +204,7 @@ def running(
         process.kill()
 
 
-def test_one_command_in_an_empty_directory_is_a_node(
+def test_one_command_in_an_empty_directory_starts_a_node(
     installed: Installed,
     programs: Path,
     environment: Mapping[str, str],
@@ -237,7 +237,7 @@ def test_one_command_in_an_empty_directory_is_a_node(
         assert NAME in page.read().decode()
 
 
-def test_nothing_of_it_comes_from_this_repository(
+def test_installed_node_imports_nothing_from_this_repository(
     programs: Path, environment: Mapping[str, str], project: Path
 ) -> None:
     line = (
@@ -253,7 +253,7 @@ def test_nothing_of_it_comes_from_this_repository(
     assert str(ROOT) not in done.stdout
 
 
-def test_where_no_wheel_fits_the_reference_engine_runs(
+def test_pure_wheel_runs_the_reference_engine(
     wheel: Path, environment: Mapping[str, str], project: Path, tmp_path: Path
 ) -> None:
     pure = write_pure(wheel, tmp_path)
@@ -319,7 +319,7 @@ def test_a_project_has_a_node_accounts_and_a_client(outcomes: Mapping[str, str])
     )
 
 
-def test_a_project_has_a_chain_that_each_test_leaves_as_it_was(outcomes: Mapping[str, str]) -> None:
+def test_fixtures_isolate_the_tests_of_a_project(outcomes: Mapping[str, str]) -> None:
     found = {name: said for name, said in outcomes.items() if name.startswith(ISOLATED)}
 
     assert len(found) == 4

@@ -18,7 +18,7 @@ class Case(TransactionTestCase):
     databases = frozenset({"default"})
 
 
-def test_all_rows_are_gone_but_those_that_are_made_with_the_tables() -> None:
+def test_emptying_keeps_rows_of_migrations_only() -> None:
     kept = [*Permission.objects.order_by("id").values()]
     assert {item["codename"] for item in kept} > {"view_user", "view_block"}
     user = User.objects.create(username="somebody")
@@ -34,7 +34,7 @@ def test_all_rows_are_gone_but_those_that_are_made_with_the_tables() -> None:
 
 
 @pytest.mark.parametrize("model", [Permission, ContentType])
-def test_who_takes_permissions_away_has_them_made_anew(
+def test_deleted_permissions_are_created_again(
     model: type[Permission] | type[ContentType],
 ) -> None:
     model.objects.all().delete()

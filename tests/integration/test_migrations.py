@@ -6,7 +6,7 @@ from django.db import connection
 
 
 @pytest.mark.django_db(transaction=True)
-def test_tables_can_be_taken_away_and_made_again() -> None:
+def test_tables_can_be_dropped_and_created_again() -> None:
     call_command("migrate", "cchain_app", "zero", verbosity=0)
     assert not [name for name in tables() if name.startswith(("cchain_app_", "explorer_app_"))]
 
@@ -16,7 +16,7 @@ def test_tables_can_be_taken_away_and_made_again() -> None:
 
 
 @pytest.mark.django_db
-def test_the_models_need_no_other_migration() -> None:
+def test_models_have_no_pending_migration() -> None:
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 
 

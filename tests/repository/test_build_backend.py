@@ -57,7 +57,7 @@ def test_build_without_cargo_is_refused_with_a_message(hook: Callable[[], object
         ("", r"^The cargo here is unusable\. "),
     ],
 )
-def test_a_cargo_that_the_crate_cannot_use_is_named(programs: Path, said: str, words: str) -> None:
+def test_unusable_cargo_is_reported(programs: Path, said: str, words: str) -> None:
     put_cargo(programs, said)
 
     with pytest.raises(NoToolchain, match=words):
@@ -65,9 +65,7 @@ def test_a_cargo_that_the_crate_cannot_use_is_named(programs: Path, said: str, w
 
 
 @pytest.mark.parametrize("said", ["cargo 1.95.0 (abc 2026-04-01)", "cargo 1.103.1", "cargo 2.0.0"])
-def test_a_newer_cargo_is_all_that_a_build_needs_besides_the_package(
-    programs: Path, said: str
-) -> None:
+def test_build_needs_only_a_newer_cargo(programs: Path, said: str) -> None:
     put_cargo(programs, said)
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -75,7 +73,7 @@ def test_a_newer_cargo_is_all_that_a_build_needs_besides_the_package(
     assert build_backend.get_requires_for_build_sdist() == []
 
 
-def test_the_package_has_the_commit_in_it_while_it_is_built(
+def test_package_contains_the_commit_during_the_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -71,7 +71,7 @@ def test_each_cited_section_exists() -> None:
     assert not {path: where for path, where in lost.items() if where}
 
 
-def test_each_text_that_code_names_exists() -> None:
+def test_documents_named_in_code_exist() -> None:
     for path in sources():
         for name in set(BY_NAME.findall(flowing(path))):
             folders = (ROOT, ROOT / "docs", ROOT / "docs/recipes", TEXTS)

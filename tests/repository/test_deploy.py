@@ -36,7 +36,7 @@ def words_of(container: Container) -> list[str]:
 
 
 @each
-def test_each_container_runs_a_command_that_there_is(container: Container) -> None:
+def test_containers_run_existing_commands(container: Container) -> None:
     words = words_of(container)
     if words[:2] == ["python", "manage.py"]:
         assert words[2] in get_commands()
@@ -65,13 +65,13 @@ def test_every_process_of_the_recipe_is_started_once(found: list[Container]) -> 
     assert next(item.name for item in found) == "init"
 
 
-def test_systemds_example_names_settings_alone() -> None:
+def test_systemd_example_contains_settings_only() -> None:
     lines = (DEPLOY / "systemd/node.env.example").read_text().splitlines()
     named = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
     assert named <= SETTINGS
 
 
-def test_compose_knows_all_that_it_names() -> None:
+def test_compose_references_exist() -> None:
     found = deployed.compose()
     services, volumes = found["services"], found["volumes"]
     assert {"postgresql", "redis", "prometheus", "grafana"} <= set(services)
@@ -114,7 +114,7 @@ def test_compose_file_has_no_password_and_no_public_port() -> None:
             assert port.startswith("127.0.0.1:") or name == "network", (name, port)
 
 
-def test_health_is_asked_of_the_web_server_alone() -> None:
+def test_only_the_web_server_has_a_health_check() -> None:
     for name, one in deployed.compose()["services"].items():
         if one["image"] == "nunatak":
             assert (one.get("healthcheck") == {"disable": True}) == (name != "web")
@@ -124,7 +124,7 @@ def test_health_is_asked_of_the_web_server_alone() -> None:
         assert probes == (wanted if container["name"] == "web" else {})
 
 
-def test_the_paths_that_are_asked_for_are_the_nodes() -> None:
+def test_probed_paths_exist() -> None:
     for path in (READINESS, LIVENESS):
         assert resolve(path).func is not None
     scripted = (DEPLOY / "healthcheck.py").read_text()
@@ -145,7 +145,7 @@ def test_prometheus_of_compose_has_the_rules_of_monitoring() -> None:
     assert all(f"/etc/prometheus/{name}:ro" in mounted for name in own["rule_files"])
 
 
-def test_ports_are_those_that_the_node_listens_on() -> None:
+def test_published_ports_are_the_nodes() -> None:
     defaults = {name: default for name, default, _ in table(NodeSettings)}
     http, staking = int(defaults["NODE_HTTP_PORT"]), int(defaults["NODE_STAKING_PORT"])
     assert ("EXPOSE", f"{http} {staking}") in deployed.dockerfile()
@@ -201,7 +201,7 @@ def test_image_has_a_build_stage_and_runs_unprivileged() -> None:
     assert {name for name in variables if name.startswith("NODE_")} <= SETTINGS
 
 
-def test_the_image_can_run_compilers_that_are_put_into_its_volume() -> None:
+def test_image_can_run_compilers_from_its_volume() -> None:
     steps = deployed.stage("node")
     (installing,) = [rest for word, rest in steps if word == "RUN" and "apt-get install" in rest]
     installed = installing.split("apt-get install")[1].split("&&")[0].split()
@@ -267,14 +267,14 @@ def test_the_compiler_of_the_image_is_new_enough_for_the_engine() -> None:
 
 
 @pytest.mark.parametrize("manifest", deployed.manifests(), ids=lambda one: one["metadata"]["name"])
-def test_each_manifest_has_fields_that_kubernetes_knows(manifest: dict[str, Any]) -> None:
+def test_manifests_match_the_kubernetes_schema(manifest: dict[str, Any]) -> None:
     jsonschema.validate(manifest, KINDS[manifest["kind"]])
     broken = {**manifest, "metadata": {**manifest["metadata"], "lables": {}}}
     with pytest.raises(jsonschema.ValidationError, match="lables"):
         jsonschema.validate(broken, KINDS[manifest["kind"]])
 
 
-def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
+def test_manifests_define_one_pod_and_their_references() -> None:
     workload = deployed.of_kind("StatefulSet")
     spec, pod = workload["spec"], deployed.pod()
     assert spec["replicas"] == 1
@@ -311,11 +311,11 @@ def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
     assert {Path(value).parent for value in mounted.values()} == {Path("/etc/node/identity")}
 
 
-def test_the_pod_gets_no_variables_of_services_that_look_like_settings() -> None:
+def test_pod_gets_no_service_variables() -> None:
     assert deployed.pod()["enableServiceLinks"] is False
 
 
-def test_no_manifest_has_a_secret_in_it() -> None:
+def test_manifests_contain_no_secret() -> None:
     assert [manifest for manifest in deployed.manifests() if manifest["kind"] == "Secret"] == []
     assert not {"NODE_DATABASE_URL", "NODE_REDIS_URL"} & set(deployed.of_kind("ConfigMap")["data"])
 

@@ -63,7 +63,7 @@ def test_each_module_is_small_and_has_a_specific_name() -> None:
     assert not [named(path) for path in found if path.stem in BANNED]
 
 
-def test_benchmarks_are_clients_and_know_nothing_of_the_inside() -> None:
+def test_benchmarks_import_no_node_internals() -> None:
     found = {
         f"{named(path)}: {name}"
         for path in files_below(ROOT / "benchmarks")
@@ -87,7 +87,7 @@ def _first_line(path: Path) -> str:
 
 
 @pytest.mark.parametrize("place", PURE)
-def test_protocol_code_raises_errors_of_its_own(place: str) -> None:
+def test_protocol_code_raises_its_own_errors(place: str) -> None:
     root = ROOT / place
     for path in [root] if root.suffix else root.rglob("*.py"):
         raised = re.findall(
@@ -131,7 +131,7 @@ def test_the_recipe_for_production_starts_all_kinds_of_processes() -> None:
 
 
 @pytest.mark.parametrize("path", FOR_USERS, ids=named)
-def test_texts_name_no_setting_that_does_not_exist(path: Path) -> None:
+def test_settings_named_in_texts_exist(path: Path) -> None:
     known = {name for name, _, _ in table(NodeSettings)}
     named_there = set(re.findall(r"\bNODE_[A-Z_]+\b", path.read_text()))
 

@@ -22,7 +22,7 @@ def named(expression: str) -> set[str]:
     return set(re.split(r" (?:AND|OR) ", expression.replace("(", "").replace(")", "")))
 
 
-def test_every_locked_package_and_crate_is_listed_and_nothing_else() -> None:
+def test_list_equals_locked_packages_and_crates() -> None:
     packages, crates = licences.listed()
 
     assert sorted(packages) == licences.locked_packages()
@@ -56,7 +56,7 @@ def test_licences_are_complete_and_compatible() -> None:
     }
 
 
-def test_a_package_that_names_no_licence_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_without_licence_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = Message()
     silent["License"] = "see the file"
     monkeypatch.setattr(licences.metadata, "metadata", lambda name: silent)
@@ -67,11 +67,11 @@ def test_a_package_that_names_no_licence_is_refused(monkeypatch: pytest.MonkeyPa
         licences.package_licence("silent")
 
 
-def test_the_project_has_a_licence_of_its_own() -> None:
+def test_project_has_a_licence() -> None:
     assert (licences.ROOT / "LICENSE").read_text().startswith("MIT License\n")
     for place in ("pyproject.toml", "native/pyproject.toml", "native/Cargo.toml"):
         assert 'license = "MIT"\n' in (licences.ROOT / place).read_text(), place
 
 
-def test_names_are_written_as_the_index_writes_them() -> None:
+def test_names_are_normalised_as_in_the_index() -> None:
     assert all(name == canonicalize_name(name) for name in licences.locked_packages())

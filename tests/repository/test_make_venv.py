@@ -65,7 +65,7 @@ def test_unsuitable_python_is_named(programs: Path, kind: str) -> None:
     assert made.stderr.count("\n") == 1
 
 
-def test_another_one_is_taken_where_the_first_does_not_fit(programs: Path) -> None:
+def test_another_python_is_used_if_the_first_is_unsuitable(programs: Path) -> None:
     add(programs, "python3", "CPython 3.14")
     (programs / MINE).write_text(f'#!{programs}/bash\nexec {sys.executable} "$@"\n')
     (programs / MINE).chmod(0o755)

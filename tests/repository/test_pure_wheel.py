@@ -36,7 +36,7 @@ def pure(tmp_path: Path) -> Path:
     return write_pure(wheel, tmp_path / "to")
 
 
-def test_only_the_engine_is_left_out(pure: Path) -> None:
+def test_only_the_engine_is_omitted(pure: Path) -> None:
     assert pure.name == "nunatak-1.2.3-py3-none-any.whl"
     with zipfile.ZipFile(pure) as made:
         assert made.namelist() == [
@@ -51,7 +51,7 @@ def test_only_the_engine_is_left_out(pure: Path) -> None:
         assert [line for line in said if line.startswith("Tag:")] == ["Tag: py3-none-any"]
 
 
-def test_the_record_has_each_file_with_its_hash(pure: Path) -> None:
+def test_record_lists_files_with_hashes(pure: Path) -> None:
     with zipfile.ZipFile(pure) as made:
         record = [line.split(",") for line in made.read(f"{INFO}/RECORD").decode().splitlines()]
         assert [name for name, *_ in record] == made.namelist()

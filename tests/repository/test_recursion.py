@@ -55,7 +55,7 @@ def test_concurrent_import_keeps_the_original_limit() -> None:
     assert sys.getrecursionlimit() == limit
 
 
-def test_it_is_raised_until_the_last_one_leaves() -> None:
+def test_recursion_limit_is_raised_until_the_last_user_leaves() -> None:
     limit = sys.getrecursionlimit()
     with recursion_limit_raised(limit + 9):
         with recursion_limit_raised(limit + 5):

@@ -39,7 +39,7 @@ def test(number):
         ("tests/e2e/test_strangers_calls.py::test_d", "five"),
     ],
 )
-def test_a_file_and_all_networks_of_a_size_are_one_piece(nodeid: str, group: str) -> None:
+def test_files_and_networks_of_a_size_are_scheduled_together(nodeid: str, group: str) -> None:
     assert group_of(nodeid) == group
 
 

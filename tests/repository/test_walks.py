@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
     sorted({step for walk in WALKS for step in walk.steps}),
     ids=lambda step: f"{step.file}:{step.function}",
 )
-def test_each_step_is_done_by_a_function_that_is_there(step: Step) -> None:
+def test_functions_of_all_steps_exist(step: Step) -> None:
     inside: ast.AST = ast.parse((ROOT / step.file).read_text())
     for name in step.function.split("."):
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -53,13 +53,13 @@ class Forks:
     """The forked processes, with the sockets that receive their exit codes.
 
     Args:
-        door: The socket for requests.
+        requests_socket: The socket for requests.
     """
 
-    def __init__(self, door: socket.socket) -> None:
-        self._door = door
+    def __init__(self, requests_socket: socket.socket) -> None:
+        self._socket = requests_socket
         self._selector = selectors.DefaultSelector()
-        self._selector.register(door, selectors.EVENT_READ)
+        self._selector.register(requests_socket, selectors.EVENT_READ)
         self._living: dict[int, tuple[int, socket.socket]] = {}
         """Process ID and socket for the exit code, by the process's descriptor."""
 
@@ -74,7 +74,7 @@ class Forks:
                 if key.fd in self._living:
                     self._tell_end(key.fd)
                     continue
-                request, fds, _, _ = socket.recv_fds(self._door, _LARGEST, 2)
+                request, fds, _, _ = socket.recv_fds(self._socket, _LARGEST, 2)
                 if not request:
                     return None
                 told, output = socket.socket(fileno=fds[0]), fds[1]
@@ -105,7 +105,7 @@ class Forks:
     def _forget(self) -> None:
         """Close the descriptors of the parent process in a fork."""
         self._selector.close()
-        self._door.close()
+        self._socket.close()
         for descriptor, (_, told) in self._living.items():
             os.close(descriptor)
             told.close()

@@ -47,7 +47,7 @@ def test_messages_arrive_while_threads_work(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_messages_that_get_lost_and_overtake_each_other(seed: int) -> None:
+def test_lost_and_reordered_messages(seed: int) -> None:
     with DrivenNetwork(seed, NODES, loss=0.1) as network:
         network.bus.latency = (0.001, 0.5)
         network.issue(2)
@@ -80,21 +80,21 @@ def test_partitioned_network_heals(groups: list[set[int]], seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", FAULTY.values(), ids=FAULTY)
-def test_one_node_that_is_not_honest(kind: type[HonestNode], seed: int) -> None:
+def test_one_dishonest_node(kind: type[HonestNode], seed: int) -> None:
     with DrivenNetwork(seed, NODES, kinds={4: kind}) as network:
         network.issue(2)
         assert network.reach(2, 2 * SOON)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_clocks_that_are_apart(seed: int) -> None:
+def test_different_clocks(seed: int) -> None:
     with DrivenNetwork(seed, NODES, skews={0: 5.0, 1: -2.5, 3: 2.5}) as network:
         network.issue(2)
         assert network.reach(2, 2 * SOON)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
+def test_node_killed_during_acceptance(seed: int) -> None:
     with DrivenNetwork(seed, NODES) as network:
         victim = network.honest[seed % len(NODES)]
         victim.dies_at = seed // len(NODES) % 3
@@ -153,7 +153,7 @@ def test_all_propose_at_once(seed: int) -> None:
         assert max(rejected) > 0
 
 
-def test_more_than_a_quarter_of_the_stake_that_is_away_stops_the_network() -> None:
+def test_network_stops_without_a_quarter_of_the_stake() -> None:
     with DrivenNetwork(1, NODES) as network:
         network.issue()
         assert network.reach(1, SOON)

@@ -30,7 +30,7 @@ def test_a_network_without_faults(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_messages_that_get_lost_and_overtake_each_other(seed: int) -> None:
+def test_lost_and_reordered_messages(seed: int) -> None:
     network = SimulatedNetwork(seed, NODES, loss=0.1)
     network.bus.latency = (0.001, 0.5)
     network.issue(2)
@@ -58,21 +58,21 @@ def test_partitioned_network_heals(groups: list[set[int]], seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", FAULTY.values(), ids=FAULTY)
-def test_one_node_that_is_not_honest(kind: type[HonestNode], seed: int) -> None:
+def test_one_dishonest_node(kind: type[HonestNode], seed: int) -> None:
     network = SimulatedNetwork(seed, NODES, kinds={4: kind}, parameters=SURE)
     network.issue(2)
     assert network.reach(2, 2 * SOON)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_clocks_that_are_apart(seed: int) -> None:
+def test_different_clocks(seed: int) -> None:
     network = SimulatedNetwork(seed, NODES, skews={0: 5.0, 1: -2.5, 3: 2.5})
     network.issue(2)
     assert network.reach(2, 2 * SOON)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
+def test_node_killed_during_acceptance(seed: int) -> None:
     network = SimulatedNetwork(seed, NODES)
     victim = network.honest[seed % len(NODES)]
     victim.dies_at = seed // len(NODES) % 3
@@ -85,7 +85,7 @@ def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
     assert network.reach(2, SOON)
 
 
-def test_these_runs_would_find_a_network_that_is_too_sure() -> None:
+def test_too_small_beta_is_detected() -> None:
     """If one poll of three validators suffices, skewed clocks lead to two accepted blocks of one height."""
     weak = SnowParameters(k=3, alpha_preference=2, alpha_confidence=2, beta=1, concurrent_repolls=1)
 
@@ -100,7 +100,7 @@ def test_these_runs_would_find_a_network_that_is_too_sure() -> None:
         run()
 
 
-def test_more_than_a_quarter_of_the_stake_that_is_away_stops_the_network() -> None:
+def test_network_stops_without_a_quarter_of_the_stake() -> None:
     network = SimulatedNetwork(1, NODES)
     network.issue()
     assert network.reach(1, SOON)

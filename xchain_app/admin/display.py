@@ -1,6 +1,6 @@
 """HTML formatting of X-Chain values in the admin; `adminkit.display` has the parts that all chains share.
 
-Names, symbols and payloads are bytes of strangers: they are only shown as escaped text.
+Names, symbols and payloads come from untrusted transactions, so they are shown as escaped text only.
 """
 
 from json import dumps

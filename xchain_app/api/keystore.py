@@ -1,6 +1,7 @@
 """Methods that act with keys of the node's keystore: keys, transfers, assets, operations (xchain.md 16).
 
-Every user of the keystore has the same keys on all chains. Web pages and passwords are checked by the keystore.
+Every user of the keystore has the same keys on all chains. The keystore decides which web pages may call these
+methods, and checks passwords.
 """
 
 from collections.abc import Sequence
@@ -198,7 +199,7 @@ def mint(  # noqa: PLR0917  # arguments come by position
     asset: str,
     to: str,
 ) -> Json:
-    """avm.mint: mint coins of an asset; the fee is paid by `from`, the right is of any key of the user."""
+    """avm.mint: mint coins of an asset; `from` pays the fee, and any key of the user may have the right to mint."""
     if not amount:
         raise AvmWalletError(AvmWalletReason.ZERO_MINTED)
     asset_id, owner = asset_id_of(rpc, asset), _to(rpc, to)

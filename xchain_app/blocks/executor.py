@@ -87,7 +87,7 @@ def execute_block(
 
     Raises:
         InvalidAvmBlock: Its height or time does not follow the parent's, a transaction cannot be executed, or one
-            imports what an earlier transaction or an ancestor imports.
+            imports an output that an earlier transaction or an ancestor imports.
     """
     if block.height != parent.height + 1:
         raise InvalidAvmBlock(
@@ -122,7 +122,7 @@ def execute_block(
 
 
 def _may_become_valid(reason: BaseException | None) -> bool:
-    """Return whether a transaction is refused for a reason that other nodes may not have yet, such as their clocks."""
+    """Return whether a refused transaction may be valid later, or on other nodes, whose clocks may differ."""
     while reason is not None:
         if isinstance(reason, MissingSharedUtxo):
             return True

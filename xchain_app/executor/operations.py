@@ -24,8 +24,8 @@ def verify_operation(
     """Check an operation on the contents of the UTXOs that it names.
 
     Raises:
-        InvalidTx: Number or type of the UTXOs, the credential's type, what the operation creates, or the signatures
-            are wrong; see its reason.
+        InvalidTx: The number or type of the UTXOs, the type of the credential, the created outputs, or the
+            signatures are wrong; see its reason.
     """
     if isinstance(operation, extensions.MintOperation):
         content = _verify_coins(operation, credential, contents)

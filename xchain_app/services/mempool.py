@@ -43,13 +43,12 @@ def issue(chain: AvmChain, txs: Sequence[AvmTx], *, now: int) -> list[AvmOutcome
     """Admit transactions, all in one commit, and return an ID or an error for each.
 
     An acknowledged transaction is stored. A transaction that is already pending is acknowledged again. A transaction
-    that was refused since the last accepted block is refused again with the same reason, without another look.
+    that was refused since the last accepted block is refused again with the same reason, without executing the rules.
+    Rules are executed without the lock. Under the lock the mempool is checked again, and the rules are executed again
+    only if a block was accepted meanwhile.
 
-    Rules are executed without the lock; under it only the mempool is checked again, and the rules only if a block has
-    come meanwhile.
-
-    Unspecified: the reference remembers reasons until 64 others have displaced them. Here the next accepted block
-    removes them too, because it may have created the missing outputs.
+    Unspecified: the reference keeps the last 64 reasons. Here the next accepted block removes them too, because it may
+    have created the missing outputs.
 
     Args:
         chain: The chain that they are for.

@@ -219,7 +219,7 @@ class AvmVM:
         return bool(crashing)
 
     def _drop(self, refused: Sequence[tuple[ID, str]], now: int) -> None:
-        """Drop transactions unless a block has come since they were refused."""
+        """Drop transactions, unless a block was accepted since they were refused."""
         if not refused:
             return
         chain = self._chain

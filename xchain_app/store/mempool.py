@@ -130,7 +130,7 @@ def drop(db: Database, refused: Iterable[tuple[ID, str]], dropped_at: int) -> No
 
 
 def forget_reasons(db: Database) -> None:
-    """Delete all reasons: a new block may have changed what caused them."""
+    """Delete all reasons: a new block may have removed their causes."""
     db.execute(_FORGET_ALL)
 
 

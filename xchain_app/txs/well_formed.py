@@ -26,7 +26,7 @@ def verify_operation(operation: FxOperation) -> None:
     """Check an operation of any extension.
 
     Raises:
-        InvalidTx: Its indices are out of order, or what it creates is malformed.
+        InvalidTx: Its indices are out of order, or an output that it creates is malformed.
     """
     _OPERATIONS[type(operation)](operation)
 

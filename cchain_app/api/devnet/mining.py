@@ -100,12 +100,12 @@ def get_interval_mining(rpc: EvmRpc) -> int | float | None:
 
 
 def increase_time(rpc: EvmRpc, seconds: int) -> int:
-    """evm_increaseTime: move the clock of both chains; returns the seconds that it is ahead. Raises as `set_automine`."""
+    """evm_increaseTime: move the clock of all chains; returns the seconds that it is ahead. Raises as `set_automine`."""
     return manual_mining.increase_time(rpc.chain, seconds)
 
 
 def set_time(rpc: EvmRpc, moment: int) -> int:
-    """evm_setTime: set the clock of both chains, forward or back; returns the seconds that it moved forward."""
+    """evm_setTime: set the clock of all chains, forward or back; returns the seconds that it moved forward."""
     return manual_mining.set_time(rpc.chain, moment)
 
 

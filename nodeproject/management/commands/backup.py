@@ -26,7 +26,7 @@ class Command(BaseCommand):
     """Saves rows, identity and genesis of a node as of a single moment."""
 
     help = (
-        "Save the whole node in one file while it runs: both chains, pools, keystore, the admin's users, and "
+        "Save the whole node in one file while it runs: all chains, pools, keystore, the admin's users, and "
         "the files of its identity. The file contains the node's keys: keep it as safe as the keys."
     )
 

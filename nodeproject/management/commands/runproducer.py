@@ -1,4 +1,4 @@
-"""`runproducer`: the process that builds both chains' blocks, for the production profile."""
+"""`runproducer`: the process that builds all chains' blocks, for the production profile."""
 
 import signal
 import threading
@@ -18,7 +18,7 @@ class Command(BaseCommand):
     """Builds blocks until it is interrupted."""
 
     requires_system_checks = CHECKS
-    help = "Produce the blocks of both chains; a process of the production profile."
+    help = "Produce the blocks of all chains; a process of the production profile."
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:

@@ -27,7 +27,7 @@ class Command(BaseCommand):
     """Stores states of the whole node under names, also while it runs."""
 
     requires_system_checks = CHECKS
-    help = "Save the state of the node under a name, and restore it: both chains, keystore, clock, pools."
+    help = "Save the state of the node under a name, and restore it: all chains, keystore, clock, pools."
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:

@@ -39,7 +39,7 @@ def duration(text: str) -> int:
 
 
 class Command(BaseCommand):
-    """Moves the clock of both chains, and builds the P-Chain's blocks up to the new time."""
+    """Moves the clock of all chains, and builds the P-Chain's blocks up to the new time."""
 
     help = "Move the node's clock forward on a local network, e.g. 30d; stakers begin and end meanwhile."
 

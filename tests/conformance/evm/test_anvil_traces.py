@@ -78,9 +78,7 @@ def test_calls_are_anvils(engine: TracingEngine, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPARED)
-def test_operations_are_anvils_without_the_transaction_itself(
-    engine: TracingEngine, name: str
-) -> None:
+def test_operations_equal_anvils_without_the_top_call(engine: TracingEngine, name: str) -> None:
     """Anvil also shows an address for a creation that failed for lack of balance."""
     frames = traced(engine, name).frames
     itself = as_json(otterscan.operations([frames[0]._replace(depth=1)]))

@@ -32,7 +32,7 @@ def deposit(amount: int) -> Log:
     return Log(DEPOSITS, (DEPOSITED,), heads + tails)
 
 
-def test_it_is_the_end_of_a_whole_block(engine: TracingEngine) -> None:
+def test_closing_equals_the_end_of_a_whole_block(engine: TracingEngine) -> None:
     request = transaction(to=QUEUE, value=1, gas=500_000, data=b"\x07" * 48 + bytes(7) + b"\x09")
     env, state = block_env(), genesis_state()
     whole = engine.execute_block(env, [request], state, skip_invalid=False)

@@ -103,7 +103,7 @@ def test_short_ecrecover_input_is_padded_with_zeros(engine: Engine, state: Memor
     assert answer(engine, given((signature, STRANGER)), short, state) == bytecode.words(STRANGER)
 
 
-def test_the_gas_is_the_usual_one(engine: Engine, state: MemoryState) -> None:
+def test_gas_used_is_unchanged(engine: Engine, state: MemoryState) -> None:
     message = call_message(ECRECOVER, question(NONSENSE))
     usual = engine.call(given(), message, state)
     found = engine.call(given((NONSENSE, STRANGER)), message, state)

@@ -104,7 +104,7 @@ def test_other_faults_of_impersonated_transactions_are_refused(
     ]
 
 
-def test_it_is_traced(engine: Engine, state: MemoryState) -> None:
+def test_impersonated_transaction_is_traced(engine: Engine, state: MemoryState) -> None:
     traced = engine.trace_block(  # type: ignore[attr-defined]
         block_env(), [sent(CONTRACT, nonce=1, value=5)], state, Recording(frames=True)
     )

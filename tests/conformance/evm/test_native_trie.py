@@ -143,7 +143,7 @@ def pay(world: World, number: int, amount: int) -> StateChanges:
     )
 
 
-def test_an_update_asks_once_for_each_depth() -> None:
+def test_update_reads_nodes_once_per_depth() -> None:
     world = filled()
     world.nodes.questions = 0
     slots = {(ADDRESSES[1], slot): SlotChange(word(7), word(8)) for slot in SLOTS}
@@ -196,7 +196,7 @@ def questions(world: World, changes: StateChanges) -> int:
     return world.nodes.questions - before
 
 
-def test_nodes_of_a_committed_update_are_not_asked_for_again() -> None:
+def test_nodes_of_a_committed_update_are_cached() -> None:
     world = filled(cache_bytes=10**6)
     assert questions(world, pay(world, 7, 1)) == 0
     world.apply(pay(world, 7, 2))
@@ -225,7 +225,7 @@ def test_a_commit_of_an_older_update_is_not_taken_for_the_newer() -> None:
     assert world.trie.update(world.root, pay(world, 7, 1), world.nodes) == first
 
 
-def test_a_block_can_be_built_on_one_that_is_not_stored_yet() -> None:
+def test_block_can_be_built_on_an_unstored_parent() -> None:
     world = filled(cache_bytes=10**6)
     first = world.trie.update(world.root, pay(world, 7, 1), world.nodes)
     above = overlay(world.nodes, first)

@@ -167,7 +167,7 @@ def filled(count: int = 200, slots: int = 40) -> World:
     return world
 
 
-def test_an_update_asks_once_for_each_depth() -> None:
+def test_update_reads_nodes_once_per_depth() -> None:
     world = filled()
     world.nodes.questions = 0
     change = AccountChange(account(1, 5), account(1, 6))

@@ -101,6 +101,6 @@ def test_the_parameters_of_the_reference_have_its_prefixes(case: dict[str, Any])
 
 
 @pytest.mark.parametrize("case", cases("network_constants"))
-def test_networks_are_named_as_by_the_reference_or_as_the_design_says(case: dict[str, Any]) -> None:
+def test_network_names_equal_the_reference_or_the_design(case: dict[str, Any]) -> None:
     theirs = case["networkName"]
     assert name_of(case["networkID"]) == OTHERWISE_NAMED.get(theirs, theirs)

@@ -89,7 +89,7 @@ def stream(*names: str) -> list[bytes]:
     return [json.dumps(name).encode() for name in names]
 
 
-def test_each_stream_is_sent_in_its_order_on_a_connection_of_its_own(server: Server) -> None:
+def test_streams_are_sent_in_order_on_separate_connections(server: Server) -> None:
     sent = send_streams(server.http, [stream("a", "b", "c"), stream(), stream("d", "e")], 60)
 
     assert server.orders() == [["a", "b", "c"], ["d", "e"]]
@@ -98,21 +98,21 @@ def test_each_stream_is_sent_in_its_order_on_a_connection_of_its_own(server: Ser
     assert sent.started < sent.ended
 
 
-def test_refusals_are_answers_that_are_reported(server: Server) -> None:
+def test_refusals_are_counted(server: Server) -> None:
     sent = send_streams(server.http, [stream("a", "refuse", "b"), stream("away")], 60)
 
     assert sent.answered == [3, 1]
     assert sorted(sent.failures) == [b'{"error": "refuse"}', b'{"result": "away"}']
 
 
-def test_streams_end_when_their_time_is_over(server: Server) -> None:
+def test_streams_end_after_their_duration(server: Server) -> None:
     sent = send_streams(server.http, [stream("a", "b")], 0.0)
 
     assert sent.answered == [1]
     assert server.orders() == [["a"]]
 
 
-def test_a_connection_that_is_closed_fails_the_load(server: Server) -> None:
+def test_closed_connection_fails_the_load(server: Server) -> None:
     with pytest.raises(GeneratorFailed, match=r"^the server closed the connection$"):
         send_streams(server.http, [stream("a", "close", "b")], 60)
 
@@ -129,14 +129,14 @@ def test_a_loop_repeats_all_bodies_on_every_connection(server: Server) -> None:
         assert order == [NAMES[(start + turn) % 3] for turn in range(len(order))]
 
 
-def test_a_load_beside_ends_with_what_it_is_beside(server: Server) -> None:
+def test_background_load_ends_with_the_measured_load(server: Server) -> None:
     with loaded(server.http, stream("a"), 2):
         assert server.busy.wait(60)
     assert set(map(len, server.bodies.values())) != {0}
     assert len(server.bodies) == 2
 
 
-def test_paced_senders_send_in_order_until_what_they_are_beside_ends(server: Server) -> None:
+def test_paced_senders_send_in_order_until_the_measured_load_ends(server: Server) -> None:
     raws = [[f"{sender}{number}" for number in range(1_000)] for sender in "ab"]
     with streaming(server.http, raws, 500.0) as sent:
         assert server.busy.wait(60)
@@ -147,7 +147,7 @@ def test_paced_senders_send_in_order_until_what_they_are_beside_ends(server: Ser
         assert order == own[:count]
 
 
-def test_a_sender_that_has_none_left_has_no_figure(server: Server) -> None:
+def test_sender_without_remaining_transactions_has_no_result(server: Server) -> None:
     with (
         pytest.raises(WrongAnswer, match="2 transactions of a sender were not enough"),
         streaming(server.http, [["a", "b"]], 1_000.0),
@@ -155,7 +155,7 @@ def test_a_sender_that_has_none_left_has_no_figure(server: Server) -> None:
         assert server.left.wait(60)
 
 
-def test_a_transaction_that_is_refused_has_no_figure(server: Server) -> None:
+def test_refused_transaction_fails_the_load(server: Server) -> None:
     with (
         pytest.raises(RpcFailed, match="eth_sendRawTransaction"),
         streaming(server.http, [["refuse"] * 20], 1_000.0),

@@ -46,7 +46,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
 
 @by_celery
 @pytest.mark.node_settings(mining="auto")
-def test_a_transaction_asks_for_a_block_once(chain: Chain, sent: Sent) -> None:
+def test_transaction_requests_a_block_once(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))
     chain.send(signed(nonce=1))
 
@@ -105,7 +105,7 @@ def test_a_worker_that_found_nothing_waits_for_nothing(
 
 
 @pytest.mark.node_settings(mining="auto")
-def test_a_queued_transaction_asks_for_nothing(chain: Chain, sent: Sent) -> None:
+def test_queued_transaction_requests_no_block(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=5))
 
     assert sent.names == []

@@ -38,7 +38,7 @@ def checked(address: bytes) -> str:
     return str(checksum_address(address))
 
 
-def test_the_front_page_shows_both_heads_and_what_came_last(
+def test_front_page_shows_heads_and_latest_blocks_and_transactions(
     made: TracedChain, browse: Browse
 ) -> None:
     browse("/")  # the validators are cached from then on
@@ -53,7 +53,7 @@ def test_the_front_page_shows_both_heads_and_what_came_last(
     assert page.slow_plans() == []
 
 
-def test_a_page_may_run_no_script_but_the_nodes_own(made: TracedChain, browse: Browse) -> None:
+def test_policy_allows_own_scripts_only(made: TracedChain, browse: Browse) -> None:
     policy = browse("/").response["Content-Security-Policy"]
 
     assert "script-src 'self'" in policy
@@ -67,9 +67,7 @@ def test_pages_are_read_and_never_written(made: TracedChain, client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/blocks", "/txs", "/block/2", "/connect"])
-def test_a_list_asks_a_bounded_number_of_questions(
-    made: TracedChain, browse: Browse, path: str
-) -> None:
+def test_list_takes_few_statements(made: TracedChain, browse: Browse, path: str) -> None:
     page = browse(path)
 
     assert page.status == HTTPStatus.OK
@@ -85,7 +83,7 @@ def test_a_list_asks_a_bounded_number_of_questions(
         "/address/0x" + "ab" * 20 + "?tab=nothing", "/address/0x" + "ab" * 20 + "?show=nothing",
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(made: TracedChain, client, path: str) -> None:
+def test_unknown_object_is_not_found(made: TracedChain, client, path: str) -> None:
     assert client.get(path).status_code == HTTPStatus.NOT_FOUND
 
 
@@ -102,7 +100,7 @@ def test_a_block_is_found_by_height_and_by_hash(made: TracedChain, browse: Brows
         assert text in by_number.text
 
 
-def test_a_list_whose_last_page_is_full_has_no_further_page(chain: Chain, browse: Browse) -> None:
+def test_full_last_page_has_no_next_link(chain: Chain, browse: Browse) -> None:
     chain.send(*(chain.make() for _ in range(PAGE)))
     chain.mine()
 
@@ -130,9 +128,7 @@ def test_a_list_continues_with_older_rows(made: TracedChain, browse: Browse) -> 
 
 
 @pytest.mark.parametrize("before", ["x", "-1", "", "9" * 40])
-def test_a_list_is_shown_whatever_it_is_to_be_before(
-    made: TracedChain, client, before: str
-) -> None:
+def test_list_is_shown_for_any_before_parameter(made: TracedChain, client, before: str) -> None:
     for path in ("/blocks", "/txs", "/block/2", f"/address/{hexed(SENDER)}", "/p/blocks", "/p/txs"):
         assert client.get(path, {"before": before}).status_code == HTTPStatus.OK
 
@@ -173,7 +169,7 @@ def test_a_failed_inner_call_shows_its_reason(made: TracedChain, browse: Browse)
     assert checked(ADDRESSES["reverter"]) in calls
 
 
-def test_calls_are_a_tree_with_what_they_moved(made: TracedChain, browse: Browse) -> None:
+def test_calls_are_a_tree_with_moved_amounts(made: TracedChain, browse: Browse) -> None:
     text = browse("/tx/" + made.hash("pay_and_destroy"), tab="calls").text
 
     assert 'class="d1"' in text
@@ -181,7 +177,7 @@ def test_calls_are_a_tree_with_what_they_moved(made: TracedChain, browse: Browse
     assert checked(CREATED) in text
 
 
-def test_coins_move_once_and_not_where_it_was_undone(made: TracedChain, browse: Browse) -> None:
+def test_reverted_transfers_are_not_counted(made: TracedChain, browse: Browse) -> None:
     pays_and_fails = assemble("0 0 0 0 3", int.from_bytes(RECIPIENT), "GAS CALL 0 0 REVERT")
     code = deploy_code(pays_and_fails)
     failing = bytecode.created(SENDER, made.chain.nonce)
@@ -206,7 +202,7 @@ def test_coins_move_once_and_not_where_it_was_undone(made: TracedChain, browse: 
     assert "Value transfers" not in never
 
 
-def test_a_transaction_that_cannot_be_executed_again_shows_the_reason(
+def test_transaction_that_cannot_be_replayed_shows_the_reason(
     made: TracedChain, browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/tx/" + made.hash("revert")
@@ -248,15 +244,13 @@ def test_state_changes_are_before_and_after(made: TracedChain, browse: Browse) -
     assert "0x" + "00" * 31 + "01" in text
 
 
-def test_the_raw_envelope_is_there(made: TracedChain, browse: Browse) -> None:
+def test_raw_envelope_is_shown(made: TracedChain, browse: Browse) -> None:
     text = browse("/tx/" + made.hash("transfer"), tab="raw").text
 
     assert hexed(made.sent["transfer"].raw) in text
 
 
-def test_a_transaction_that_waits_has_a_page_and_a_reason(
-    made: TracedChain, browse: Browse
-) -> None:
+def test_pending_transaction_page_shows_why_it_waits(made: TracedChain, browse: Browse) -> None:
     waiting = made.chain.make(to=RECIPIENT, value=1)
     made.chain.nonce += 1
     queued = made.chain.make(to=RECIPIENT, value=2)
@@ -271,7 +265,9 @@ def test_a_transaction_that_waits_has_a_page_and_a_reason(
     )
 
 
-def test_an_address_shows_what_it_sent_and_received(made: TracedChain, browse: Browse) -> None:
+def test_address_page_shows_sent_and_received_transactions(
+    made: TracedChain, browse: Browse
+) -> None:
     sender = browse(f"/address/{hexed(SENDER)}")
     received = browse(f"/address/{checked(RECIPIENT)}", show="received").text
 
@@ -284,7 +280,7 @@ def test_an_address_shows_what_it_sent_and_received(made: TracedChain, browse: B
     assert sender.slow_plans() == []
 
 
-def test_an_address_that_never_was_has_a_page(made: TracedChain, browse: Browse) -> None:
+def test_unused_address_has_a_page(made: TracedChain, browse: Browse) -> None:
     text = browse("/address/0x" + "ab" * 20).text
 
     assert "Account" in text
@@ -300,9 +296,7 @@ def test_an_address_shows_the_coins_of_the_same_bytes_on_the_p_chain(
     assert re.search(r'On the P-Chain</dt>.*title="[1-9][0-9,]* smallest units"', page.text)
 
 
-def test_a_contract_that_a_factory_made_names_its_creator(
-    made: TracedChain, browse: Browse
-) -> None:
+def test_contract_created_by_a_factory_names_its_creator(made: TracedChain, browse: Browse) -> None:
     made.chain.do(to=ADDRESSES["factory"], value=0, data=made.sent["create"].data, gas=200_000)
     index_calls(made.chain.evm, seconds=60)
     page = browse(f"/address/{hexed(CREATED)}")
@@ -330,7 +324,7 @@ def test_inner_calls_of_an_address_are_listed(made: TracedChain, browse: Browse)
     assert page.slow_plans() == []
 
 
-def test_a_contract_shows_its_events_code_and_storage(made: TracedChain, browse: Browse) -> None:
+def test_contract_page_shows_events_code_and_storage(made: TracedChain, browse: Browse) -> None:
     events = browse(f"/address/{checked(ADDRESSES['logger'])}", tab="events")
     contract = browse(f"/address/{checked(ADDRESSES['counter'])}", tab="contract")
 
@@ -341,7 +335,7 @@ def test_a_contract_shows_its_events_code_and_storage(made: TracedChain, browse:
 
 
 @pytest.mark.node_settings(chains=("P",))
-def test_without_the_c_chain_its_pages_are_not_found(pchain: PChain, client) -> None:
+def test_c_chain_pages_without_the_c_chain_are_not_found(pchain: PChain, client) -> None:
     for path in ("/blocks", "/txs", "/pool", "/block/0", "/address/0x" + "ab" * 20):
         assert client.get(path).status_code == HTTPStatus.NOT_FOUND
     front = client.get("/").content.decode()
@@ -349,7 +343,7 @@ def test_without_the_c_chain_its_pages_are_not_found(pchain: PChain, client) -> 
     assert "C-Chain" not in front
 
 
-def test_before_the_genesis_pages_say_so(db: None, node_settings: object, client) -> None:
+def test_pages_before_genesis_explain_it(db: None, node_settings: object, client) -> None:
     page = client.get("/blocks")
 
     assert page.status_code in {HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE}
@@ -358,7 +352,7 @@ def test_before_the_genesis_pages_say_so(db: None, node_settings: object, client
     assert b"no genesis yet" in front.content
 
 
-def test_a_local_network_shows_its_keys(pchain: PChain, chain: Chain, browse: Browse) -> None:
+def test_local_network_shows_public_keys(pchain: PChain, chain: Chain, browse: Browse) -> None:
     text = browse("/connect").text
 
     assert "0x56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027" in text
@@ -384,7 +378,7 @@ def test_the_explorer_leads_to_the_admin_and_back(
         assert back["Location"].lower().endswith(name)
 
 
-def test_a_creation_that_failed_has_created_nothing(made: TracedChain, browse: Browse) -> None:
+def test_failed_creation_shows_no_contract(made: TracedChain, browse: Browse) -> None:
     would_be = checked(bytecode.created(SENDER, made.chain.nonce))
     failed = made.chain.make(to=None, data=assemble("0 0 REVERT"), gas=100_000, value=0)
     inside = made.chain.make(
@@ -408,9 +402,7 @@ def test_a_creation_that_failed_has_created_nothing(made: TracedChain, browse: B
     assert checked(nothing) not in in_the_factory
 
 
-def test_amounts_are_exact_where_they_belong_and_never_zero_in_lists(
-    made: TracedChain, browse: Browse
-) -> None:
+def test_amounts_are_exact_on_pages_and_nonzero_in_lists(made: TracedChain, browse: Browse) -> None:
     value = 10**18 + 1
     to = "0x" + "c1" * 20
     sent = made.chain.make(to=bytes.fromhex(to[2:]), value=value)
@@ -429,9 +421,7 @@ def test_amounts_are_exact_where_they_belong_and_never_zero_in_lists(
 
 
 @pytest.mark.node_settings(coin_symbol="GOLD", coin_name="Golden")
-def test_the_operators_coin_has_its_symbol_and_name_on_every_page(
-    made: TracedChain, browse: Browse
-) -> None:
+def test_configured_coin_symbol_is_on_every_page(made: TracedChain, browse: Browse) -> None:
     paths = ["/txs", "/tx/" + made.hash("transfer"), f"/address/{hexed(SENDER)}", "/p/txs"]
     for path in [*paths, "/p/validators", "/p/supply", "/pool", "/connect"]:
         page = browse(path)
@@ -442,9 +432,7 @@ def test_the_operators_coin_has_its_symbol_and_name_on_every_page(
     assert 'data-coin="Golden"' in browse("/connect").text
 
 
-def test_a_blob_transaction_shows_its_blobs_and_what_they_cost(
-    chain: Chain, browse: Browse
-) -> None:
+def test_blob_transaction_page_shows_blobs_and_cost(chain: Chain, browse: Browse) -> None:
     made = sent_blobs(2)
     assert transactions.submit(chain.runtime, [made.raw]) == [made.transaction.hash]
     path = "/tx/" + hexed(made.transaction.hash)

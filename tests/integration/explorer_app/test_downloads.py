@@ -94,7 +94,7 @@ def test_a_file_has_a_limit_and_names_the_next(
     assert parts == -(-len(found) // 3)
 
 
-def test_a_file_ends_before_its_limit_of_bytes(
+def test_file_size_is_limited(
     made: TracedChain, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.get(of(SENDER, "transactions")).content
@@ -138,7 +138,7 @@ def test_internal_transactions_and_events(made: TracedChain, client: Client) -> 
     ]
 
 
-def test_token_transfers_and_names_that_are_formulas(tokens: TokenChain, pchain: PChain, client: Client) -> None:  # fmt: skip
+def test_formulas_in_token_names_become_text(tokens: TokenChain, pchain: PChain, client: Client) -> None:  # fmt: skip
     coin = tokens.deploy(puppet.of_erc20(name=b"=HYPERLINK(1)", symbol=b"@SUM"))
     tokens.call(coin, erc20(SENDER, RECIPIENT, 1_500), erc20(SENDER, RECIPIENT, 0))
     tokens.index()
@@ -183,7 +183,7 @@ def test_a_file_of_no_address_is_not_found(
     assert client.get(f"/address/nobody/{name}.csv").status_code == HTTPStatus.NOT_FOUND
 
 
-def test_pages_link_to_their_files(made: TracedChain, client: Client) -> None:
+def test_pages_link_to_their_downloads(made: TracedChain, client: Client) -> None:
     address = f"/address/0x{ADDRESSES['logger'].hex()}"
     for path, file in (
         (f"{address}?show=sent", f"{address}/transactions.csv?show=sent"),

@@ -131,12 +131,12 @@ def test_all_payments_of_an_hour_have_a_limit_together(tap: Faucet) -> None:
 
 
 @pytest.mark.node_settings(faucet_hourly=0)
-def test_there_need_be_no_limit_of_all(tap: Faucet) -> None:
+def test_total_limit_can_be_disabled(tap: Faucet) -> None:
     for number in range(200):
         tap.count(b"C%d" % number, f"client {number}", BEGIN)
 
 
-def test_a_clock_that_was_wrong_closes_the_faucet_for_an_hour_at_most(tap: Faucet) -> None:
+def test_wrong_clock_closes_the_faucet_for_an_hour_at_most(tap: Faucet) -> None:
     tap.count(b"C0", "client", BEGIN + 24 * HOUR)
     tap.count(b"C0", "client", BEGIN)
 
@@ -225,7 +225,7 @@ def test_a_disabled_faucet_has_no_page(client: Client) -> None:
     assert b"Faucet" not in client.get("/").content
 
 
-def test_elsewhere_it_needs_a_key(
+def test_faucet_of_a_public_network_needs_a_key(
     node_settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     elsewhere = updated(node_settings, network_id=5)

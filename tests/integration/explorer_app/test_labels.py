@@ -56,9 +56,7 @@ def market(explored: Explored) -> Address:
     return Address(bytes.fromhex(sample.addresses[sample.fields["verify"]]))
 
 
-def test_a_verified_contract_and_its_proxies_have_its_name(
-    explored: Explored, market: Address
-) -> None:
+def test_verified_contract_name_labels_its_proxies(explored: Explored, market: Address) -> None:
     by_slot = explored.create(deployer(DELEGATES, slots={SLOTS[0].slot: word(market)}))
     clone = explored.create(
         deployer(bytes.fromhex("363d3d373d3d3d363d73") + market + bytes.fromhex("5af43d82803e903d91602b57fd5bf3"))
@@ -75,7 +73,7 @@ def test_a_verified_contract_and_its_proxies_have_its_name(
     assert "the proxy's own code is not" in found[by_slot].remark
 
 
-def test_a_verified_proxy_has_its_own_name_until_its_implementation_is_verified(
+def test_verified_proxy_is_named_after_its_verified_implementation(
     explored: Explored,
 ) -> None:
     sample = explored.verified("proxy")
@@ -110,7 +108,7 @@ def test_an_implementation_is_named_in_the_head_of_each_tab(
         assert "<dt>Implementation</dt>" in page(f"/address/{text_of(proxy)}/{part}")
 
 
-def test_a_token_has_its_symbol_and_a_copy_has_a_mark(tokens: TokenChain) -> None:
+def test_token_is_labelled_by_symbol_and_copies_are_marked(tokens: TokenChain) -> None:
     first, second = token(tokens, b"Gold", b"GLD"), token(tokens, b"Gold", b"GLD")
     spam = token(tokens, b"claim at www.example.com", b"example.com")
     nameless = token(tokens, b"Only a name", b"")
@@ -130,7 +128,7 @@ def test_a_token_has_its_symbol_and_a_copy_has_a_mark(tokens: TokenChain) -> Non
 
 
 @pytest.mark.node_settings(coin_symbol="GLD", coin_name="Gold")
-def test_a_token_that_imitates_the_chains_coin_has_a_mark(tokens: TokenChain) -> None:
+def test_token_that_imitates_the_coin_is_marked(tokens: TokenChain) -> None:
     copies = [token(tokens, b"Something", b"gld"), token(tokens, b"GOLD", b"X")]
     other = token(tokens, b"Avalanche", b"AVAX")
     tokens.index()

@@ -55,7 +55,7 @@ def test_the_page_shows_the_reason_by_kind(
 
 
 @pytest.mark.node_settings(chains=("P",))
-def test_a_node_without_the_c_chain_reports_that(pchain: PChain, client: Client) -> None:
+def test_absent_c_chain_is_reported(pchain: PChain, client: Client) -> None:
     assert "does not run the C-Chain" in client.get("/blocks").content.decode()
 
 
@@ -98,7 +98,7 @@ def test_a_user_without_a_permission_gets_a_page(
     assert_styled(answer, "Not allowed")
 
 
-def test_a_form_without_its_token_gets_a_page(made: TracedChain) -> None:
+def test_form_without_csrf_token_gets_an_error_page(made: TracedChain) -> None:
     answer = Client(headers={"host": "localhost"}, enforce_csrf_checks=True).post("/admin/login/")
 
     assert answer.status_code == HTTPStatus.FORBIDDEN
@@ -117,7 +117,7 @@ def test_a_fault_gets_a_page(
     assert "a fault" not in answer.content.decode()
 
 
-def test_what_is_not_available_is_a_page_for_browsers(
+def test_unavailable_page_is_styled_for_browsers(
     db: None, node_settings: object, client: Client
 ) -> None:
     text = client.get("/")
@@ -137,9 +137,7 @@ def test_a_post_to_an_unknown_path_gets_no_page(made: TracedChain, client: Clien
     assert FRAME not in answer.content.decode()
 
 
-def test_a_path_that_leads_nowhere_asks_the_database_nothing(
-    made: TracedChain, client: Client
-) -> None:
+def test_unknown_path_takes_no_statement(made: TracedChain, client: Client) -> None:
     with CaptureQueriesContext(connection) as asked:
         client.get("/no/such/page")
 
@@ -165,5 +163,7 @@ def test_a_slash_at_the_end_leads_to_the_page(
 
 
 @pytest.mark.parametrize("path", ["//elsewhere.example/blocks/", "//blocks/", "///"])
-def test_slashes_lead_to_no_other_host(made: TracedChain, client: Client, path: str) -> None:
+def test_double_slashes_redirect_to_no_other_host(
+    made: TracedChain, client: Client, path: str
+) -> None:
     assert client.get("/", PATH_INFO=path).status_code == HTTPStatus.NOT_FOUND

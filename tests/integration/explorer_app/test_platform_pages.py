@@ -44,7 +44,7 @@ MAX_STATEMENTS = 14
         "/p/subnets",
     ],
 )
-def test_a_page_asks_a_bounded_number_of_questions(browse: Browse, path: str) -> None:
+def test_page_takes_few_statements(browse: Browse, path: str) -> None:
     browse("/p/validators")  # the validators are cached from then on
     page = browse(path)
 
@@ -64,7 +64,7 @@ def test_a_page_asks_a_bounded_number_of_questions(browse: Browse, path: str) ->
         (past.export_tx(3), "Exports"),
     ],
 )
-def test_a_transaction_is_described_in_words(browse: Browse, made, words: str) -> None:
+def test_transaction_has_a_description(browse: Browse, made, words: str) -> None:
     page = browse(f"/p/tx/{made.tx_id}")
 
     assert page.status == HTTPStatus.OK
@@ -74,7 +74,7 @@ def test_a_transaction_is_described_in_words(browse: Browse, made, words: str) -
     assert page.slow_plans() == []
 
 
-def test_outputs_show_their_state(browse: Browse) -> None:
+def test_outputs_show_whether_they_are_spent(browse: Browse) -> None:
     transfer = browse(f"/p/tx/{past.transfer_tx(3).tx_id}").text
     export = browse(f"/p/tx/{past.export_tx(3).tx_id}").text
 
@@ -83,7 +83,7 @@ def test_outputs_show_their_state(browse: Browse) -> None:
     assert ">exported<" in export
 
 
-def test_a_transaction_without_a_block_shows_its_state(browse: Browse) -> None:
+def test_transaction_without_block_shows_its_status(browse: Browse) -> None:
     waiting = browse(f"/p/tx/{past.waiting_tx(3).tx_id}").text
     dropped = browse(f"/p/tx/{past.dropped_id(3)}").text
     reason = models.DroppedTx.objects.get(tx_id=past.dropped_id(3)).reason
@@ -105,7 +105,7 @@ def test_validators_are_listed_the_greatest_stake_first(browse: Browse) -> None:
     assert text.count('href="/p/validator/NodeID-') == len(stakes)
 
 
-def test_a_validators_page_has_its_staking_periods_and_delegators(browse: Browse) -> None:
+def test_validator_page_shows_staking_periods_and_delegators(browse: Browse) -> None:
     page = browse(f"/p/validator/{past.node(3)}")
 
     for words in (">Validating<", "Staking periods", "Potential reward", "Own stake", "rank "):
@@ -114,14 +114,14 @@ def test_a_validators_page_has_its_staking_periods_and_delegators(browse: Browse
     assert len(page.chain_statements) <= MAX_STATEMENTS
 
 
-def test_a_past_validator_has_a_page_with_its_outcome(browse: Browse) -> None:
+def test_past_validator_page_shows_its_outcome(browse: Browse) -> None:
     text = browse(f"/p/validator/{past.past_node(5)}").text
 
     assert "Not validating" in text
     assert ">past<" in text
 
 
-def test_a_validator_that_was_never_online_has_no_uptime(browse: Browse) -> None:
+def test_validator_never_online_has_no_uptime(browse: Browse) -> None:
     db = this_node().platform_chain.db
     assert "not observed yet" in browse(f"/p/validator/{past.node(3)}").text
     now = clock.now()
@@ -157,7 +157,7 @@ def test_the_supply_chart_ends_at_the_current_supply(browse: Browse) -> None:
     assert len(found["stake"][0]) == len(found["stake"][1]) > 10
 
 
-def test_an_address_has_a_portfolio_with_its_outputs(browse: Browse) -> None:
+def test_address_page_shows_portfolio_and_outputs(browse: Browse) -> None:
     page = browse(f"/p/address/{address(past.person(0))}")
     owned = models.UTXOOwner.objects.filter(address=past.person(0)).order_by("utxo_id")
 
@@ -170,7 +170,7 @@ def test_an_address_has_a_portfolio_with_its_outputs(browse: Browse) -> None:
     assert "Newest" in older.text
 
 
-def test_a_subnet_has_its_keys_blockchains_and_validators(browse: Browse) -> None:
+def test_subnet_page_shows_keys_blockchains_and_validators(browse: Browse) -> None:
     text = browse(f"/p/subnet/{past.subnet_tx(3).tx_id}").text
 
     assert "Controlled by" in text
@@ -179,7 +179,7 @@ def test_a_subnet_has_its_keys_blockchains_and_validators(browse: Browse) -> Non
 
 
 @pytest.mark.parametrize("letter", ["P", "C"])
-def test_a_wrapped_block_shows_its_proposer(browse: Browse, chain: Chain, letter: str) -> None:
+def test_block_page_shows_its_proposer(browse: Browse, chain: Chain, letter: str) -> None:
     made = wrapping(letter, 1)
     chain.mine()
     path = "/p/block/1" if letter == "P" else "/block/1"
@@ -199,5 +199,5 @@ def test_a_wrapped_block_shows_its_proposer(browse: Browse, chain: Chain, letter
         "/p/validator/NodeID-1", f"/p/validator/{past.node(9_999)}", f"/p/subnet/{past.dropped_id(1)}",
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_not_found(client, path: str) -> None:
+def test_unknown_object_is_not_found(client, path: str) -> None:
     assert client.get(path).status_code == HTTPStatus.NOT_FOUND

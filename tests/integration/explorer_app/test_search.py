@@ -21,7 +21,7 @@ def led_to(browse: Browse, text: str) -> str:
     return str(response["Location"])
 
 
-def test_hashes_and_addresses_of_the_c_chain_lead_to_their_pages(
+def test_c_chain_hashes_and_addresses_redirect_to_their_pages(
     made: TracedChain, browse: Browse
 ) -> None:
     assert made.block is not None
@@ -33,7 +33,7 @@ def test_hashes_and_addresses_of_the_c_chain_lead_to_their_pages(
     assert "Contract" in browse("/suggest", q=hexed(ADDRESSES["counter"])).text
 
 
-def test_a_height_that_both_chains_have_offers_both(made: TracedChain, browse: Browse) -> None:
+def test_height_of_both_chains_offers_both(made: TracedChain, browse: Browse) -> None:
     page = browse("/search", q="0")
 
     assert page.status == HTTPStatus.OK
@@ -42,7 +42,7 @@ def test_a_height_that_both_chains_have_offers_both(made: TracedChain, browse: B
     assert led_to(browse, "2") == "/block/2"
 
 
-def test_identifiers_of_the_p_chain_lead_to_their_pages(
+def test_p_chain_ids_redirect_to_their_pages(
     made: TracedChain, pchain: PChain, browse: Browse
 ) -> None:
     node = str(platform_chain().node_id)
@@ -68,7 +68,7 @@ def test_a_search_without_a_match_shows_the_text_escaped(
     assert "<b>”" not in page.text
 
 
-def test_suggestions_come_in_few_questions(made: TracedChain, browse: Browse) -> None:
+def test_suggestions_take_few_statements(made: TracedChain, browse: Browse) -> None:
     for text in (made.hash("transfer"), "2", hexed(SENDER), str(platform_chain().node_id)[:12]):
         page = browse("/suggest", q=text)
         assert page.text.count("<li>") == 1
@@ -113,7 +113,7 @@ def test_tokens_are_found_by_the_beginnings_of_symbols_and_names(
     assert alike.index(gold) < alike.index(">lookalike<") < alike.index(f'hex">{copy}')
 
 
-def test_names_of_strangers_are_text_cut_off_and_in_the_way_of_nothing(
+def test_token_names_are_escaped_shortened_and_ranked_last(
     tokens: TokenChain, pchain: PChain, browse: Browse
 ) -> None:
     node = str(platform_chain().node_id)

@@ -125,7 +125,7 @@ def test_the_summaries_are_continued_in_any_parts(
     assert_complete(chain)
 
 
-def test_a_revert_gives_what_the_chain_without_the_blocks_has(chain: Chain, rpc: Rpc) -> None:
+def test_statistics_after_a_revert_equal_those_without_the_blocks(chain: Chain, rpc: Rpc) -> None:
     traced_chain(chain)
     chain.now += DAY
     chain.do(to=OTHER, value=7)
@@ -149,9 +149,7 @@ def test_a_revert_gives_what_the_chain_without_the_blocks_has(chain: Chain, rpc:
     assert_complete(chain)
 
 
-def test_a_revert_below_the_initial_copy_compares_all_accounts_again(
-    chain: Chain, rpc: Rpc
-) -> None:
+def test_revert_below_the_initial_copy_compares_all_accounts(chain: Chain, rpc: Rpc) -> None:
     """An account that was emptied before the copy began has no copy, but a balance after the revert."""
     rpc("hardhat_setBalance", f"0x{OTHER.hex()}", hex(ETHER))
     chain.mine()
@@ -169,9 +167,7 @@ def test_a_revert_below_the_initial_copy_compares_all_accounts_again(
     assert_complete(chain)
 
 
-def test_a_manual_change_of_an_account_that_the_head_had_changed_is_copied(
-    chain: Chain, rpc: Rpc
-) -> None:
+def test_manual_change_after_a_block_change_is_copied(chain: Chain, rpc: Rpc) -> None:
     chain.do(to=OTHER, value=7)
     summarise(chain)
     snapshot = rpc("evm_snapshot")
@@ -191,9 +187,7 @@ def test_a_manual_change_of_an_account_that_the_head_had_changed_is_copied(
     assert_complete(chain)
 
 
-def test_a_revert_finds_accounts_that_were_copied_with_later_balances(
-    chain: Chain, rpc: Rpc
-) -> None:
+def test_revert_corrects_accounts_copied_with_later_balances(chain: Chain, rpc: Rpc) -> None:
     """A copy of an early change has the balance of the head, which a revert to a height between them changes."""
     summarise(chain)
     chain.do(to=OTHER, value=1)
@@ -211,9 +205,7 @@ def test_a_revert_finds_accounts_that_were_copied_with_later_balances(
     assert_complete(chain)
 
 
-def test_a_revert_finds_an_account_that_was_emptied_before_it_was_copied(
-    chain: Chain, rpc: Rpc
-) -> None:
+def test_revert_restores_an_account_emptied_before_its_copy(chain: Chain, rpc: Rpc) -> None:
     rpc("hardhat_setBalance", f"0x{OTHER.hex()}", hex(ETHER))
     chain.mine()
     rows.begin(chain.evm.db, 1)
@@ -286,7 +278,7 @@ def test_pruned_changes_are_not_counted_and_all_accounts_compared_again(chain: C
     assert ranked() == balances()
 
 
-def test_blocks_that_another_writer_has_counted_are_refused(chain: Chain) -> None:
+def test_blocks_counted_by_another_writer_are_refused(chain: Chain) -> None:
     chain.mine()
     db = chain.evm.db
     before = rows.begin(db, 1)

@@ -74,7 +74,7 @@ def test_accounts_are_listed_by_balance_over_pages(
 
 
 @pytest.mark.parametrize("after", ["x", "5-zz", "-", "5-00", "9" * 79 + "-" + "00" * 20, "5"])
-def test_a_place_that_is_none_gives_the_first_page(
+def test_malformed_cursor_shows_the_first_page(
     pchain: PChain, chain: Chain, client: Client, after: str
 ) -> None:
     chain.mine()
@@ -84,9 +84,7 @@ def test_a_place_that_is_none_gives_the_first_page(
     assert b'<td class="right num">1</td>' in page.content
 
 
-def test_a_page_directly_after_a_block_has_its_changes(
-    pchain: PChain, chain: Chain, client: Client
-) -> None:
+def test_page_after_a_block_shows_its_changes(pchain: PChain, chain: Chain, client: Client) -> None:
     new = bytes([0x77]) * 20
     chain.do(to=new, value=ETHER)
 
@@ -122,7 +120,7 @@ def test_figures_by_day_are_charted_and_listed(
         assert len(series[name][0]) == len(series[name][1]) == len(times)
 
 
-def test_without_statistics_the_pages_say_so(
+def test_pages_without_statistics_explain_it(
     pchain: PChain, chain: Chain, client: Client, settings: Any, node_settings: Any
 ) -> None:
     settings.NODE = updated(node_settings, statistics="off")
@@ -203,7 +201,7 @@ def test_verified_contracts_are_found_by_name_and_address(
     assert browse("/contracts", name="vault", after="zz-x").status == HTTPStatus.OK
 
 
-def test_a_place_among_names_stays_within_the_search(pchain: PChain, chain: Chain) -> None:
+def test_cursor_of_contract_names_respects_the_search(pchain: PChain, chain: Chain) -> None:
     verified(1, "Aaa")
     verified(2, "Vault")
     place = NamePlace(b"aaa", 0)

@@ -35,7 +35,7 @@ def page_of(row: object) -> str:
     return reverse(f"admin:explorer_app_{row._meta.model_name}_change", args=[row.pk])
 
 
-def test_lists_and_pages_show_rows_and_change_none(tokens: TokenChain, browse: Browse) -> None:
+def test_lists_and_pages_are_read_only(tokens: TokenChain, browse: Browse) -> None:
     note = "Tokens: "
     assert f"{note}empty: NODE_TOKEN_INDEX was never enabled." in browse(listing("token")).text
     coin, *_ = used(tokens)
@@ -57,7 +57,7 @@ def test_lists_and_pages_show_rows_and_change_none(tokens: TokenChain, browse: B
     assert "not yet" not in text
 
 
-def test_they_are_found_by_address_and_block(tokens: TokenChain, browse: Browse) -> None:
+def test_rows_are_found_by_address_and_block(tokens: TokenChain, browse: Browse) -> None:
     coin, *_ = used(tokens)
     tokens.index()
     found = {
@@ -92,7 +92,7 @@ def test_names_are_escaped(tokens: TokenChain, browse: Browse) -> None:
         assert "&lt;script&gt;alert(1)" in text
 
 
-def test_no_cell_that_leads_to_its_row_has_another_link_inside(
+def test_row_links_contain_no_other_link(
     tokens: TokenChain, browse: Browse, rf: RequestFactory
 ) -> None:
     used(tokens)
@@ -108,7 +108,7 @@ def test_no_cell_that_leads_to_its_row_has_another_link_inside(
                 assert "<a" not in str(getattr(shown, column)(row)), (model, column)
 
 
-def test_a_transfer_leads_to_its_transaction(tokens: TokenChain, browse: Browse) -> None:
+def test_transfer_links_to_its_transaction(tokens: TokenChain, browse: Browse) -> None:
     used(tokens)
     tokens.index()
     transfer = models.TokenTransfer.objects.select_related("transaction").latest("id")

@@ -67,7 +67,7 @@ def test_transfers_of_all_kinds_are_rows(tokens: TokenChain) -> None:
     assert keys[:3] == [row_id(4), row_id(5), row_id(5, 1)]
 
 
-def test_contracts_say_what_they_are(tokens: TokenChain) -> None:
+def test_token_metadata_is_read_from_contracts(tokens: TokenChain) -> None:
     coin, cats, things = used(tokens)
     tokens.index()
     evm = tokens.chain.evm
@@ -82,7 +82,7 @@ def test_contracts_say_what_they_are(tokens: TokenChain) -> None:
     assert [row.address for row in found.tokens(evm, TokenStandard.ERC721)] == [cats]
 
 
-def test_sums_are_corrected_by_what_contracts_say_and_marked(tokens: TokenChain) -> None:
+def test_summed_balances_are_corrected_and_differences_marked(tokens: TokenChain) -> None:
     coin, cats, things = used(tokens)
     tokens.index()
 
@@ -112,7 +112,7 @@ def test_tokens_of_collections_have_owners(tokens: TokenChain) -> None:
     assert found.owner(evm, token, 3) is None
 
 
-def test_nothing_is_written_twice(tokens: TokenChain) -> None:
+def test_indexed_blocks_are_not_indexed_again(tokens: TokenChain) -> None:
     coin, *_ = used(tokens)
     tokens.index()
     before = everything()
@@ -127,7 +127,9 @@ def test_nothing_is_written_twice(tokens: TokenChain) -> None:
     assert len(transfers()) == 8
 
 
-def test_without_time_the_next_run_goes_on(tokens: TokenChain, monkeypatch: Any) -> None:
+def test_run_without_time_left_is_continued_by_the_next(
+    tokens: TokenChain, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(service, "LOGS_AT_ONCE", 2)
     used(tokens)
     steps = [tokens.index(seconds=0) for _ in range(20)]
@@ -141,9 +143,7 @@ def test_without_time_the_next_run_goes_on(tokens: TokenChain, monkeypatch: Any)
     assert everything() == written
 
 
-def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
-    tokens: TokenChain, monkeypatch: Any
-) -> None:
+def test_killed_indexer_continues_within_the_block(tokens: TokenChain, monkeypatch: Any) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     tokens.call(coin, *(erc20(NOBODY, RECIPIENT, value) for value in range(1, 8)))
     tokens.index()
@@ -170,7 +170,9 @@ def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
 
 
 @pytest.mark.parametrize("writes", ["write_transfers", "write_metadata", "write_balances"])
-def test_of_two_writers_one_gives_up(tokens: TokenChain, monkeypatch: Any, writes: str) -> None:
+def test_one_of_two_concurrent_writers_gives_up(
+    tokens: TokenChain, monkeypatch: Any, writes: str
+) -> None:
     coin, *_ = used(tokens)
     write = getattr(token_rows, writes)
 
@@ -190,7 +192,9 @@ def test_of_two_writers_one_gives_up(tokens: TokenChain, monkeypatch: Any, write
     assert everything() == written
 
 
-def test_a_log_with_many_transfers_is_written_alone(tokens: TokenChain, monkeypatch: Any) -> None:
+def test_log_with_many_transfers_is_written_separately(
+    tokens: TokenChain, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(service, "ROWS_AT_ONCE", 3)
     things = tokens.deploy(puppet.of_erc1155())
     batch = words(64, 64 + 32 * 4, 3, 1, 2, 3, 3, 10, 20, 30)
@@ -212,7 +216,7 @@ def test_a_log_with_many_transfers_is_written_alone(tokens: TokenChain, monkeypa
     assert [row[3] for row in transfers()] == [9, 1, 2, 3, 9, 0, 0]
 
 
-def test_a_transfer_without_topics_is_what_its_contract_is(tokens: TokenChain) -> None:
+def test_transfer_without_topics_has_its_contracts_standard(tokens: TokenChain) -> None:
     cats, coin = tokens.deploy(puppet.of_erc721()), tokens.deploy(puppet.of_erc20())
     told = puppet.emit((events.TRANSFER,), words(NOBODY, SENDER, 5))
     tokens.call(cats, told, told)
@@ -226,7 +230,7 @@ def test_a_transfer_without_topics_is_what_its_contract_is(tokens: TokenChain) -
     assert [row.address for row in found.tokens(tokens.chain.evm)] == [cats]
 
 
-def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
+def test_contracts_with_unindexed_transfers_are_queried_one_at_a_time(
     tokens: TokenChain, monkeypatch: Any
 ) -> None:
     made = [tokens.deploy(puppet.of_erc721()) for _ in range(3)]
@@ -259,7 +263,7 @@ def calls_at_once(contract: Address, *calls: bytes) -> bytes:
     return bytecode.deploy_code(code.ljust(300, b"\0") + data)
 
 
-def test_wrapped_coins_count_as_minted_unless_there_is_a_transfer(tokens: TokenChain) -> None:
+def test_deposit_without_transfer_counts_as_minting(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     wrapped = puppet.emit((events.DEPOSIT, SENDER), words(5))
     unwrapped = puppet.emit((events.WITHDRAWAL, SENDER), words(2))
@@ -281,7 +285,7 @@ def test_wrapped_coins_count_as_minted_unless_there_is_a_transfer(tokens: TokenC
     assert [row.address for row in found.tokens(tokens.chain.evm)] == [coin]
 
 
-def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -> None:
+def test_consecutive_transfer_sets_the_owner_of_each_id(tokens: TokenChain) -> None:
     cats = tokens.deploy(puppet.of_erc721())
     made = puppet.emit((events.CONSECUTIVE_TRANSFER, 10, NOBODY, SENDER), words(6_009))
     paid = tokens.call(cats, made).header.gas_used // events.GAS_OF_AN_OWNER
@@ -307,9 +311,7 @@ def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -
     ]
 
 
-def test_ranges_have_no_more_owners_noted_than_their_transaction_paid_for(
-    tokens: TokenChain, monkeypatch: Any
-) -> None:
+def test_owners_stored_for_a_range_are_limited_by_gas(tokens: TokenChain, monkeypatch: Any) -> None:
     cats = tokens.deploy(puppet.of_erc721())
     told = [
         puppet.emit((events.CONSECUTIVE_TRANSFER, first, NOBODY, SENDER), words(last))
@@ -333,7 +335,7 @@ def test_ranges_have_no_more_owners_noted_than_their_transaction_paid_for(
     assert everything() == written
 
 
-def test_a_range_that_is_burned_leaves_no_rows_of_what_was_not_there(tokens: TokenChain) -> None:
+def test_burned_range_leaves_no_rows_for_missing_ids(tokens: TokenChain) -> None:
     cats = tokens.deploy(puppet.of_erc721())
     burned = puppet.emit((events.CONSECUTIVE_TRANSFER, 1, SENDER, NOBODY), words(200))
     tokens.call(cats, burned, erc721(NOBODY, SENDER, 0), erc721(NOBODY, SENDER, 7))
@@ -354,7 +356,7 @@ def test_a_range_that_is_burned_leaves_no_rows_of_what_was_not_there(tokens: Tok
     assert everything() == written
 
 
-def test_an_inventory_is_read_by_an_index_of_what_is_owned(tokens: TokenChain) -> None:
+def test_inventory_is_read_by_index(tokens: TokenChain) -> None:
     cats = tokens.deploy(puppet.of_erc721())
     tokens.call(cats, erc721(NOBODY, SENDER, 1))
     tokens.index()
@@ -394,7 +396,7 @@ def test_empty_and_unsigned_transfers_are_doubtful(tokens: TokenChain) -> None:
     assert [transfer.value for transfer in rest] == [0, 1]
 
 
-def test_a_balance_that_the_contract_reports_confirms_a_transfer(tokens: TokenChain) -> None:
+def test_reported_balance_confirms_a_transfer(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     tokens.call(coin, puppet.put(OTHER, 3), erc20(NOBODY, OTHER, 10), erc20(OTHER, RECIPIENT, 7))
     tokens.index()
@@ -412,7 +414,7 @@ def test_a_balance_that_the_contract_reports_confirms_a_transfer(tokens: TokenCh
     assert [line.doubt for line in every] == ["unconfirmed", "unconfirmed"]
 
 
-def test_false_amounts_break_nothing(tokens: TokenChain) -> None:
+def test_false_amounts_do_not_overflow_balances(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20(TOTAL_SUPPLY=puppet.answering(words(0))))
     maximum = 2**256 - 1
     tokens.call(coin, puppet.put(OTHER, 9), *(erc20(RECIPIENT, OTHER, maximum) for _ in range(3)))
@@ -436,7 +438,7 @@ def test_a_contract_without_transfers_or_token_methods_is_not_a_token(tokens: To
     assert len(transfers()) == 1
 
 
-def test_its_questions_are_answered_by_indexes(tokens: TokenChain) -> None:
+def test_queries_of_the_indexer_use_indexes(tokens: TokenChain) -> None:
     asked = Page(HttpResponse(), BOTH)
     used(tokens)
     tokens.call(
@@ -470,7 +472,7 @@ def test_the_task_indexes_if_the_setting_is_on(tokens: TokenChain) -> None:
     assert tasks.index_tokens() == {"blocks": 8}
 
 
-def test_the_task_leaves_tokens_for_later_while_the_node_has_much_to_answer(
+def test_task_postpones_tokens_while_the_node_is_busy(
     tokens: TokenChain,
 ) -> None:
     used(tokens)
@@ -480,7 +482,7 @@ def test_the_task_leaves_tokens_for_later_while_the_node_has_much_to_answer(
 
 
 @pytest.mark.node_settings(token_index="off")
-def test_the_task_does_nothing_if_the_setting_is_off(tokens: TokenChain) -> None:
+def test_task_does_nothing_when_disabled(tokens: TokenChain) -> None:
     used(tokens)
 
     assert tasks.index_tokens() == {"blocks": 0}

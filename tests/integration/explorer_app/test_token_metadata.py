@@ -55,7 +55,7 @@ def token_with(tokens: TokenChain, answers: Mapping[bytes, bytes]) -> models.Tok
     return made
 
 
-def test_an_answer_that_is_not_text_gives_no_name(tokens: TokenChain) -> None:
+def test_name_that_is_no_text_is_ignored(tokens: TokenChain) -> None:
     made = tokens_with(tokens, *(puppet.of_erc20(NAME=lie) for lie in LIES.values()))
 
     for lie, token in zip(LIES, made, strict=True):
@@ -87,7 +87,7 @@ def test_texts_are_cleaned(tokens: TokenChain) -> None:
     assert [token.name for token in made] == [shown for _, shown in answers]
 
 
-def test_decimals_that_leave_no_number_are_none(tokens: TokenChain) -> None:
+def test_absurd_decimals_are_ignored(tokens: TokenChain) -> None:
     answers = [puppet.answering(words(number)) for number in (77, 78, 255, 2**255)]
 
     made = tokens_with(tokens, *(puppet.of_erc20(DECIMALS=answer) for answer in answers))
@@ -101,14 +101,14 @@ def test_a_contract_without_a_supply_is_not_a_token(tokens: TokenChain) -> None:
     assert (token.kind, token.name) == (None, None)
 
 
-def test_a_contract_that_claims_every_interface_supports_none(tokens: TokenChain) -> None:
+def test_contract_that_claims_all_interfaces_supports_none(tokens: TokenChain) -> None:
     yes = {puppet.SUPPORTS: puppet.answering(words(1))}
 
     assert token_with(tokens, {**puppet.of_erc721(), **yes}).kind is None
     assert token_with(tokens, {**puppet.of_erc20(), **yes}).kind == 20
 
 
-def test_an_answer_that_is_neither_yes_nor_no_is_none(tokens: TokenChain) -> None:
+def test_supports_interface_result_must_be_boolean(tokens: TokenChain) -> None:
     token = token_with(tokens, {**puppet.of_erc721(), puppet.SUPPORTS: puppet.answering(words(2))})
 
     assert token.kind is None
@@ -139,7 +139,7 @@ def test_a_silent_contract_is_queried_at_growing_intervals(tokens: TokenChain) -
     assert token.attempts == 1
 
 
-def test_a_contract_becomes_what_it_is_with_its_first_such_event(tokens: TokenChain) -> None:
+def test_standard_is_set_by_the_first_event(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     tokens.call(coin, erc721(NOBODY, SENDER, 1))
     tokens.index()
@@ -200,9 +200,7 @@ def test_a_name_like_an_earlier_tokens_or_the_coins_is_marked(tokens: TokenChain
     assert marks == [False, False, True, True, True, False, False, False]
 
 
-def test_news_of_a_token_keep_no_other_from_being_asked(
-    tokens: TokenChain, monkeypatch: Any
-) -> None:
+def test_updates_of_one_token_do_not_delay_others(tokens: TokenChain, monkeypatch: Any) -> None:
     asked: list[Address] = []
     ask = service.ask_contract
 
@@ -321,7 +319,7 @@ def test_an_unindexed_transfer_of_an_unknown_contract_is_an_amount(
     assert [(row[0], row[5]) for row in transfers()] == [(20, 5)]
 
 
-def test_a_question_has_no_more_gas_than_its_limit(tokens: TokenChain, monkeypatch: Any) -> None:
+def test_metadata_calls_have_a_gas_limit(tokens: TokenChain, monkeypatch: Any) -> None:
     asked = []
     engine = type(tokens.chain.evm.engine)
     call = engine.call
@@ -338,7 +336,7 @@ def test_a_question_has_no_more_gas_than_its_limit(tokens: TokenChain, monkeypat
     assert gas == {questions.GAS, questions.GAS_OF_INTERFACES}
 
 
-def test_a_question_on_a_fork_may_wait_for_the_remote_node(
+def test_metadata_calls_on_a_fork_wait_for_the_remote_node(
     tokens: TokenChain, monkeypatch: Any
 ) -> None:
     evm, limits = tokens.chain.evm, []

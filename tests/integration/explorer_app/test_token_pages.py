@@ -77,7 +77,7 @@ def cells(page: str) -> list[list[str]]:
 
 
 @pytest.mark.node_settings(token_index="off")
-def test_without_the_index_the_list_says_so(tokens: TokenChain, browse: Browser) -> None:
+def test_list_without_index_explains_it(tokens: TokenChain, browse: Browser) -> None:
     assert "No tokens yet." in browse("/tokens")
     assert "empty: NODE_TOKEN_INDEX was never enabled" in browse("/tokens")
 
@@ -141,9 +141,7 @@ def test_a_token_has_transfers_and_holders(tokens: TokenChain, browse: Browser) 
     browse(f"{path}/1", 404)
 
 
-def test_a_collection_has_an_inventory_and_pages_of_its_tokens(
-    tokens: TokenChain, browse: Browser
-) -> None:
+def test_collection_has_inventory_and_token_pages(tokens: TokenChain, browse: Browser) -> None:
     _, cats, things = used(tokens)
     tokens.call(cats, erc721(SENDER, NOBODY, 1))
     tokens.index()
@@ -168,7 +166,7 @@ def test_a_collection_has_an_inventory_and_pages_of_its_tokens(
     assert "No holders." in item_page
 
 
-def test_ids_of_erc1155_are_held_apart(tokens: TokenChain, browse: Browser) -> None:
+def test_erc1155_ids_have_separate_balances(tokens: TokenChain, browse: Browser) -> None:
     things = tokens.deploy(puppet.of_erc1155())
     seven, eight = (int.from_bytes(SENDER) + token_id for token_id in (7, 8))
     tokens.call(things, puppet.put(seven, 70), puppet.put(eight, 80))
@@ -215,9 +213,7 @@ def test_a_contract_that_is_not_a_token_has_no_page(
     browse(path, 404)
 
 
-def test_images_in_a_uri_are_shown_and_nothing_is_fetched(
-    tokens: TokenChain, browse: Browser
-) -> None:
+def test_images_in_a_uri_are_shown_without_fetching(tokens: TokenChain, browse: Browser) -> None:
     image = b"data:image/png;base64,iVBORw0KGgo="
     cats = puppet.of_erc721()
     cats[questions.uri(0, is_collection=True)[:4]] = puppet.answering(puppet.string(image))
@@ -230,7 +226,7 @@ def test_images_in_a_uri_are_shown_and_nothing_is_fetched(
     assert f'src="{image.decode()}"' in page
 
 
-def test_an_addresss_transfers_and_balances_are_there_for_its_page(tokens: TokenChain) -> None:
+def test_address_page_has_transfers_and_balances(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     tokens.call(coin, puppet.put(SENDER, 3_500_000), erc20(NOBODY, SENDER, 3_500_000))
     tokens.call(coin, erc20(SENDER, SENDER, 1), erc20(SENDER, OTHER, 0))
@@ -392,7 +388,7 @@ def test_ids_in_addresses_of_pages_are_numbers_of_256_bits() -> None:
     ] * 7
 
 
-def test_pages_after_a_receipt_have_what_its_block_did(
+def test_pages_after_a_receipt_show_its_block(
     tokens: TokenChain, pchain: PChain, client: Client
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())
@@ -406,7 +402,7 @@ def test_pages_after_a_receipt_have_what_its_block_did(
     assert (moved[-1], minted[-1]) == ("0.000007", "0.00003")
 
 
-def test_a_page_says_how_far_the_index_is_if_it_is_behind(
+def test_page_shows_the_height_of_an_index_behind(
     tokens: TokenChain, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     coin, *_ = used(tokens)

@@ -25,7 +25,7 @@ from tests.integration.platform_app.conftest import (
     pchain,
     reference_pchain,
 )
-from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import Answer, ask, elsewhere
 
 __all__ = ["nothing_remembered", "pchain", "reference_pchain"]
 
@@ -62,14 +62,14 @@ def get(reporter: Reporter) -> Get:
     return fetch
 
 
-async def through_the_doors(
+async def at_all_endpoints(
     path: str, method: str = "GET", body: bytes = b"", query: str = ""
 ) -> Answer:
     """Send a request to the plain endpoint with the raw endpoint behind it."""
     workers = Workers(threads=1)
     try:
         raw = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, Answering(workers))
-        door = get_pages.GetPagesMiddleware(this_node().plain.front, raw, workers)
-        return await ask(door, method, path, parts=(body,), query=query)
+        app = get_pages.GetPagesMiddleware(this_node().plain.front, raw, workers)
+        return await ask(app, method, path, parts=(body,), query=query)
     finally:
         workers.close()

@@ -9,7 +9,7 @@ from django.test import Client
 
 from health_app.reporter import Reporter
 from tests.builders import network_rows
-from tests.integration.health_app.conftest import FOLLOWING, Get, through_the_doors
+from tests.integration.health_app.conftest import FOLLOWING, Get, at_all_endpoints
 
 PRIMARY_NETWORK = "11111111111111111111111111111111LpoYY"
 
@@ -163,7 +163,7 @@ def test_error_messages_equal_avalanchegos(reporter: Reporter) -> None:
 async def test_both_endpoints_return_the_same_bytes(
     reporter: Reporter, method: str, body: bytes
 ) -> None:
-    fast = await through_the_doors("/ext/health", method, body)
+    fast = await at_all_endpoints("/ext/health", method, body)
     slow = Client(headers={"host": "localhost"}).generic(
         method, "/ext/health", body, "application/json"
     )
@@ -184,20 +184,20 @@ async def test_both_endpoints_return_the_same_bytes(
 async def test_both_endpoints_return_the_same_bytes_on_other_paths(
     reporter: Reporter, path: str, method: str
 ) -> None:
-    fast = await through_the_doors(path, method)
+    fast = await at_all_endpoints(path, method)
     slow = Client(headers={"host": "localhost"}).generic(method, path, b"")
 
     assert (fast.status, fast.body) == (slow.status_code, slow.content)
 
 
 async def test_unknown_paths_are_answered_like_avalanchego(reporter: Reporter) -> None:
-    answer = await through_the_doors("/ext/health/nothing")
+    answer = await at_all_endpoints("/ext/health/nothing")
     assert (answer.status, answer.body) == (404, b"404 page not found\n")
 
 
 async def test_the_type_of_a_page_is_the_references(reporter: Reporter) -> None:
-    page = await through_the_doors("/ext/health")
-    answer = await through_the_doors("/ext/health", "POST", call("health.health"))
+    page = await at_all_endpoints("/ext/health")
+    answer = await at_all_endpoints("/ext/health", "POST", call("health.health"))
 
     assert page.headers["content-type"] == "application/json"
     assert page.body.endswith(b"}\n")

@@ -8,7 +8,7 @@ from django.test import Client
 
 from health_app.reporter import Reporter
 from nodeproject.apps import this_node
-from tests.integration.health_app.conftest import through_the_doors
+from tests.integration.health_app.conftest import at_all_endpoints
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -53,7 +53,7 @@ async def test_metrics_are_equal_at_both_endpoints(
     page = SimpleNamespace(text=lambda: ("text/plain; version=0.0.4", text))
     monkeypatch.setattr(this_node().observation, "page", page)
 
-    fast = await through_the_doors("/ext/metrics")
+    fast = await at_all_endpoints("/ext/metrics")
     slow = Client(headers={"host": "localhost"}).get("/ext/metrics")
 
     assert (fast.status, fast.body) == (slow.status_code, slow.content) == (200, text)

@@ -12,7 +12,7 @@ from health_app.reporter import Reporter
 from health_app.result import CheckResult
 from network_app.models import SyncPhase
 from tests.builders import network_rows
-from tests.integration.health_app.conftest import FOLLOWING, Get, through_the_doors
+from tests.integration.health_app.conftest import FOLLOWING, Get, at_all_endpoints
 
 
 @pytest.fixture
@@ -68,9 +68,9 @@ def test_node_that_was_ready_remains_ready(reporter: Reporter, get: Get) -> None
 async def test_probes_respond_during_a_database_outage(
     reporter: Reporter, broken_database: pytest.MonkeyPatch
 ) -> None:
-    live = await through_the_doors("/ext/health/liveness")
-    ready = await through_the_doors("/ext/health/readiness")
-    full = await through_the_doors("/ext/health")
+    live = await at_all_endpoints("/ext/health/liveness")
+    ready = await at_all_endpoints("/ext/health/readiness")
+    full = await at_all_endpoints("/ext/health")
 
     assert (live.status, live.body) == (200, b'{"checks":{},"healthy":true}\n')
     assert ready.status == full.status == 503

@@ -157,14 +157,14 @@ def serve() -> Iterator[Serve]:
             )
             workers, answering_ = made.workers, Answering(made.workers)
             stay.callback(workers.close)
-            socket_door = JsonRpcConsumer.as_asgi(
+            websocket = JsonRpcConsumer.as_asgi(
                 endpoint=endpoint, hub=made.hub, answering=answering_,
                 memory=made.memory, limits=SocketLimits(stall=stall),
             )  # fmt: skip
 
             async def behind(scope: Any, receive: Any, send: Any) -> None:
                 if scope["type"] == "websocket":
-                    await socket_door(scope, receive, send)
+                    await websocket(scope, receive, send)
                     return
                 body = b""
                 while (message := await receive()).get("more_body"):
@@ -174,7 +174,7 @@ def serve() -> Iterator[Serve]:
                 await send({"type": "http.response.start", "status": 200, "headers": [length]})
                 await send({"type": "http.response.body", "body": b"behind"})
 
-            door = AsgiRpc(
+            app = AsgiRpc(
                 by_path([endpoint]), behind, answering_, gate=Gate(GateConfig(), GETH),
                 body_seconds=body_seconds, memory=made.memory, other_body=1000,
                 takes_body=lambda path: path == "/form", stall_seconds=stall,
@@ -208,7 +208,7 @@ def serve() -> Iterator[Serve]:
 
             Http.patience = patience
             options = {"timeout_keep_alive": idle, "ws_max_size": 8_000_000}
-            made.port = stay.enter_context(serving(door, Http, ws=WebSocket, **options))
+            made.port = stay.enter_context(serving(app, Http, ws=WebSocket, **options))
             return made
 
         yield start

@@ -24,7 +24,7 @@ def send_without_end(connection: RawConnection) -> None:
         connection.socket.send(PLAIN * 1_000)
 
 
-def test_requests_behind_it_are_answered_after_it(serve, raw) -> None:
+def test_pipelined_requests_are_answered_in_order(serve, raw) -> None:
     served = serve()
     connection = raw(served.port)
     connection.say(SLOW_REQUEST)
@@ -35,7 +35,7 @@ def test_requests_behind_it_are_answered_after_it(serve, raw) -> None:
     assert answers == [SLOW_ANSWER, ANSWER, SLOW_ANSWER, ANSWER]
 
 
-def test_only_so_much_is_taken_of_what_comes_behind_it(serve, raw, made) -> None:
+def test_bytes_read_behind_a_slow_request_are_limited(serve, raw, made) -> None:
     served = serve()
     connection = raw(served.port)
     connection.say(SLOW_REQUEST)
@@ -50,7 +50,7 @@ def test_only_so_much_is_taken_of_what_comes_behind_it(serve, raw, made) -> None
     assert connection.response()[2] == ANSWER
 
 
-def test_it_is_not_closed_for_being_silent(serve, raw, looked) -> None:
+def test_idle_limit_does_not_close_a_waiting_connection(serve, raw, looked) -> None:
     served = serve(idle=0.05)
     connection = raw(served.port)
     connection.say(SLOW_REQUEST)
@@ -60,7 +60,7 @@ def test_it_is_not_closed_for_being_silent(serve, raw, looked) -> None:
     assert connection.until_closed() == b""
 
 
-def test_it_does_not_make_room_for_others(serve, raw) -> None:
+def test_waiting_connection_is_not_evicted(serve, raw) -> None:
     served = serve(connections=ConnectionLimits(maximum=1, of_address=1))
     connection = raw(served.port)
     connection.say(SLOW_REQUEST)
@@ -76,7 +76,7 @@ def test_it_does_not_make_room_for_others(serve, raw) -> None:
     assert connection.until_closed() == b""
 
 
-def test_a_server_that_ends_gives_the_answer_and_takes_nothing_behind_it(
+def test_stopping_server_responds_and_reads_no_further_request(
     serve, raw, made: list[DirectProtocol]
 ) -> None:
     served = serve()
@@ -94,7 +94,7 @@ def test_a_server_that_ends_gives_the_answer_and_takes_nothing_behind_it(
 
 
 @pytest.mark.parametrize("error", [OSError, Panic])
-def test_a_connection_whose_answer_fails_altogether_is_ended(
+def test_connection_with_a_failed_response_is_closed(
     serve, raw, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Any
 ) -> None:
     async def fail(*_: object, missed: bool) -> Any:
@@ -107,9 +107,7 @@ def test_a_connection_whose_answer_fails_altogether_is_ended(
     assert "the fast path failed" in caplog.text
 
 
-def test_an_answer_for_which_there_is_no_room_is_refused_and_ends_the_connection(
-    serve, raw
-) -> None:
+def test_response_above_the_memory_limit_is_refused_and_closes(serve, raw) -> None:
     served = serve(memory=MemoryLimits(maximum=1_000_000, of_client=1_000_000))
     body = SLOW.replace(b"slow", b"much")
     connection = raw(served.port)

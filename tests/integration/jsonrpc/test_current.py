@@ -85,7 +85,7 @@ def converse(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served],
         yield over_http if request.param == "HTTP" else over_websocket
 
 
-def test_a_request_waits_until_its_process_is_current(serve, process, converse) -> None:
+def test_request_waits_until_the_process_is_current(serve, process, converse) -> None:
     served = serve(current_=process)
     ask, read = converse(served)
     ask()
@@ -110,7 +110,7 @@ class Live:
 
 
 @pytest.mark.parametrize("line", [b"GET /live", b"POST /elsewhere"])
-def test_what_others_do_not_tell_of_does_not_wait(
+def test_requests_without_chain_data_do_not_wait(
     serve, process, raw, monkeypatch: pytest.MonkeyPatch, line: bytes
 ) -> None:
     monkeypatch.setattr(DirectProtocol, "pages", Live())
@@ -130,7 +130,7 @@ def test_what_others_do_not_tell_of_does_not_wait(
         b"\r\n" + PLAIN,
     ],
 )
-def test_whatever_may_ask_for_it_waits(
+def test_requests_that_may_read_the_head_wait(
     serve, process, raw, monkeypatch: pytest.MonkeyPatch, request_: bytes
 ) -> None:
     monkeypatch.setattr(DirectProtocol, "pages", Live())
@@ -142,7 +142,7 @@ def test_whatever_may_ask_for_it_waits(
     assert connection.response()[0] in {200, 400, 404}
 
 
-def test_a_connection_ends_where_its_request_cannot_be_taken_up(
+def test_connection_whose_waiting_request_fails_is_closed(
     serve, process, raw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served = serve(current_=process)
@@ -162,7 +162,7 @@ def test_a_connection_ends_where_its_request_cannot_be_taken_up(
     assert other.response()[2] == ANSWER
 
 
-def test_requests_behind_it_are_answered_after_it(serve, process, raw) -> None:
+def test_pipelined_requests_are_answered_in_order(serve, process, raw) -> None:
     served = serve(current_=process)
     connection = raw(served.port)
     process.announce()
@@ -174,7 +174,7 @@ def test_requests_behind_it_are_answered_after_it(serve, process, raw) -> None:
     assert [connection.response()[2] for _ in range(3)] == [ANSWER, SLOW_ANSWER, ANSWER]
 
 
-def test_a_request_may_come_in_parts(serve, process, raw) -> None:
+def test_request_in_parts_waits(serve, process, raw) -> None:
     connection = raw(serve(current_=process).port)
     process.announce()
     connection.say(PLAIN[:-30])
@@ -185,7 +185,7 @@ def test_a_request_may_come_in_parts(serve, process, raw) -> None:
     assert connection.response()[2] == ANSWER
 
 
-def test_each_connection_waits_for_itself(serve, process, raw) -> None:
+def test_connections_wait_independently(serve, process, raw) -> None:
     served = serve(current_=process)
     connections = [raw(served.port) for _ in range(3)]
     process.announce()
@@ -199,7 +199,7 @@ def test_each_connection_waits_for_itself(serve, process, raw) -> None:
 
 
 @pytest.mark.parametrize("request_", [PLAIN, SLOW_REQUEST, PLAIN.replace(b"/rpc", b"/form")])
-def test_what_waits_when_the_server_ends_is_answered_still(
+def test_waiting_requests_are_answered_by_a_stopping_server(
     serve, process, raw, made: list[DirectProtocol], request_: bytes
 ) -> None:
     served = serve(current_=process)
@@ -217,7 +217,7 @@ def test_what_waits_when_the_server_ends_is_answered_still(
     assert connection.until_closed() == b""
 
 
-def test_who_leaves_while_it_waits_is_let_go(serve, process, raw) -> None:
+def test_client_that_disconnects_while_waiting_is_released(serve, process, raw) -> None:
     served = serve(current_=process)
     connection = raw(served.port)
     with open_socket(served) as socket:

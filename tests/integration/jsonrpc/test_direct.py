@@ -22,8 +22,8 @@ from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.limits.throttle import LocalThrottle, Rate
 from tests.builders.interface import Clock, refuse_pages
 from tests.integration.jsonrpc.guarded import until
-from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
-from tests.integration.jsonrpc.two_doors import request as posted
+from tests.integration.jsonrpc.three_servers import Served, exchange, three_servers
+from tests.integration.jsonrpc.three_servers import request as posted
 from tests.integration.patience import SECONDS
 
 pytestmark = pytest.mark.sqlite_only
@@ -53,9 +53,9 @@ def served() -> Iterator[Served]:
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
     answering = Answering(workers)
-    door = AsgiRpc(by_path([endpoint]), elsewhere, answering)
+    app = AsgiRpc(by_path([endpoint]), elsewhere, answering)
     heads = RequestHeads(by_path([endpoint]))
-    with two_doors(door, endpoint.replies, heads, OnePage(), answering) as made:
+    with three_servers(app, endpoint.replies, heads, OnePage(), answering) as made:
         yield made
     workers.close()
 
@@ -160,7 +160,7 @@ KINDS = ("direct", "at once", "plain")
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_all_doors_answer_the_same_bytes(served: Served, name: str) -> None:
+def test_all_endpoints_return_the_same_bytes(served: Served, name: str) -> None:
     direct, at_once, plain = (exchange(served, kind, *REQUESTS[name]) for kind in KINDS)
 
     assert direct == plain
@@ -173,7 +173,7 @@ def test_all_doors_answer_the_same_bytes(served: Served, name: str) -> None:
     ["plain", "twice on a connection", "a batch", "a notification", "no JSON", "keep-alive",
      "compressed", "a web page", "long", "a page"],
 )  # fmt: skip
-def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: str) -> None:
+def test_plain_requests_from_memory_bypass_asgi(served: Served, name: str) -> None:
     before = served.asgi.copy()
 
     exchange(served, "direct", *REQUESTS[name])
@@ -187,7 +187,7 @@ def test_what_is_plain_and_in_memory_never_becomes_asgi(served: Served, name: st
     ["in a thread", "a notification in a thread", "a batch in a thread", "gathered",
      "long from a thread", "compressed from a thread"],
 )  # fmt: skip
-def test_what_is_plain_and_has_to_wait_becomes_asgi_only_where_nobody_answers_later(
+def test_slow_plain_requests_use_asgi_only_without_delayed_responses(
     served: Served, name: str
 ) -> None:
     before = served.asgi.copy()
@@ -200,7 +200,7 @@ def test_what_is_plain_and_has_to_wait_becomes_asgi_only_where_nobody_answers_la
 
 
 @pytest.mark.parametrize("body", [CALL, THREAD, TOGETHER])
-def test_a_body_that_follows_its_head_never_becomes_asgi(
+def test_body_shortly_after_its_head_bypasses_asgi(
     served: Served, monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
     monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
@@ -212,7 +212,7 @@ def test_a_body_that_follows_its_head_never_becomes_asgi(
 
 
 @pytest.mark.parametrize("rest", [(b"",), (CALL[:10], CALL[10:])], ids=["late", "in pieces"])
-def test_a_body_that_does_not_follow_in_time_and_whole_is_left_to_uvicorn(
+def test_late_or_partial_body_is_left_to_uvicorn(
     served: Served, monkeypatch: pytest.MonkeyPatch, rest: tuple[bytes, ...]
 ) -> None:
     monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS if rest[0] else 0.0)
@@ -229,7 +229,7 @@ def test_a_body_that_does_not_follow_in_time_and_whole_is_left_to_uvicorn(
     assert b'"result":"0x10"' in received
 
 
-def test_a_client_that_leaves_after_a_head_leaves_nothing(
+def test_client_that_disconnects_after_a_head_leaves_no_state(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
@@ -245,7 +245,7 @@ def test_a_client_that_leaves_after_a_head_leaves_nothing(
     assert served.asgi["direct"] == before
 
 
-def test_a_server_that_ends_waits_for_the_body_after_a_head(
+def test_stopping_server_waits_for_the_body(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fast_path, "BODY_SECONDS", SECONDS)
@@ -265,7 +265,7 @@ def test_a_server_that_ends_waits_for_the_body_after_a_head(
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_takes_long_to_compress_is_compressed_in_a_thread(
+def test_long_responses_are_compressed_in_a_thread(
     served: Served, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     threads = []
@@ -281,7 +281,7 @@ def test_what_takes_long_to_compress_is_compressed_in_a_thread(
     assert [thread.startswith("jsonrpc") for thread in threads] == [True]
 
 
-def test_a_handler_that_asks_learns_whose_request_it_is(served: Served) -> None:
+def test_handler_gets_the_client_address(served: Served) -> None:
     call = request(CALL.replace(b"number", b"whose"))
     before = served.asgi["direct"]
     for address in ("127.0.0.1", "127.0.0.2", "127.0.0.1"):
@@ -297,7 +297,7 @@ def test_a_handler_that_asks_learns_whose_request_it_is(served: Served) -> None:
     assert served.asgi["direct"] == before
 
 
-def test_what_the_direct_door_answers_is_counted_once(served: Served) -> None:
+def test_requests_of_the_direct_endpoint_are_counted_once(served: Served) -> None:
     before = served.replies.read().get(("POST", 200), 0)
 
     exchange(served, "direct", request(), request(THREAD))
@@ -305,7 +305,7 @@ def test_what_the_direct_door_answers_is_counted_once(served: Served) -> None:
     assert served.replies.read()["POST", 200] == before + 2
 
 
-def test_a_body_is_read_once_by_whichever_doors_it_goes(
+def test_body_is_parsed_once_through_all_endpoints(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies = [CALL, THREAD, b"[%b,%b]" % (CALL, THREAD), b"{"]
@@ -321,7 +321,7 @@ def test_a_body_is_read_once_by_whichever_doors_it_goes(
     assert read == bodies
 
 
-def test_a_connection_that_says_nothing_more_is_kept_for_the_next_request(served: Served) -> None:
+def test_idle_connection_is_kept_alive(served: Served) -> None:
     address = "127.0.0.1", served.ports["direct"]
     with socket.create_connection(address, SECONDS) as connection:
         for body in (CALL, THREAD, CALL):
@@ -334,7 +334,7 @@ def test_a_connection_that_says_nothing_more_is_kept_for_the_next_request(served
             assert b'"id":7' in received
 
 
-def test_an_endpoint_with_a_rate_limit_is_left_to_the_raw_door() -> None:
+def test_rate_limited_path_is_left_to_the_raw_endpoint() -> None:
     dispatcher = Dispatcher(MethodRegistry())
     limited = Endpoint(["/rpc"], dispatcher, throttle=LocalThrottle(Rate(1, 1)))
     head = request().partition(b"\r\n\r\n")[0]
@@ -343,7 +343,7 @@ def test_an_endpoint_with_a_rate_limit_is_left_to_the_raw_door() -> None:
     assert RequestHeads(by_path([Endpoint(["/rpc"], dispatcher)])).read(head) is not None
 
 
-def test_a_door_that_fails_leaves_the_request_to_the_other(
+def test_request_that_fails_on_the_fast_path_is_answered_by_asgi(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     original = Dispatcher.answer_hot
@@ -363,7 +363,7 @@ def test_a_door_that_fails_leaves_the_request_to_the_other(
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_cannot_be_answered_at_once_is_tried_so_by_one_door_only(
+def test_slow_request_is_tried_on_the_event_loop_once(
     served: Served, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     tried: list[bytes] = []
@@ -378,7 +378,7 @@ def test_what_cannot_be_answered_at_once_is_tried_so_by_one_door_only(
     assert tried == [THREAD]
 
 
-def test_while_connections_come_batches_are_for_threads() -> None:
+def test_batches_run_in_threads_while_connections_arrive() -> None:
     clock = Clock()
     ran_in: list[str] = []
 
@@ -392,9 +392,9 @@ def test_while_connections_come_batches_are_for_threads() -> None:
     turn = LoopTurn(60.0, clock=clock)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry, clock=clock, turn=turn))
     workers = Workers(1)
-    door = AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers))
+    app = AsgiRpc(by_path([endpoint]), elsewhere, Answering(workers))
     batch = request(b"[%b]" % b",".join([CALL] * 3))
-    with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
+    with three_servers(app, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
         exchange(made, "direct", batch)
         assert "jsonrpc" not in ran_in
         made.protocols["direct"].turn = turn  # type: ignore[attr-defined]

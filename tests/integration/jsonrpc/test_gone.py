@@ -18,10 +18,10 @@ CALL = b'{"jsonrpc":"2.0","id":7,"method":"%b"}'
 BATCH = b"[" + CALL % b"note" + b"]"
 
 
-def ask(served: Served, body: bytes, *, door: str = "http", times: int = 1) -> socket.socket:
+def ask(served: Served, body: bytes, *, transport: str = "http", times: int = 1) -> socket.socket:
     """Send the same request several times on a new connection, without waiting for responses."""
     made = socket.create_connection(("127.0.0.1", served.port), SECONDS)
-    if door == "websocket":
+    if transport == "websocket":
         made.sendall(OPEN)
         while not made.recv(65_536).endswith(b"\r\n\r\n"):
             pass
@@ -34,11 +34,11 @@ def ask(served: Served, body: bytes, *, door: str = "http", times: int = 1) -> s
 
 @pytest.mark.parametrize("body", [CALL % b"note", BATCH], ids=["a call", "a batch"])
 @pytest.mark.parametrize(
-    ("door", "times", "waits"),
+    ("transport", "times", "waits"),
     [("http", 1, 1), ("http", 5, 1), ("websocket", 1, 1), ("websocket", 100, 64)],
 )
-def test_what_waits_for_a_thread_is_not_begun(
-    serve, body: bytes, door: str, times: int, waits: int
+def test_queued_request_of_a_disconnected_client_is_not_started(
+    serve, body: bytes, transport: str, times: int, waits: int
 ) -> None:
     served = serve()
     with ExitStack() as stay:
@@ -47,25 +47,27 @@ def test_what_waits_for_a_thread_is_not_begun(
         until(lambda: len(served.called) == 2)
         with ExitStack() as leaving:
             for _ in range(3):
-                leaving.enter_context(ask(served, body, door=door, times=times))
+                leaving.enter_context(ask(served, body, transport=transport, times=times))
             until(lambda: served.workers.pending == 2 + 3 * waits)
         served.hold.set()
         until(lambda: served.workers.pending == 0)
         until(lambda: len(served.connections) == 2)
         assert served.called == ["slow"] * 2
-        stay.enter_context(ask(served, body, door=door))
+        stay.enter_context(ask(served, body, transport=transport))
         until(lambda: served.called == ["slow", "slow", "note"])
 
 
-@pytest.mark.parametrize("door", ["http", "websocket"])
-def test_a_batch_is_not_gone_on_with(serve, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
+@pytest.mark.parametrize("transport", ["http", "websocket"])
+def test_batch_of_a_disconnected_client_is_not_continued(
+    serve, monkeypatch: pytest.MonkeyPatch, transport: str
+) -> None:
     monkeypatch.setattr(workers, "CHECK_SECONDS", 0.0)
     served = serve()
     batch = b"[" + CALL % b"slow" + b"," + CALL % b"note" + b"]"
-    with ask(served, batch, door=door):
+    with ask(served, batch, transport=transport):
         until(lambda: served.called == ["slow"])
     served.hold.set()
     until(lambda: served.workers.pending == 0)
     assert served.called == ["slow"]
-    with ask(served, batch, door=door):
+    with ask(served, batch, transport=transport):
         until(lambda: served.called == ["slow", "slow", "note"])

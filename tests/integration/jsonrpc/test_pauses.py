@@ -48,7 +48,7 @@ def ask(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served], Ask]
         yield over_http if request.param == "HTTP" else over_websocket
 
 
-def test_it_does_while_a_call_in_a_thread_waits(serve, raw, ask) -> None:
+def test_event_loop_pauses_while_a_threads_call_runs(serve, raw, ask) -> None:
     served = serve()
     once = ask(served)
     for _ in range(10):

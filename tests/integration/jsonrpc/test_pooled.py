@@ -75,7 +75,7 @@ def elsewhere() -> Iterator[Elsewhere]:
     made.close()
 
 
-def test_each_connection_gets_its_own(serve, raw, elsewhere) -> None:
+def test_each_connection_gets_its_response(serve, raw, elsewhere) -> None:
     served = serve(requests=elsewhere)
     connections = [raw(served.port) for _ in range(3)]
     for number, connection in enumerate(connections):
@@ -89,7 +89,7 @@ def test_each_connection_gets_its_own(serve, raw, elsewhere) -> None:
         assert connection.response()[2] == body[-5:]
 
 
-def test_what_is_not_found_is_answered_here(serve, raw, elsewhere) -> None:
+def test_request_unknown_to_native_threads_is_answered_in_python(serve, raw, elsewhere) -> None:
     connection = raw(serve(requests=elsewhere).port)
     for response, expected in ((None, ANSWER), (FOUND, b"found"), (None, ANSWER)):
         connection.say(PLAIN)
@@ -98,7 +98,7 @@ def test_what_is_not_found_is_answered_here(serve, raw, elsewhere) -> None:
         assert connection.response()[2] == expected
 
 
-def test_requests_behind_it_wait_for_it(serve, raw, elsewhere) -> None:
+def test_pipelined_requests_are_answered_in_order(serve, raw, elsewhere) -> None:
     connection = raw(serve(requests=elsewhere).port)
     connection.say(PLAIN)
     until(lambda: len(elsewhere.asked) == 1)
@@ -108,7 +108,7 @@ def test_requests_behind_it_wait_for_it(serve, raw, elsewhere) -> None:
     assert [connection.response()[2] for _ in range(2)] == [ANSWER, b"found"]
 
 
-def test_it_is_not_closed_for_being_silent(serve, raw, elsewhere, looked) -> None:
+def test_idle_limit_does_not_close_a_waiting_connection(serve, raw, elsewhere, looked) -> None:
     connection = raw(serve(idle=0.05, requests=elsewhere).port)
     connection.say(PLAIN)
     until(lambda: len(looked) > 2)
@@ -118,7 +118,7 @@ def test_it_is_not_closed_for_being_silent(serve, raw, elsewhere, looked) -> Non
 
 
 @pytest.mark.parametrize("response", [FOUND, None])
-def test_a_server_that_ends_gives_the_answer_and_ends_the_connection(
+def test_stopping_server_responds_and_closes(
     serve, raw, elsewhere, made, response: bytes | None
 ) -> None:
     connection = raw(serve(requests=elsewhere).port)
@@ -135,7 +135,9 @@ def test_a_server_that_ends_gives_the_answer_and_ends_the_connection(
     assert connection.until_closed() == b""
 
 
-def test_nothing_is_written_to_who_has_left(serve, raw, elsewhere, made, monkeypatch) -> None:
+def test_nothing_is_written_to_a_disconnected_client(
+    serve, raw, elsewhere, made, monkeypatch
+) -> None:
     lost: list[DirectProtocol] = []
     written: list[DirectProtocol] = []
     connection_lost, write = DirectProtocol.connection_lost, DirectProtocol._write
@@ -164,7 +166,7 @@ def test_nothing_is_written_to_who_has_left(serve, raw, elsewhere, made, monkeyp
     assert written == [message for message in made if message not in lost]
 
 
-def test_what_fails_on_one_connection_keeps_none_from_its_own(
+def test_failure_on_one_connection_does_not_affect_others(
     serve, raw, elsewhere, made, caplog
 ) -> None:
     served = serve(requests=elsewhere)
@@ -189,7 +191,7 @@ def test_what_fails_on_one_connection_keeps_none_from_its_own(
     assert "a response could not be delivered to its connection" in caplog.text
 
 
-def test_a_loop_after_another_hears_of_its_own_alone(elsewhere) -> None:
+def test_new_event_loop_gets_only_its_own_responses(elsewhere) -> None:
     pooled = PooledRequests(elsewhere)
     taken: list[tuple[int, bytes | None]] = []
 
@@ -214,7 +216,7 @@ def test_a_loop_after_another_hears_of_its_own_alone(elsewhere) -> None:
     assert taken == [(1, FOUND), (3, FOUND)]
 
 
-def test_a_response_that_cannot_be_written_ends_its_connection(
+def test_connection_whose_response_cannot_be_written_is_closed(
     serve, raw, elsewhere, monkeypatch, caplog
 ) -> None:
     served = serve(requests=elsewhere)

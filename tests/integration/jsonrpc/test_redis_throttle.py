@@ -50,7 +50,7 @@ async def test_two_processes_share_a_bucket(redis_socket: str) -> None:
     assert not connection.is_connected
 
 
-async def test_a_long_batch_leaves_a_debt_and_waiting_pays_it(redis_socket: str) -> None:
+async def test_long_batch_leaves_a_debt_that_refills(redis_socket: str) -> None:
     redis = await connect(redis_socket)
     # A rate that refills nothing during the test; time passes by moving the bucket's timestamp back.
     throttle = RedisThrottle(redis, Rate(0.001, 10))
@@ -65,7 +65,7 @@ async def test_a_long_batch_leaves_a_debt_and_waiting_pays_it(redis_socket: str)
     await redis.aclose()
 
 
-async def test_a_bucket_that_is_full_again_is_forgotten(redis_socket: str) -> None:
+async def test_full_bucket_is_deleted(redis_socket: str) -> None:
     redis = await connect(redis_socket)
     assert await RedisThrottle(redis, Rate(0.001, 5)).take("a", 2) == 0.0
     assert await redis.ttl(KEY) == pytest.approx(2_000, abs=100)

@@ -70,13 +70,13 @@ def answers(ws: ClientConnection, number: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("body", [SHORT, LONG])
-def test_a_message_that_came_whole_is_answered_where_it_arrives(ws, handled, body) -> None:
+def test_whole_message_is_answered_on_arrival(ws, handled, body) -> None:
     ws.send(body.decode())
     assert answers(ws, 1) == [SHORT_ANSWERS[body][0]]
     assert handled == []
 
 
-def test_what_the_shortcut_does_not_know_goes_on_to_the_methods(ws, handled, served) -> None:
+def test_messages_unknown_to_the_shortcut_reach_the_methods(ws, handled, served) -> None:
     served.asked_first.clear()
     for body in (CALL, SHORT, CALL):
         ws.send(body.decode())
@@ -85,7 +85,7 @@ def test_what_the_shortcut_does_not_know_goes_on_to_the_methods(ws, handled, ser
     assert served.asked_first == [CALL, SHORT, CALL], "each was asked for once"
 
 
-def test_messages_in_one_piece_and_in_many_are_answered_in_their_order(ws) -> None:
+def test_whole_and_fragmented_messages_are_answered_in_order(ws) -> None:
     whole = frame(SHORT) + frame(LONG) + frame(CALL) + frame(SHORT)
     expected = [b'"short"', b'"long"', ANSWER, b'"short"']
     ws.socket.sendall(whole)
@@ -95,19 +95,19 @@ def test_messages_in_one_piece_and_in_many_are_answered_in_their_order(ws) -> No
     assert answers(ws, 4) == expected
 
 
-def test_a_message_in_frames_is_one_message(ws) -> None:
+def test_fragmented_message_is_one_message(ws) -> None:
     first = Frame(Opcode.TEXT, SHORT[:9], fin=False).serialize(mask=True)
     ws.socket.sendall(first + Frame(Opcode.CONT, SHORT[9:]).serialize(mask=True))
     assert answers(ws, 1) == [b'"short"']
 
 
-def test_what_is_no_frame_of_a_client_ends_the_socket(ws) -> None:
+def test_malformed_frame_closes_the_socket(ws) -> None:
     ws.socket.sendall(Frame(Opcode.TEXT, SHORT).serialize(mask=False))
     with pytest.raises(Exception, match="1002"):
         ws.recv(timeout=SECONDS)
 
 
-def test_a_long_answer_is_counted_until_it_is_read(ws, served) -> None:
+def test_long_response_counts_until_it_is_read(ws, served) -> None:
     ws.send(HUGE.decode())
     assert answers(ws, 1) == [SHORT_ANSWERS[HUGE][0]]
     ws.send(CALL.decode())
@@ -115,7 +115,7 @@ def test_a_long_answer_is_counted_until_it_is_read(ws, served) -> None:
     assert served.memory.held == 0
 
 
-def test_a_long_answer_that_finds_no_room_is_refused_by_its_id(serve: Serve) -> None:
+def test_response_above_the_memory_limit_is_refused_with_its_id(serve: Serve) -> None:
     with open_socket(serve(memory=MemoryLimits(300_000, 300_000))) as ws:
         for body in (CALL, HUGE):
             ws.send(body.decode())
@@ -123,14 +123,14 @@ def test_a_long_answer_that_finds_no_room_is_refused_by_its_id(serve: Serve) -> 
     assert (refused["id"], refused["error"]["message"]) == (1, "server is busy")
 
 
-def test_what_takes_too_long_goes_to_a_thread_and_is_not_tried_again(ws, handled, served) -> None:
+def test_slow_call_moves_to_a_thread_and_is_not_retried(ws, handled, served) -> None:
     served.asked_first.clear()
     ws.send(HEAVY.decode())
     assert answers(ws, 1) == [ANSWER.replace(b"7", b"1")]
     assert (handled, served.asked_first) == ([HEAVY], [HEAVY])
 
 
-def test_a_shortcut_that_fails_leaves_all_to_the_methods(ws, handled, served) -> None:
+def test_failing_shortcut_leaves_messages_to_the_methods(ws, handled, served) -> None:
     ws.send(BROKEN.decode())
     assert (answers(ws, 1), handled) == ([ANSWER], [BROKEN])
     with RawConnection(served.port) as http:
@@ -139,7 +139,7 @@ def test_a_shortcut_that_fails_leaves_all_to_the_methods(ws, handled, served) ->
         assert http.response()[2] == ANSWER
 
 
-def test_what_looks_like_a_frame_inside_of_another_is_none(ws, served) -> None:
+def test_frame_bytes_inside_a_payload_are_not_parsed(ws, served) -> None:
     inner = Frame(Opcode.TEXT, SHORT).serialize(mask=True)
     outer = Frame(Opcode.TEXT, b" " * len(inner)).serialize(mask=True)
     head = outer[: len(outer) - len(inner)]
@@ -156,7 +156,7 @@ def test_what_looks_like_a_frame_inside_of_another_is_none(ws, served) -> None:
     assert SHORT not in served.asked_first
 
 
-def test_a_length_of_eight_bytes_is_none_of_seven_bits(ws, served) -> None:
+def test_extended_length_must_be_minimal(ws, served) -> None:
     served.asked_first.clear()
     ws.socket.sendall(b"\x81\xff" + bytes(8) + bytes(123))
     with pytest.raises(ConnectionClosed):
@@ -178,7 +178,7 @@ class Frames:
         return Frame(Opcode.TEXT, b'"by frame"').serialize(mask=False) if message == SHORT else None
 
 
-def test_a_frame_that_is_known_is_answered_and_all_else_is_for_the_shortcut(serve, handled) -> None:
+def test_known_frame_is_answered_and_others_reach_the_shortcut(serve, handled) -> None:
     frames = Frames()
     served = serve(frames=frames)
     expected = {SHORT: b'"by frame"', CALL: ANSWER, HEAVY: ANSWER.replace(b"7", b"1")}
@@ -191,7 +191,7 @@ def test_a_frame_that_is_known_is_answered_and_all_else_is_for_the_shortcut(serv
     assert served.asked_first == handled == [CALL, HEAVY]
 
 
-def test_a_frame_at_which_the_extension_fails_is_for_the_methods(serve, caplog) -> None:
+def test_frame_that_fails_in_the_extension_reaches_the_methods(serve, caplog) -> None:
     with open_socket(serve(frames=Frames())) as ws:
         for body, answer in ((CALL, ANSWER), (BROKEN, ANSWER), (SHORT, b'"by frame"')):
             ws.send(body.decode())

@@ -96,7 +96,7 @@ def until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it never came")
 
 
-def test_who_sent_all_at_once_is_not_told_that_it_did_not_arrive(serve) -> None:
+def test_message_received_in_time_is_not_timed_out_while_queued(serve) -> None:
     served = serve(seconds=1.0)
     with open_socket(served) as ws:
         message = Frame(Opcode.TEXT, b" " * 300_000).serialize(mask=True)
@@ -108,7 +108,7 @@ def test_who_sent_all_at_once_is_not_told_that_it_did_not_arrive(serve) -> None:
         sender.join(SECONDS)
 
 
-def test_messages_that_nobody_has_taken_are_counted(serve) -> None:
+def test_unread_messages_count_against_the_limit(serve) -> None:
     served = serve()
     with ExitStack() as stay:
         sockets = [stay.enter_context(open_socket(served)) for _ in range(3)]
@@ -130,7 +130,7 @@ def test_messages_that_nobody_has_taken_are_counted(serve) -> None:
         (9_000_000, b"\x03\xf1frame with 9000000 bytes exceeds limit of 8000000 bytes"),
     ],
 )
-def test_who_is_refused_while_it_sends_is_not_cut_off_before_it_can_read_why(
+def test_refused_sender_can_read_the_reason(
     serve, monkeypatch: pytest.MonkeyPatch, size: int, why: bytes
 ) -> None:
     monkeypatch.setattr(uvicorn_protocol, "LINGER_SECONDS", SECONDS)
@@ -146,7 +146,7 @@ def test_who_is_refused_while_it_sends_is_not_cut_off_before_it_can_read_why(
             connection.say(b" " * 10_000)
 
 
-def test_who_was_refused_is_let_go_soon(serve) -> None:
+def test_refused_client_is_disconnected_soon(serve) -> None:
     served = serve()
     served.free.set()
     with RawConnection(served.port) as connection:
@@ -156,7 +156,7 @@ def test_who_was_refused_is_let_go_soon(serve) -> None:
         assert connection.until_closed().endswith(b"server is busy")
 
 
-def test_what_was_never_taken_is_given_back_with_the_connection(serve) -> None:
+def test_memory_of_unread_messages_is_released_on_close(serve) -> None:
     served = serve()
     with open_socket(served) as ws:
         ws.send(b" " * 1_400_000)
@@ -166,7 +166,7 @@ def test_what_was_never_taken_is_given_back_with_the_connection(serve) -> None:
 
 
 @pytest.mark.parametrize(("first", "frame"), [(b"", PONG), (b"", PING), (CONTINUED, EMPTY)])
-def test_frames_that_say_nothing_are_parsed_a_few_at_a_time_and_end_the_socket(
+def test_flood_of_empty_frames_is_parsed_in_steps_and_closes(
     serve, first: bytes, frame: bytes
 ) -> None:
     served = serve()
@@ -177,7 +177,7 @@ def test_frames_that_say_nothing_are_parsed_a_few_at_a_time_and_end_the_socket(
     assert served.most_parsed < 1_000
 
 
-def test_small_messages_in_one_piece_are_all_answered(serve) -> None:
+def test_many_small_messages_in_one_write_are_answered(serve) -> None:
     served = serve()
     with open_socket(served) as ws:
         piece = Frame(Opcode.TEXT, b"ab").serialize(mask=True) + PONG + PING

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.sqlite_only
     "opening",
     [b"P", b"POST /rpc HTTP/1.1\r\nX", b"\r\n", PLAIN + b"POST /r", b"GET /ws HTTP/1.1\r\n"],
 )
-def test_a_head_that_does_not_end_is_closed_in_its_time(serve, raw, opening: bytes) -> None:
+def test_endless_head_is_closed_in_time(serve, raw, opening: bytes) -> None:
     served = serve(ReadTimeouts(head_seconds=0.3))
     connection = raw(served.port)
     connection.say(opening)
@@ -37,7 +37,7 @@ def test_a_head_that_does_not_end_is_closed_in_its_time(serve, raw, opening: byt
     assert (ANSWER in received) == opening.startswith(PLAIN)
 
 
-def test_a_head_that_comes_in_pieces_is_served_in_its_time(serve, raw) -> None:
+def test_head_in_pieces_is_served(serve, raw) -> None:
     served = serve(ReadTimeouts(head_seconds=SECONDS))
     connection = raw(served.port)
     for _ in range(2):
@@ -49,7 +49,7 @@ def test_a_head_that_comes_in_pieces_is_served_in_its_time(serve, raw) -> None:
         assert connection.response()[::2] == (200, ANSWER)
 
 
-def test_who_says_nothing_is_closed_when_the_idle_time_is_over(serve, raw) -> None:
+def test_silent_connection_is_closed_after_the_idle_time(serve, raw) -> None:
     served = serve(idle=0.3)
     silent, asking = raw(served.port), raw(served.port)
     asking.say(PLAIN)
@@ -76,9 +76,7 @@ def test_a_head_over_the_limit_is_refused(serve, raw, start: bytes, at_once) -> 
     assert large.response()[2] == ANSWER
 
 
-def test_a_websocket_whose_head_the_library_would_not_take_is_refused(
-    serve, raw, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_overlong_websocket_head_is_refused(serve, raw, caplog: pytest.LogCaptureFixture) -> None:
     served = serve()
     for lines in (b"X-A: %b\r\n" % (b"a" * 9000), b"X-A: b\r\n" * 130):
         connection = raw(served.port)
@@ -91,7 +89,7 @@ def test_a_websocket_whose_head_the_library_would_not_take_is_refused(
     assert caplog.records == []
 
 
-def test_many_requests_in_one_piece_are_no_long_head(serve, raw) -> None:
+def test_many_pipelined_requests_do_not_exceed_the_head_limit(serve, raw) -> None:
     served = serve()
     connection = raw(served.port)
     connection.say(PLAIN * 900 + PLAIN[:50])
@@ -110,7 +108,7 @@ SLOW = PLAIN.replace(b"number", b"slow").replace(b"42", b"40")
 MANY = b"GET /x HTTP/1.1\r\n\r\n"
 
 
-def test_requests_behind_a_slow_one_wait_as_bytes_and_are_all_answered(serve, raw) -> None:
+def test_requests_behind_a_slow_one_are_kept_unparsed_and_answered(serve, raw) -> None:
     served = serve()
     connection = raw(served.port)
     connection.say(SLOW + MANY * 6_000)
@@ -141,7 +139,7 @@ def test_bodies_behind_a_slow_request_arrive_whole(serve, raw) -> None:
     assert served.pipelined < 20
 
 
-def test_who_leaves_behind_two_requests_is_no_line_in_the_log(serve, caplog) -> None:
+def test_client_that_disconnects_with_queued_requests_is_not_logged(serve, caplog) -> None:
     served = serve()
     with RawConnection(served.port) as connection:
         connection.say(SLOW + MANY * 2)
@@ -186,7 +184,7 @@ def test_a_body_too_large_is_refused_before_the_application(serve, raw, path, st
     assert served.memory.held == 0
 
 
-def test_a_slow_body_is_given_up_before_the_application(serve, raw) -> None:
+def test_slow_body_is_refused_before_the_application(serve, raw) -> None:
     served = serve(body_seconds=0.3)
     for kind in (b"Content-Length: 100", b"Transfer-Encoding: chunked"):
         connection = raw(served.port)
@@ -195,7 +193,7 @@ def test_a_slow_body_is_given_up_before_the_application(serve, raw) -> None:
     assert served.behind == []
 
 
-def test_a_form_comes_to_the_application_whole(serve, raw) -> None:
+def test_form_reaches_the_application_complete(serve, raw) -> None:
     served = serve()
     connection = raw(served.port)
     for pieces in ((b"a=1&", b"b=2"), (b"a=1&b=2",)):
@@ -209,7 +207,7 @@ def test_a_form_comes_to_the_application_whole(serve, raw) -> None:
     assert served.behind == [("/form", b"a=1&b=2")] * 2 + [("/form", b"")]
 
 
-def test_who_is_answered_before_the_body_reads_the_answer(serve, raw) -> None:
+def test_response_before_the_body_is_readable(serve, raw) -> None:
     served = serve()
     connection = raw(served.port)
     connection.say(b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n")
@@ -220,7 +218,7 @@ def test_who_is_answered_before_the_body_reads_the_answer(serve, raw) -> None:
     assert connection.until_closed() == b""
 
 
-def test_a_body_that_is_mostly_coding_is_refused(serve, raw) -> None:
+def test_chunk_overhead_is_limited(serve, raw) -> None:
     served = serve()
     head = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Transfer-Encoding: chunked\r\n\r\n"
     for piece in (b"1;" + b"a" * 30_000 + b"\r\n \r\n", b"0\r\n" + b"X-A: " + b"a" * 500_000):
@@ -241,7 +239,7 @@ def test_a_body_that_is_mostly_coding_is_refused(serve, raw) -> None:
     assert fine.response()[::2] == (200, ANSWER)
 
 
-def test_a_full_address_loses_its_oldest_idle_connection_and_no_other_one(serve) -> None:
+def test_address_at_its_limit_loses_its_oldest_idle_connection(serve) -> None:
     served = serve(connections=ConnectionLimits(maximum=20, of_address=5))
     with ExitStack() as stay:
         other = stay.enter_context(RawConnection(served.port, "127.0.0.2"))
@@ -263,7 +261,7 @@ def test_a_full_address_loses_its_oldest_idle_connection_and_no_other_one(serve)
 @pytest.mark.parametrize(
     "headers", [b"Host: evil.example\r\n", b"Host: localhost\r\nOrigin: null\r\n"]
 )
-def test_refused_openings_of_websockets_are_one_line_of_the_log(
+def test_repeated_refused_websockets_are_logged_once(
     serve, raw, headers: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     served = serve(gate=GateConfig(websocket_origins=("https://a.example",)))
@@ -302,7 +300,7 @@ def test_sockets_are_counted_and_the_rest_is_refused(serve, raw) -> None:
      (Frame(Opcode.TEXT, b"[", fin=False).serialize(mask=True),)],
     ids=["two bytes", "half a frame", "half a message"],
 )  # fmt: skip
-def test_a_message_that_does_not_end_is_closed_in_its_time(serve, pieces) -> None:
+def test_endless_message_is_closed_in_time(serve, pieces) -> None:
     served = serve(message_seconds_=0.3)
     with open_socket(served) as ws:
         ws.send(CALL)
@@ -312,7 +310,7 @@ def test_a_message_that_does_not_end_is_closed_in_its_time(serve, pieces) -> Non
         assert closing(ws) == (1008, "message did not arrive in time")
 
 
-def test_messages_that_never_pause_are_no_message_without_end(serve) -> None:
+def test_continuous_messages_do_not_count_as_one_endless_message(serve) -> None:
     served = serve(message_seconds_=0.5)
     with open_socket(served) as ws:
         frame = Frame(Opcode.TEXT, CALL).serialize(mask=True)
@@ -328,7 +326,7 @@ def test_messages_that_never_pause_are_no_message_without_end(serve) -> None:
             assert ws.recv(timeout=SECONDS) == ANSWER.decode()
 
 
-def test_what_messages_hold_together_has_a_bound(serve) -> None:
+def test_memory_of_all_messages_is_limited(serve) -> None:
     served = serve(memory=MemoryLimits(maximum=3_000_000, of_client=3_000_000))
     with ExitStack() as stay:
         sockets = [stay.enter_context(open_socket(served)) for _ in range(4)]
@@ -351,7 +349,7 @@ def test_what_messages_hold_together_has_a_bound(serve) -> None:
         until(lambda: served.memory.held == 0)
 
 
-def test_small_fragments_are_counted_with_what_each_needs(serve) -> None:
+def test_small_fragments_count_with_their_overhead(serve) -> None:
     served = serve(memory=MemoryLimits(maximum=1_000_000, of_client=1_000_000))
     with open_socket(served) as ws:
         ws.socket.sendall(Frame(Opcode.TEXT, b"[", fin=False).serialize(mask=True))

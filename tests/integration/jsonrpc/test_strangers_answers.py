@@ -33,14 +33,14 @@ OPEN = (
 )
 
 
-def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
+def narrow(served: Served, transport: str, *, ask: bool = True) -> socket.socket:
     """Request a long response (on a WebSocket only with `ask`), and read none of it."""
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     made.settimeout(SECONDS)
     made.connect(("127.0.0.1", served.port))
-    if door != "websocket":
-        made.sendall(ASK_HOT if door == "direct" else ASK_MUCH)
+    if transport != "websocket":
+        made.sendall(ASK_HOT if transport == "direct" else ASK_MUCH)
     else:
         made.sendall(OPEN)
         while not made.recv(65_536).endswith(b"\r\n\r\n"):
@@ -50,11 +50,11 @@ def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
     return made
 
 
-@pytest.mark.parametrize("door", ["http", "websocket"])
-def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
+@pytest.mark.parametrize("transport", ["http", "websocket"])
+def test_client_that_reads_nothing_is_disconnected(serve, transport: str) -> None:
     served = serve(ReadTimeouts(minimum_rate=MinimumRate(seconds=0.3)))
-    with narrow(served, door, ask=False) as peer:
-        if door == "websocket":
+    with narrow(served, transport, ask=False) as peer:
+        if transport == "websocket":
             pings = Frame(Opcode.PING, b"a" * 125).serialize(mask=True) * 1000
             peer.settimeout(2)
             with suppress(OSError):
@@ -63,11 +63,11 @@ def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
         until(lambda: len(served.connections) == 0)
 
 
-@pytest.mark.parametrize("door", ["direct", "websocket"])
-def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
+@pytest.mark.parametrize("transport", ["direct", "websocket"])
+def test_slow_reader_is_disconnected(serve, transport: str) -> None:
     served = serve(ReadTimeouts(minimum_rate=MinimumRate(rate=1_000_000_000, seconds=0.5)))
     received = 0
-    with narrow(served, door) as peer, suppress(ConnectionResetError):
+    with narrow(served, transport) as peer, suppress(ConnectionResetError):
         while part := peer.recv(65_536):
             received += len(part)
             time.sleep(0.01)  # limits the client to some megabytes per second
@@ -76,13 +76,13 @@ def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
     until(lambda: served.memory.held == 0)
 
 
-@pytest.mark.parametrize("door", ["direct", "http", "websocket"])
-def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: str) -> None:
+@pytest.mark.parametrize("transport", ["direct", "http", "websocket"])
+def test_unread_responses_are_limited_in_total(serve, raw, transport: str) -> None:
     served = serve(memory=MemoryLimits(maximum=40_000_000, of_client=40_000_000))
-    with narrow(served, door), narrow(served, door):
+    with narrow(served, transport), narrow(served, transport):
         until(lambda: served.memory.held > 32_000_000)
         http = raw(served.port)
-        http.say(ASK_HOT if door == "direct" else ASK_MUCH)
+        http.say(ASK_HOT if transport == "direct" else ASK_MUCH)
         status, head, body = http.response()
         assert (status, b'"message":"server is busy"' in body) == (503, True)
         assert b"connection: close" in head
@@ -96,17 +96,17 @@ def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: st
     until(lambda: served.memory.held == 0)
 
 
-@pytest.mark.parametrize("door", ["http", "websocket"])
-def test_who_reads_a_long_answer_too_slowly_is_cut_off(serve, caplog, door: str) -> None:
-    served = serve(stall=0.3 if door == "http" else 0.001)
-    with narrow(served, door):
+@pytest.mark.parametrize("transport", ["http", "websocket"])
+def test_slow_reader_of_a_long_response_is_disconnected(serve, caplog, transport: str) -> None:
+    served = serve(stall=0.3 if transport == "http" else 0.001)
+    with narrow(served, transport):
         until(lambda: served.memory.held > 16_000_000)
         until(lambda: len(served.connections) == 0)
         until(lambda: served.memory.held == 0)
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
-def test_a_long_answer_comes_whole_and_is_counted_no_longer(serve, raw) -> None:
+def test_long_response_is_complete_and_its_memory_released(serve, raw) -> None:
     served = serve()
     http = raw(served.port)
     for asked in (ASK_MUCH, ASK_HOT, ASK_MUCH):

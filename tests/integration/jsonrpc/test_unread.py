@@ -46,7 +46,7 @@ def fill(served: Served) -> int:
     raise AssertionError("nobody was closed")
 
 
-def test_where_too_much_waits_for_all_together_the_slowest_is_told_why(served) -> None:
+def test_slowest_socket_is_closed_with_a_reason_at_the_total_limit(served) -> None:
     with ExitStack() as stay:
         slowest = stay.enter_context(subscriber(served, times=3))
         others = [stay.enter_context(subscriber(served)) for _ in range(2)]
@@ -60,7 +60,7 @@ def test_where_too_much_waits_for_all_together_the_slowest_is_told_why(served) -
             assert len(ws.recv(timeout=SECONDS)) > PIECE
 
 
-def test_one_write_that_is_more_than_may_wait_ends_its_socket_and_no_other(served) -> None:
+def test_write_above_the_limit_closes_only_its_socket(served) -> None:
     with subscriber(served) as slow, open_socket(served) as other:
         (subscription,) = served.hub.subscriptions("news")
         served.publish(b'"%b"' % (b"a" * 40_000_000))

@@ -64,13 +64,13 @@ def served() -> Iterator[Served]:
         await send({"type": "http.response.start", "status": 404, "headers": [length]})
         await send({"type": "http.response.body", "body": b"elsewhere"})
 
-    door = AsgiRpc(by_path([endpoint]), behind, Answering(workers))
+    app = AsgiRpc(by_path([endpoint]), behind, Answering(workers))
 
     class Protocol(DirectProtocol):
         heads = RequestHeads(by_path([endpoint]))
         websocket_paths = frozenset({"/ws"})
 
-    with serving(door, Protocol) as port:
+    with serving(app, Protocol) as port:
         made = Served(port)
         yield made
     workers.close()
@@ -89,7 +89,7 @@ def test_the_jdks_first_posts_are_answered(served: Served, body: bytes, cuts) ->
             assert b"connection: close" not in head or cuts
 
 
-def test_what_follows_such_a_post_is_the_next_request(served: Served) -> None:
+def test_bytes_after_the_body_are_the_next_request(served: Served) -> None:
     plain = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + CALL
     with RawConnection(served.port) as stranger:
         stranger.say(JDK + CALL + plain + JDK + SLOW + plain)
@@ -110,7 +110,7 @@ def test_a_body_is_never_read_as_the_next_request(served: Served) -> None:
     "line",
     [b"GET /elsewhere", b"GET /ws?x=1", b"OPTIONS /elsewhere", b"DELETE /elsewhere", b"GET /"],
 )
-def test_other_upgrades_without_a_body_are_ordinary_requests(served: Served, line) -> None:
+def test_upgrade_without_body_is_an_ordinary_request(served: Served, line) -> None:
     text = line + b" HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: %b\r\n\r\n"
     with RawConnection(served.port) as stranger:
         for upgrade in (b"h2c", b"TLS/1.0", b"websocket, h2c"):
@@ -123,7 +123,7 @@ def test_other_upgrades_without_a_body_are_ordinary_requests(served: Served, lin
     ("line", "body"),
     [(b"POST /ws", b""), (b"GET /elsewhere", b""), (b"GET /ws", b"x"), (b"POST /ws", b"abc")],
 )
-def test_a_websocket_is_opened_by_get_where_there_is_one(served: Served, line, body) -> None:
+def test_websocket_is_opened_by_get_on_its_path_only(served: Served, line, body) -> None:
     opening = (
         b"%b HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%b\r\n"
@@ -138,7 +138,7 @@ def test_a_websocket_is_opened_by_get_where_there_is_one(served: Served, line, b
         assert stranger.response()[0] == 101
 
 
-def test_behind_a_request_under_way_nothing_is_opened_or_refused_in_its_place(served) -> None:
+def test_upgrade_behind_a_running_request_is_an_ordinary_request(served) -> None:
     slow = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + SLOW
     opening = (
         b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -170,7 +170,7 @@ HEADS = {
 
 @pytest.mark.parametrize("name", HEADS)
 @pytest.mark.parametrize("upgrade", [b"", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"])
-def test_what_two_readers_could_read_differently_is_refused(served, name, upgrade) -> None:
+def test_ambiguous_framing_is_refused(served, name, upgrade) -> None:
     lines, status = HEADS[name]
     with RawConnection(served.port) as stranger:
         stranger.say(b"POST /elsewhere HTTP/1.1\r\n" + upgrade + JSON + lines + b"\r\n\r\n")
@@ -185,7 +185,7 @@ def test_what_two_readers_could_read_differently_is_refused(served, name, upgrad
     ("line", "status"),
     [(b"CONNECT localhost:1", 405), (b"GET /x HTTP/2.0", 505), (b"GET /x", 505), (b"NONE /x", 400)],
 )
-def test_other_protocols_are_refused(served: Served, line: bytes, status: int) -> None:
+def test_unknown_protocols_are_refused(served: Served, line: bytes, status: int) -> None:
     version = b"" if status == 505 else b" HTTP/1.1"
     with RawConnection(served.port) as stranger:
         stranger.say(line + version + b"\r\nHost: localhost\r\n\r\n")

@@ -53,7 +53,7 @@ async def test_the_same_methods_as_over_http(application) -> None:
 
 
 @pytest.mark.parametrize("method", ["whose", "whose_in_thread"])
-async def test_a_handler_that_asks_learns_whose_socket_it_is(application, method) -> None:
+async def test_handler_gets_the_client_address(application, method) -> None:
     config = GateConfig(proxies=TrustedProxies.of("127.0.0.1"))
     for headers, key in (({}, "127.0.0.1"), ({"x-forwarded-for": "203.0.113.9"}, "203.0.113.9")):
         async with opened(application(config), **headers) as ws:
@@ -75,7 +75,7 @@ async def test_a_notification_is_not_answered(application, calls) -> None:
         assert len(calls.seen) == 2
 
 
-async def test_what_is_not_json_gets_an_error_and_then_the_end(application, hub) -> None:
+async def test_malformed_json_gets_an_error_and_closes(application, hub) -> None:
     async with opened(application()) as ws:
         await ws.send_to(text_data="nonsense")
         assert await ws.receive_from() == PARSE_ERROR
@@ -84,7 +84,7 @@ async def test_what_is_not_json_gets_an_error_and_then_the_end(application, hub)
     assert hub.connections == 0
 
 
-async def test_a_request_that_is_invalid_does_not_close(application) -> None:
+async def test_invalid_request_does_not_close_the_socket(application) -> None:
     async with opened(application()) as ws:
         await ws.send_to(text_data="{}")
         assert "-32600" in await ws.receive_from()
@@ -101,7 +101,7 @@ async def test_a_message_over_the_limit_closes_the_socket(application) -> None:
         assert await ws.receive_nothing()
 
 
-async def test_a_subscription_hears_its_topic_until_it_ends(application, hub) -> None:
+async def test_subscription_receives_its_topic_until_it_ends(application, hub) -> None:
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "subscribe", "newHeads"))
         identifier = msgspec.json.decode(await ws.receive_from())["result"]
@@ -116,7 +116,7 @@ async def test_a_subscription_hears_its_topic_until_it_ends(application, hub) ->
 
 
 @pytest.mark.parametrize("hot", [True, False])
-async def test_the_confirmation_comes_before_the_first_notification(
+async def test_confirmation_precedes_the_first_notification(
     application, registry, hub, hot
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -154,7 +154,7 @@ def go(registry) -> Iterator[threading.Event]:
     made.set()
 
 
-async def test_a_slow_call_does_not_hold_up_a_quick_one(application, go) -> None:
+async def test_slow_call_does_not_delay_a_fast_one(application, go) -> None:
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(7, "held"))
         await ws.send_to(text_data=NUMBER)
@@ -174,7 +174,7 @@ async def test_too_many_waiting_calls_get_an_error(application, go) -> None:
     assert sorted(answer["id"] for answer in answers if "result" in answer) == [0, 1, 2, 3]
 
 
-async def test_a_socket_waits_for_its_own_calls_before_it_sends_more(application) -> None:
+async def test_calls_above_the_sockets_limit_wait(application) -> None:
     async with opened(application(limits=SocketLimits(pending=2))) as ws:
         for identifier in range(6):
             await ws.send_to(text_data=request(identifier, "sleep", 0.02))
@@ -182,14 +182,14 @@ async def test_a_socket_waits_for_its_own_calls_before_it_sends_more(application
     assert all("result" in answer for answer in answers)
 
 
-async def test_a_call_that_does_not_come_back_timed_out(application, monkeypatch) -> None:
+async def test_overlong_call_times_out(application, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     async with opened(application(budget=DispatchLimits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "sleep", 0.2))
         assert "-32002" in await ws.receive_from()
 
 
-async def test_over_its_rate_a_socket_gets_the_error_and_stays(application, clock) -> None:
+async def test_rate_limited_socket_gets_an_error_and_stays_open(application, clock) -> None:
     throttle = LocalThrottle(Rate(1, 1), clock)
     async with opened(application(throttle=throttle)) as ws:
         await ws.send_to(text_data=NUMBER)
@@ -203,7 +203,7 @@ async def test_over_its_rate_a_socket_gets_the_error_and_stays(application, cloc
         assert await ws.receive_from() == NUMBER_ANSWER
 
 
-async def test_a_long_message_that_nobody_can_count_now_is_refused(
+async def test_long_message_is_refused_while_all_threads_are_busy(
     application, clock, workers, go
 ) -> None:
     throttle = LocalThrottle(Rate(1, 100), clock)
@@ -245,7 +245,7 @@ async def waits(ws) -> None:
     assert await ws.receive_from() == NUMBER_ANSWER
 
 
-async def test_what_several_sockets_send_meanwhile_is_the_next_piece(application, store) -> None:
+async def test_requests_of_several_sockets_are_gathered_into_one_batch(application, store) -> None:
     app = application()
     async with opened(app) as first, opened(app) as second, opened(app) as third:
         await first.send_to(text_data=request(100, "put", 100))
@@ -270,11 +270,11 @@ async def test_a_socket_and_http_share_a_piece(registry, hub, workers, store) ->
     endpoint = Endpoint(("/rpc",), Dispatcher(registry))
     answering = Answering(workers)
     sockets = JsonRpcConsumer.as_asgi(endpoint=endpoint, hub=hub, answering=answering)
-    door = AsgiRpc(by_path([endpoint]), sockets, answering)
+    app = AsgiRpc(by_path([endpoint]), sockets, answering)
     posts = [
-        HttpCommunicator(door, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
+        HttpCommunicator(app, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
     ]
-    async with opened(door) as ws:
+    async with opened(app) as ws:
         first = asyncio.create_task(posts[0].get_response(timeout=SECONDS))
         await until(lambda: store.pieces == [[1]])
         second = asyncio.create_task(posts[1].get_response(timeout=SECONDS))
@@ -287,7 +287,7 @@ async def test_a_socket_and_http_share_a_piece(registry, hub, workers, store) ->
     assert [sorted(piece) for piece in store.pieces] == [[1], [2, 3]]
 
 
-async def test_a_notification_that_is_gathered_is_done_and_not_answered(application, store) -> None:
+async def test_gathered_notification_is_executed_without_response(application, store) -> None:
     store.go.set()
     async with opened(application()) as ws:
         await ws.send_to(text_data='{"jsonrpc":"2.0","method":"put","params":[3]}')
@@ -295,7 +295,9 @@ async def test_a_notification_that_is_gathered_is_done_and_not_answered(applicat
         await waits(ws)
 
 
-async def test_a_socket_that_closes_leaves_the_others_their_answers(application, store) -> None:
+async def test_closed_socket_does_not_affect_gathered_responses_of_others(
+    application, store
+) -> None:
     app = application()
     async with opened(app) as stays:
         async with opened(app) as goes:
@@ -310,7 +312,7 @@ async def test_a_socket_that_closes_leaves_the_others_their_answers(application,
     assert [answer["result"] for answer in answers] == [2, 6]
 
 
-async def test_too_many_that_wait_to_be_gathered_get_an_error(
+async def test_gathered_requests_above_the_limit_are_refused(
     application, store, monkeypatch
 ) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.MAX_WAITING", 1)
@@ -326,9 +328,7 @@ async def test_too_many_that_wait_to_be_gathered_get_an_error(
     assert [answer["result"] for answer in answers] == [2, 4]
 
 
-async def test_gathered_work_that_does_not_come_back_timed_out(
-    application, store, monkeypatch
-) -> None:
+async def test_overlong_gathered_work_times_out(application, store, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     async with opened(application(budget=DispatchLimits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "put", 7))
@@ -357,7 +357,7 @@ class Stalled:
 SCOPE = {"type": "websocket", "path": "/ws", "query_string": b"", "headers": []}
 
 
-async def test_a_socket_that_takes_nothing_is_left_where_it_cannot_be_cut(application, hub) -> None:
+async def test_unreadable_socket_is_abandoned_if_it_cannot_be_aborted(application, hub) -> None:
     server = Stalled(NUMBER)
     app = application(limits=SocketLimits(outbound=OutboundLimits(seconds=0.02)))
     async with asyncio.timeout(SECONDS):
@@ -365,7 +365,7 @@ async def test_a_socket_that_takes_nothing_is_left_where_it_cannot_be_cut(applic
     assert hub.connections == 0
 
 
-async def test_a_server_that_stops_ends_its_sockets(application, hub) -> None:
+async def test_stopping_server_closes_its_sockets(application, hub) -> None:
     server = Stalled(request(1, "sleep", 0.1))
     task = asyncio.create_task(application()(SCOPE, server.receive, server.send))
     await until(lambda: hub.connections == 1)
@@ -385,7 +385,7 @@ async def test_a_foreign_origin_or_host_is_refused(application, headers) -> None
     assert not connected
 
 
-async def test_a_guard_is_told_the_page_that_opened_the_socket(application) -> None:
+async def test_guard_gets_the_origin_of_the_socket(application) -> None:
     async with opened(application(), origin="https://a.example") as ws:
         for text in (request(1, "guarded"), f"[{request(1, 'guarded')}]"):
             await ws.send_to(text_data=text)
@@ -395,7 +395,7 @@ async def test_a_guard_is_told_the_page_that_opened_the_socket(application) -> N
         assert await ws.receive_from() == NUMBER_ANSWER
 
 
-async def test_a_full_process_says_so(application) -> None:
+async def test_connection_above_the_process_limit_is_refused(application) -> None:
     app = application()
     async with opened(app), opened(app), opened(app):
         ws = PatientCommunicator(app, "/ws")
@@ -404,9 +404,7 @@ async def test_a_full_process_says_so(application) -> None:
         assert (closed["code"], closed["reason"]) == (1013, "too many connections")
 
 
-async def test_a_client_with_its_part_of_the_sockets_leaves_the_others_theirs(
-    registry, workers
-) -> None:
+async def test_sockets_per_client_are_limited(registry, workers) -> None:
     config = GateConfig(proxies=TrustedProxies.of("127.0.0.1"))
     app = JsonRpcConsumer.as_asgi(
         endpoint=Endpoint(("/ws",), Dispatcher(registry), config),

@@ -73,7 +73,7 @@ async def until_closed(ws) -> AsyncIterator[str]:
             return
 
 
-async def test_under_uvicorn_a_reader_that_stops_is_cut_off_and_delays_nobody(
+async def test_stalled_reader_is_disconnected_and_delays_no_other(
     application, registry, hub, served
 ) -> None:
     loops = []
@@ -108,7 +108,7 @@ async def test_under_uvicorn_a_reader_that_stops_is_cut_off_and_delays_nobody(
     await quick.close()
 
 
-async def test_under_uvicorn_a_reader_that_wakes_up_in_time_is_told_why(
+async def test_reader_that_resumes_in_time_gets_the_reason(
     application, registry, hub, served
 ) -> None:
     loops = []

@@ -103,7 +103,7 @@ def test_progress_without_reports_is_explained(
     assert shown.count(silent) == 1
 
 
-def test_in_the_embedded_profile_the_node_does_it_itself(node_settings: Any, settings: Any) -> None:
+def test_embedded_profile_refuses_runnetwork(node_settings: Any, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, profile="embedded")
     with pytest.raises(
         CommandError, match=r"^In the embedded profile `runnode` connects to peers\.$"

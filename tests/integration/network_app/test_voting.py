@@ -145,7 +145,7 @@ def test_parameters_are_those_of_the_network(voting: World, configure: Configure
 
 
 @pytest.mark.parametrize(("parameters", "alpha"), [("specification", 13), ("avalanchego", 15)])
-def test_among_the_references_nodes_as_many_votes_are_asked_for_as_by_them(
+def test_sample_size_among_reference_nodes_is_theirs(
     world: World, configure: Configure, parameters: str, alpha: int
 ) -> None:
     for name in ("second", "third", "fourth", "fifth"):
@@ -168,7 +168,7 @@ def test_produce_block_command_is_refused_when_voting(voting: World) -> None:
         call_command("produce_block", "--empty")
 
 
-def test_health_says_that_the_validators_accept_nothing(
+def test_health_reports_that_validators_accept_nothing(
     voting: World, configure: Configure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     voting.c.send(voting.c.make(value=1))

@@ -70,7 +70,7 @@ def test_a_local_chain_has_no_lists_of_forks_and_votes(
         ({"development": False}, ("cchain_app/blob", "cchain_app/developmentsettings", "cchain_app/snapshot", "cchain_app/impersonation")),
     ],
 )  # fmt: skip
-def test_a_setting_that_leaves_lists_empty_removes_them(
+def test_menu_omits_lists_that_settings_leave_empty(
     mined: Chain,
     admin_client: Client,
     set_node: Callable[..., None],
@@ -89,7 +89,7 @@ def test_a_setting_that_leaves_lists_empty_removes_them(
         assert link(name) in after
 
 
-def test_the_index_of_apps_leaves_them_out_too(
+def test_app_index_omits_lists_that_settings_leave_empty(
     pchain: PChain, chain: Chain, admin_user: Any, rf: RequestFactory
 ) -> None:
     request = rf.get("/admin/")

@@ -32,7 +32,7 @@ def test_a_mistyped_filter_leads_to_the_list_and_is_named(
     assert words not in admin_client.get(path).content.decode()  # the message is shown once
 
 
-def test_what_a_filter_says_is_text_and_short(admin_client: Client) -> None:
+def test_unknown_filter_is_escaped_and_shortened(admin_client: Client) -> None:
     admin_client.get(LISTS[0], {"<script>": "x" * 5000})
     text = admin_client.get(LISTS[0]).content.decode()
     assert "“&lt;script&gt;=x" in text

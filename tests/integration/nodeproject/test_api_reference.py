@@ -14,7 +14,7 @@ from django.test import Client
 
 from nodeproject.apps import this_node
 from nodeproject.node import Node
-from tests.unit.jsonrpc.test_doors import ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import ask, elsewhere
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -48,7 +48,7 @@ def page(client: Client) -> Page:
     return Page(client.get("/ext/docs").content.decode())
 
 
-def test_every_method_has_its_anchor(page: Page) -> None:
+def test_every_method_has_an_anchor(page: Page) -> None:
     names = [
         method.name
         for endpoint in this_node().endpoints.all()
@@ -74,7 +74,7 @@ def test_links_lead_somewhere_in_the_page_or_the_node(client: Client, page: Page
         answer.close()
 
 
-def test_the_page_runs_nothing_but_its_own_script(client: Client, page: Page) -> None:
+def test_policy_allows_own_scripts_only(client: Client, page: Page) -> None:
     text = client.get("/ext/docs").content.decode()
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
 
@@ -86,7 +86,7 @@ def test_the_page_runs_nothing_but_its_own_script(client: Client, page: Page) ->
     assert "https://" not in text
 
 
-def test_what_comes_from_examples_is_text(client: Client) -> None:
+def test_examples_are_escaped(client: Client) -> None:
     text = client.get("/ext/docs").content.decode()
 
     assert "&quot;method&quot;:&quot;eth_getBalance&quot;" in text
@@ -107,7 +107,7 @@ def test_the_document_names_every_method_of_the_node(client: Client) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_it_is_compressed_for_who_accepts_that(client: Client, path: str) -> None:
+def test_page_is_compressed_if_accepted(client: Client, path: str) -> None:
     plain = client.get(path)
     compressed = client.get(path, headers={"accept-encoding": "br, gzip"})
 
@@ -118,7 +118,7 @@ def test_it_is_compressed_for_who_accepts_that(client: Client, path: str) -> Non
 
 
 @pytest.fixture
-def door(client: Client) -> Iterator[Any]:
+def app(client: Client) -> Iterator[Any]:
     from nodeproject.web.get_pages import GetPagesMiddleware
 
     plain = this_node().plain
@@ -127,11 +127,11 @@ def door(client: Client) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_both_doors_show_the_same_bytes(door: Any, path: str) -> None:
-    raw = await ask(door, "GET", path, {"host": "localhost"})
-    head = await ask(door, "HEAD", path, {"host": "localhost"})
-    posted = await ask(door, "POST", path, {"host": "localhost"})
-    stranger = await ask(door, "GET", path, {"host": "evil.example"})
+async def test_both_endpoints_return_the_same_bytes(app: Any, path: str) -> None:
+    raw = await ask(app, "GET", path, {"host": "localhost"})
+    head = await ask(app, "HEAD", path, {"host": "localhost"})
+    posted = await ask(app, "POST", path, {"host": "localhost"})
+    stranger = await ask(app, "GET", path, {"host": "evil.example"})
 
     plain = shown(path)
     assert (raw.status, raw.body) == (plain.status_code, plain.content)
@@ -173,7 +173,7 @@ def test_each_interface_reports_its_methods(client: Client, path: str) -> None:
     assert asked.status_code == 200
 
 
-def test_it_is_made_once(node_settings: Any) -> None:
+def test_page_is_rendered_once(node_settings: Any) -> None:
     node = Node(node_settings)
 
     assert node.plain.front._pages["/ext/docs"].show({}, "").body is (

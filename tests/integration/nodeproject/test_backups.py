@@ -34,7 +34,7 @@ from tests.integration.nodeproject.snapshots import Scene
 pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
 
 
-def test_every_table_is_saved_but_those_that_are_named_here() -> None:
+def test_every_table_except_the_listed_ones_is_saved() -> None:
     carried = {table.name for table in tables.EVERYTHING.tables()}
     assert set(connection.introspection.table_names()) - carried == {
         "chaindb_lastbackup",
@@ -49,12 +49,12 @@ def test_every_table_is_saved_but_those_that_are_named_here() -> None:
     }
 
 
-def test_the_file_is_for_its_owner_alone_and_nothing_is_left_beside_it(saved: Path) -> None:
+def test_file_is_readable_by_the_owner_only_and_leaves_no_temporary_file(saved: Path) -> None:
     assert saved.stat().st_mode & 0o777 == 0o600
     assert list(saved.parent.iterdir()) == [saved]
 
 
-def test_the_database_tells_when_the_last_backup_was_complete(saved: Path, tmp_path: Path) -> None:
+def test_time_of_the_last_complete_backup_is_stored(saved: Path, tmp_path: Path) -> None:
     first = last_backup.find(Database())
     assert first is not None
     assert (first.size, LastBackup.objects.count()) == (saved.stat().st_size, 1)
@@ -83,7 +83,7 @@ def test_a_backup_is_complete_though_the_database_takes_no_writes(
     assert f"the backup {path} is complete, but the database does not record it" in caplog.text
 
 
-def test_in_a_directory_the_latest_files_are_kept_and_others_are_not_touched(
+def test_oldest_backups_in_a_directory_are_deleted_and_other_files_kept(
     scene: Scene, tmp_path: Path
 ) -> None:
     node, names = this_node(), [f"node-2026010{day}T030000Z.backup" for day in range(1, 5)]
@@ -102,7 +102,7 @@ def test_in_a_directory_the_latest_files_are_kept_and_others_are_not_touched(
         assert archive.manifest == manifest
 
 
-def test_the_commands_tell_what_they_did(
+def test_commands_report_deletion_and_verification(
     scene: Scene, tmp_path: Path, settings_of_second: NodeSettings
 ) -> None:
     out = StringIO()
@@ -120,7 +120,7 @@ def test_the_commands_tell_what_they_did(
         call_command("backup", "--keep", "0", str(tmp_path))
 
 
-def test_keys_of_sessions_and_of_the_faucet_are_not_in_it(scene: Scene, tmp_path: Path) -> None:
+def test_session_and_faucet_keys_are_not_saved(scene: Scene, tmp_path: Path) -> None:
     key = tmp_path / "faucet.key"
     key.write_text("5a" * 32)
     node, path = this_node(), tmp_path / "node.backup"
@@ -133,7 +133,7 @@ def test_keys_of_sessions_and_of_the_faucet_are_not_in_it(scene: Scene, tmp_path
         assert not any(secret in part for part in parts)
 
 
-def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
+def test_backup_during_writes_is_consistent(
     scene: Scene, settings_of_second: NodeSettings, tmp_path: Path
 ) -> None:
     ending = threading.Event()
@@ -180,7 +180,7 @@ def test_a_failed_backup_leaves_no_file(
     assert list(place.iterdir()) == []
 
 
-def test_without_a_chain_there_is_nothing_to_save(scene: Scene, tmp_path: Path) -> None:
+def test_backup_without_a_chain_is_refused(scene: Scene, tmp_path: Path) -> None:
     with raises(
         BackupReason.NO_CHAIN, kind=BackupRefused, match="this node has no chain yet: start it once"
     ):
@@ -188,7 +188,7 @@ def test_without_a_chain_there_is_nothing_to_save(scene: Scene, tmp_path: Path) 
     assert not (tmp_path / "a").exists()
 
 
-def test_the_commands_say_what_they_did_and_why_not(saved: Path, tmp_path: Path) -> None:
+def test_commands_report_success_and_refusal(saved: Path, tmp_path: Path) -> None:
     out = StringIO()
     call_command("backup", str(tmp_path / "again"), "--without-keys", stdout=out)
     assert f"Saved {tmp_path}/again: C-Chain at 5, P-Chain at 1, " in out.getvalue()
@@ -199,7 +199,7 @@ def test_the_commands_say_what_they_did_and_why_not(saved: Path, tmp_path: Path)
         call_command("restore", str(saved))
 
 
-def test_its_migrations_are_those_of_the_tables_in_it(saved: Path) -> None:
+def test_manifest_lists_the_applied_migrations(saved: Path) -> None:
     applied = set(MigrationRecorder(connection).applied_migrations())
     with backup_archive.reading(saved) as found:
         assert ("cchain_app", "0001_initial") in applied

@@ -44,7 +44,7 @@ def test_a_block_is_built_manually(chain: Chain) -> None:
     assert said("produce_block") == "Block 2 with 1 transaction.\n"
 
 
-def test_the_chain_whose_block_is_made_has_several_names(chain: Chain, pchain: PChain) -> None:
+def test_produce_block_accepts_all_names_of_a_chain(chain: Chain, pchain: PChain) -> None:
     for height, name in enumerate(("C", "evm", str(pchain.network.c_chain_id)), 1):
         made = said("produce_block", "--empty", f"--chain={name}")
         assert made == f"Block {height} with 0 transactions.\n"
@@ -55,7 +55,7 @@ def test_the_chain_whose_block_is_made_has_several_names(chain: Chain, pchain: P
 
 
 @pytest.mark.node_settings(http_port=1)
-def test_status_shows_head_pool_and_that_nothing_answers(
+def test_status_of_a_stopped_node_shows_head_and_pool(
     chain: Chain, pchain: PChain, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pchain.do(pchain.make())
@@ -81,7 +81,7 @@ def test_status_shows_head_pool_and_that_nothing_answers(
 
 
 @pytest.mark.usefixtures("db", "node_settings")
-def test_status_without_a_chain_says_how_to_begin() -> None:
+def test_status_without_a_chain_explains_how_to_start() -> None:
     with pytest.raises(
         CommandError, match="start it with `nunatak`, in a checkout with `make run`"
     ):
@@ -98,7 +98,7 @@ def test_settings_are_printed_as_a_table() -> None:
 
 @pytest.mark.node_settings(genesis="/nowhere/genesis.json")
 @pytest.mark.usefixtures("node_settings")
-def test_a_genesis_file_that_is_not_there_is_an_error_of_the_check() -> None:
+def test_missing_genesis_file_fails_the_check() -> None:
     (error,) = check_genesis()
 
     assert error.id == "node.E001"
@@ -107,7 +107,7 @@ def test_a_genesis_file_that_is_not_there_is_an_error_of_the_check() -> None:
 
 @pytest.mark.node_settings(network_id=1, chain_id=5)
 @pytest.mark.usefixtures("node_settings")
-def test_a_public_network_has_its_own_chain_id() -> None:
+def test_public_network_has_a_fixed_chain_id() -> None:
     (error,) = check_genesis()
 
     assert (error.id, error.msg) == (
@@ -125,7 +125,7 @@ def test_the_networks_own_files_pass(
     assert check_genesis() == []
 
 
-def test_a_database_that_is_away_is_the_starts_business(
+def test_check_ignores_an_unavailable_database(
     db: None, node_settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(_: object) -> None:
@@ -144,7 +144,7 @@ def test_a_database_that_is_away_is_the_starts_business(
         ({"profile": "embedded", "consensus": "snowman"}, False),
     ],
 )
-def test_blocks_on_arrival_and_by_the_clock_need_one_process_that_decides_alone(
+def test_mixed_mining_needs_one_process_as_sole_producer(
     node_settings: Any, settings: Any, changes: dict[str, Any], *, allowed: bool
 ) -> None:
     settings.NODE = updated(settings.NODE, mining="mixed", **changes)
@@ -160,7 +160,7 @@ def test_free_ports_for_http_and_peers_are_two() -> None:
 
 @pytest.mark.node_settings(http_port=9651)
 @pytest.mark.usefixtures("node_settings")
-def test_http_and_peers_need_ports_of_their_own() -> None:
+def test_http_and_staking_ports_must_differ() -> None:
     (error,) = check_ports()
 
     assert error.id == "node.E003"
@@ -208,7 +208,7 @@ def test_a_machine_of_the_production_profile_needs_the_nodes_identity(
     )
 
 
-def test_status_before_the_first_start_says_how_to_begin(
+def test_status_before_the_first_start_explains_how_to_start(
     node_settings: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_tables(_chain: object) -> None:
@@ -224,7 +224,7 @@ def test_status_before_the_first_start_says_how_to_begin(
 
 @pytest.mark.node_settings(engine="reference")
 @pytest.mark.usefixtures("node_settings")
-def test_an_engine_that_is_not_installed_is_an_error_of_the_check(
+def test_missing_engine_fails_the_check(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert check_engine() == []

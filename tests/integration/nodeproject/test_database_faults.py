@@ -82,7 +82,7 @@ def database_file(data: Path) -> Path:
 @pytest.mark.parametrize(
     "url", ["nonsense", "mysql://a/b", "postgres://u:se%zzcret@h/x", "sqlite:relative"]
 )
-def test_a_url_that_is_none(said: Said, url: str) -> None:
+def test_malformed_url_is_reported(said: Said, url: str) -> None:
     assert said("init_node", NODE_DATABASE_URL=url) == BAD_URL
 
 
@@ -97,7 +97,7 @@ def test_production_without_postgresql(said: Said, env: dict[str, str], is_it: s
     )
 
 
-def test_a_server_that_is_not_there(said: Said) -> None:
+def test_unreachable_server_is_reported(said: Said) -> None:
     port = free_port()
     url = f"postgres://u:secret@127.0.0.1:{port}/chain"
 
@@ -117,7 +117,7 @@ def server() -> Iterator[PostgresqlServer]:
     started.stop()
 
 
-def test_a_database_that_the_server_does_not_have(said: Said, server: PostgresqlServer) -> None:
+def test_missing_database_is_reported(said: Said, server: PostgresqlServer) -> None:
     output = said("init_node", NODE_DATABASE_URL=server.url("absent"))
 
     assert "the database absent at " in output
@@ -144,7 +144,7 @@ def test_parameters_of_the_url_are_honoured_and_failures_quoted(
     assert PASSWORD not in output
 
 
-def test_tls_that_the_url_asks_for_is_used(server: PostgresqlServer) -> None:
+def test_tls_required_by_the_url_is_used(server: PostgresqlServer) -> None:
     assert server.certificate is not None
     root = server.certificate.certificate
     query = f"sslmode=verify-full&sslrootcert={root}"
@@ -170,7 +170,7 @@ def test_a_database_in_another_encoding(said: Said, server: PostgresqlServer) ->
 
 
 @pytest.mark.parametrize("command", ["init_node", "runnode"])
-def test_a_file_that_is_no_database(said: Said, data: Path, command: str) -> None:
+def test_file_that_is_no_database_is_reported(said: Said, data: Path, command: str) -> None:
     path = database_file(data)
     path.write_bytes(os.urandom(8192))
 
@@ -191,7 +191,7 @@ def test_a_database_with_damaged_pages(said: Said, data: Path) -> None:
     )
 
 
-def test_a_database_of_a_later_version_is_left_alone(said: Said, data: Path) -> None:
+def test_database_of_a_later_version_is_not_changed(said: Said, data: Path) -> None:
     path = database_file(data)
     with closing(sqlite3.connect(path)) as rows, rows:
         for name in ("0998_future", "0999_future"):
@@ -223,7 +223,7 @@ def test_a_database_of_a_later_version_is_refused_with_both_versions(
     )
 
 
-def test_a_directory_that_another_node_holds(said: Said, data: Path) -> None:
+def test_locked_data_directory_is_reported(said: Said, data: Path) -> None:
     data.mkdir()
     with (data / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -235,7 +235,7 @@ def test_a_directory_that_another_node_holds(said: Said, data: Path) -> None:
     )
 
 
-def test_a_database_that_another_process_holds(tmp_path: Path) -> None:
+def test_locked_database_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "held.sqlite3"
     with (
         closing(sqlite3.connect(path, isolation_level=None)) as holder,
@@ -274,7 +274,7 @@ def test_a_full_disk(said: Said, data: Path) -> None:
     )
 
 
-def test_a_disk_without_room_for_anything(said: Said, data: Path) -> None:
+def test_full_disk_is_reported(said: Said, data: Path) -> None:
     data.mkdir()
     fill = 'head -c 100k /dev/zero > "$0/filler" 2>/dev/null; true'
 

@@ -97,14 +97,14 @@ def rows(path: Path) -> Iterator[tuple[str, list[object]]]:
                 yield name, found
 
 
-def test_it_is_what_the_migrations_make(built: Path, migrated: Path) -> None:
+def test_empty_database_equals_the_migrated_one(built: Path, migrated: Path) -> None:
     assert len(schema(built)) > 100
     assert schema(built) == schema(migrated)
     assert dict(rows(built)) == dict(rows(migrated))
     assert {name for name, _ in rows(built)} >= FILLED_BY_MIGRATIONS
 
 
-def test_a_start_finds_it_by_the_migrations(tmp_path: Path, built: Path) -> None:
+def test_start_finds_the_empty_database_of_its_migrations(tmp_path: Path, built: Path) -> None:
     script = (
         "import django; django.setup();"
         "from nodeproject.startup.empty_database import prepared_file; print(prepared_file())"
@@ -114,7 +114,7 @@ def test_a_start_finds_it_by_the_migrations(tmp_path: Path, built: Path) -> None
     assert found == empty_database.DIRECTORY / built.name
 
 
-def test_a_new_directory_starts_from_it_and_its_admin_can_log_in(
+def test_new_directory_starts_from_the_copy_and_admin_can_log_in(
     tmp_path: Path, built: Path
 ) -> None:
     printed = python("-c", START, str(built.parent), env=environment(tmp_path / "data"))
@@ -158,7 +158,7 @@ def tables(path: Path) -> list[str]:
     return [name for _, name, *_ in schema(path)]
 
 
-def test_one_of_other_migrations_is_not_taken_and_goes_with_the_next_build(
+def test_empty_database_of_other_migrations_is_unused_and_deleted_by_the_next_build(
     tmp_path: Path, directory: Path, migration: Path
 ) -> None:
     old = prepared(tmp_path, directory, "old")
@@ -178,7 +178,7 @@ def test_one_of_other_migrations_is_not_taken_and_goes_with_the_next_build(
 
 @pytest.mark.usefixtures("migration")
 @pytest.mark.parametrize("ending", ["", "-wal", "-journal"])
-def test_what_is_left_of_a_database_is_kept(tmp_path: Path, directory: Path, ending: str) -> None:
+def test_remains_of_a_database_are_kept(tmp_path: Path, directory: Path, ending: str) -> None:
     prepared(tmp_path, directory, "new")
     left = tmp_path / f"node.sqlite3{ending}"
     left.write_bytes(b"rows")
@@ -189,7 +189,7 @@ def test_what_is_left_of_a_database_is_kept(tmp_path: Path, directory: Path, end
 
 
 @pytest.mark.usefixtures("migration")
-def test_one_of_two_processes_makes_the_database(tmp_path: Path, directory: Path) -> None:
+def test_one_of_two_processes_creates_the_database(tmp_path: Path, directory: Path) -> None:
     prepared(tmp_path, directory, "new")
     database = tmp_path / "node.sqlite3"
     with whole_file(database, replace=False) as other:

@@ -56,7 +56,7 @@ def test_the_first_start_makes_three_files(directory: Path) -> None:
     assert sorted(contents(directory)) == sorted(FILES)
 
 
-def test_they_are_for_their_owner_only_whatever_the_umask(directory: Path) -> None:
+def test_files_are_private_for_any_umask(directory: Path) -> None:
     before = os.umask(0)
     try:
         make_identity(this_node().settings, NOW)
@@ -68,7 +68,7 @@ def test_they_are_for_their_owner_only_whatever_the_umask(directory: Path) -> No
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
-def test_certificate_and_key_belong_together_and_others_accept_them(directory: Path) -> None:
+def test_certificate_matches_its_key_and_is_accepted_by_peers(directory: Path) -> None:
     make_identity(this_node().settings, NOW)
     made = contents(directory)
 
@@ -81,7 +81,7 @@ def test_certificate_and_key_belong_together_and_others_accept_them(directory: P
     assert str(platform_chain().node_id).startswith("NodeID-")
 
 
-def test_the_bls_key_is_one_and_its_proof_holds(directory: Path) -> None:
+def test_bls_key_is_valid_and_its_proof_verifies(directory: Path) -> None:
     make_identity(this_node().settings, NOW)
 
     signer = platform_chain().proof_of_possession
@@ -92,7 +92,7 @@ def test_the_bls_key_is_one_and_its_proof_holds(directory: Path) -> None:
     assert bls.verify_possession(signer.public_key, signer.proof_of_possession)
 
 
-def test_later_starts_change_nothing(directory: Path) -> None:
+def test_later_starts_keep_the_files(directory: Path) -> None:
     make_identity(this_node().settings, NOW)
     made, node_id = contents(directory), platform_chain().node_id
 
@@ -115,7 +115,7 @@ def test_two_nodes_are_two(settings: Any, tmp_path: Path, directory: Path) -> No
 
 
 @pytest.mark.parametrize("written", range(3))
-def test_a_start_that_was_interrupted_is_made_good(
+def test_interrupted_start_is_completed(
     directory: Path, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
     """Interrupt after some of the three files; afterwards all of them are complete."""
@@ -132,11 +132,11 @@ def test_a_start_that_was_interrupted_is_made_good(
             make_identity(this_node().settings, NOW)
     make_identity(this_node().settings, NOW)
 
-    test_certificate_and_key_belong_together_and_others_accept_them(directory)
+    test_certificate_matches_its_key_and_is_accepted_by_peers(directory)
     assert sorted(contents(directory)) == sorted(FILES)
 
 
-def test_a_file_is_there_whole_or_not_at_all(
+def test_file_is_written_completely_or_not_at_all(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def power_cut(_descriptor: int) -> None:
@@ -152,7 +152,7 @@ def test_a_file_is_there_whole_or_not_at_all(
     assert set(FILES) <= set(contents(directory))
 
 
-def test_files_that_the_settings_name_are_used_and_not_touched(
+def test_configured_files_are_used_unchanged(
     settings: Any, tmp_path: Path, directory: Path
 ) -> None:
     make_identity(this_node().settings, NOW)
@@ -181,7 +181,7 @@ def test_files_that_the_settings_name_are_used_and_not_touched(
         (("signer_key_file",), "signer_key_file"),
     ],
 )
-def test_a_named_file_that_is_not_there_stops_the_start(
+def test_missing_configured_file_prevents_the_start(
     settings: Any, tmp_path: Path, directory: Path, named: tuple[str, ...], missing: str
 ) -> None:
     """A typing error in a path must not create another node, nor overwrite the existing key."""

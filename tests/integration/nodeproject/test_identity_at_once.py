@@ -32,7 +32,9 @@ def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
     return tmp_path / "data" / "staking"
 
 
-def test_starts_at_once_make_one_identity(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_starts_create_one_identity(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a lock, one start could write its key between another one's key and certificate."""
     made: list[KeyAndCertificate] = []
 
@@ -65,7 +67,7 @@ def _encrypted(pem: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("broken", ["another", "encrypted", "empty", "certificate"])
-def test_files_that_are_not_of_one_node_stop_the_start(directory: Path, broken: str) -> None:
+def test_files_of_two_nodes_prevent_the_start(directory: Path, broken: str) -> None:
     make_identity(this_node().settings, NOW)
     certificate, key = directory / "staker.crt", directory / "staker.key"
     match broken:

@@ -58,7 +58,7 @@ def run(image: Path, command: str, **environment: str) -> subprocess.CompletedPr
     )
 
 
-def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_path: Path) -> None:
+def test_copied_files_compile_and_pass_the_deployment_check(image: Path, tmp_path: Path) -> None:
     steps = [rest for word, rest in deployed.dockerfile() if word == "RUN"]
     (compiling,) = [step for step in steps if "compileall" in step]
     # The Python environment belongs to the tests, and other processes use it.
@@ -181,7 +181,7 @@ def compiling(image: Path, compilers: Path, socket: Path) -> Iterator[None]:
     assert (process.returncode, words) == (0, b"")
 
 
-def test_the_container_of_the_compilers_compiles_for_the_others(
+def test_compiler_container_compiles_for_the_other_containers(
     image: Path, compilers: Path, tmp_path: Path
 ) -> None:
     socket = tmp_path / "socket"
@@ -229,7 +229,7 @@ def answering(request: pytest.FixtureRequest) -> Iterator[HTTPServer]:
         thread.join()
 
 
-def test_the_health_check_passes_where_the_node_is_ready_alone(
+def test_health_check_passes_only_when_the_node_is_ready(
     image: Path, answering: HTTPServer
 ) -> None:
     (health,) = [rest for word, rest in deployed.dockerfile() if word == "HEALTHCHECK"]

@@ -44,12 +44,12 @@ def test_a_network_has_no_imported_chain(
         blocks.head(evm_chain())
 
 
-def test_a_genesis_that_is_not_there_is_said(directory: Path) -> None:
+def test_missing_genesis_is_reported(directory: Path) -> None:
     with pytest.raises(CommandError, match=r"none\.json"):
         call_command("import_chain", str(directory / "none.json"))
 
 
-def test_there_is_nothing_to_export_before_the_genesis(directory: Path) -> None:
+def test_export_before_genesis_is_refused(directory: Path) -> None:
     with pytest.raises(CommandError, match="There is no chain yet"):
         call_command("export_chain", str(directory / "out.rlp"))
 
@@ -71,7 +71,7 @@ def said(command: str, *arguments: object) -> str:
 
 
 @pytest.mark.parametrize("suffix", [".rlp", ".rlp.gz"])
-def test_a_chain_of_proof_of_work_goes_in_and_comes_out_as_the_same_bytes(
+def test_proof_of_work_chain_is_exported_as_imported(
     files: tuple[Path, Path], directory: Path, suffix: str
 ) -> None:
     genesis, chain = files
@@ -91,7 +91,7 @@ def test_a_chain_of_proof_of_work_goes_in_and_comes_out_as_the_same_bytes(
     assert again["config"]["terminalTotalDifficulty"] == 2**70
 
 
-def test_a_part_of_a_chain_of_proof_of_work_is_exported_with_its_uncles(
+def test_part_of_a_proof_of_work_chain_is_exported_with_uncles(
     files: tuple[Path, Path], directory: Path
 ) -> None:
     genesis, chain = files
@@ -106,7 +106,7 @@ def test_a_part_of_a_chain_of_proof_of_work_is_exported_with_its_uncles(
     )
 
 
-def test_an_export_follows_no_link_that_another_user_has_put_into_the_directory(
+def test_export_follows_no_symlink_of_another_user(
     files: tuple[Path, Path], directory: Path
 ) -> None:
     victim = directory / "victim"
@@ -127,7 +127,7 @@ def test_an_export_follows_no_link_that_another_user_has_put_into_the_directory(
         assert (directory / name).lstat().st_mode & 0o777 == 0o600
 
 
-def test_a_chain_that_goes_back_meanwhile_is_not_exported(
+def test_export_of_a_chain_rewound_meanwhile_is_refused(
     files: tuple[Path, Path], directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said("import_chain", *files)
@@ -147,7 +147,7 @@ def test_a_chain_that_goes_back_meanwhile_is_not_exported(
     assert not (directory / "part.rlp").exists()
 
 
-def test_an_import_that_was_stopped_continues_in_another_file(
+def test_stopped_import_continues_in_another_file(
     files: tuple[Path, Path], directory: Path
 ) -> None:
     genesis, chain = files
@@ -170,7 +170,7 @@ class Clock:
         return self.now
 
 
-def test_the_bar_shows_rates_and_the_time_that_is_left() -> None:
+def test_progress_bar_shows_rate_and_time_left() -> None:
     clock, read = Clock(), [0]
     bar = Bar("some/blocks.rlp", 1_000, lambda: read[0], clock)
     with bar:
@@ -185,7 +185,7 @@ def test_the_bar_shows_rates_and_the_time_that_is_left() -> None:
         assert task.time_remaining == 12
 
 
-def test_blocks_that_were_there_do_not_count_for_the_rate() -> None:
+def test_existing_blocks_do_not_count_for_the_rate() -> None:
     clock = Clock()
     with Bar("-", None, lambda: 0, clock) as bar:
         clock.now = 150.0

@@ -50,7 +50,7 @@ def test_a_first_start_makes_chain_and_admin(empty_directory: Path) -> None:
     assert user.is_superuser
 
 
-def test_the_password_is_for_its_owner_only(empty_directory: Path) -> None:
+def test_password_file_is_readable_by_the_owner_only(empty_directory: Path) -> None:
     initialise(this_node())
 
     assert stat.S_IMODE(this_node().settings.password_path.stat().st_mode) == 0o600
@@ -58,7 +58,7 @@ def test_the_password_is_for_its_owner_only(empty_directory: Path) -> None:
 
 
 @pytest.mark.parametrize("consensus", ["sole", "snowman"])
-def test_accounts_with_coins_are_shown_with_their_keys(
+def test_funded_accounts_are_shown_with_keys(
     empty_directory: Path, settings: Any, capsys: pytest.CaptureFixture[str], consensus: str
 ) -> None:
     settings.NODE = updated(settings.NODE, consensus=consensus)
@@ -108,7 +108,7 @@ def test_accounts_with_coins_are_shown_with_their_keys(
         ({"faucet_key_file": "key", "faucet": 0}, ""),
     ],
 )
-def test_the_start_says_which_keys_web_pages_may_not_use(
+def test_start_warns_of_keys_that_web_pages_may_not_use(
     empty_directory: Path,
     *,
     settings: Any,
@@ -159,7 +159,7 @@ def test_existing_files_become_private(empty_directory: Path) -> None:
     assert connection.vendor != "sqlite" or mode(database) == 0o600
 
 
-def test_a_shared_sticky_directory_stays_open(empty_directory: Path) -> None:
+def test_shared_sticky_directory_keeps_its_mode(empty_directory: Path) -> None:
     empty_directory.chmod(0o1777)
 
     initialise(this_node())
@@ -167,7 +167,7 @@ def test_a_shared_sticky_directory_stays_open(empty_directory: Path) -> None:
     assert mode(empty_directory) == 0o1777
 
 
-def test_no_command_makes_files_that_others_can_read(tmp_path: Path) -> None:
+def test_commands_create_no_files_readable_by_others(tmp_path: Path) -> None:
     """Not even a command that runs before the first start, with an umask that shares all files."""
     directory = tmp_path / "data"
     environment = {
@@ -196,7 +196,7 @@ def test_an_unusable_data_directory_is_reported_without_a_traceback(tmp_path: Pa
 
 @pytest.mark.node_settings(platform_genesis="/nowhere/genesis.json", http_port=0, staking_port=0)
 @pytest.mark.parametrize("command", ["init_node", "runnode"])
-def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
+def test_missing_genesis_file_is_reported_without_traceback(
     empty_directory: Path, command: str
 ) -> None:
     with pytest.raises(CommandError, match=r"/nowhere/genesis\.json.*No such file"):

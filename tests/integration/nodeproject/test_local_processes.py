@@ -78,7 +78,7 @@ def started(process: NetworkNodeProcess) -> NetworkNodeProcess:
     return process
 
 
-def test_a_node_is_stopped_and_started_again(make: Make) -> None:
+def test_node_is_stopped_and_restarted(make: Make) -> None:
     process = started(make(SLEEPS))
     with pytest.raises(RequestRefused, match=r"^node 1 runs already$"):
         process.start()
@@ -99,7 +99,7 @@ def test_a_node_is_stopped_and_started_again(make: Make) -> None:
     assert (process.log.parent / "node.log.1").read_text() == "ready\n"
 
 
-def test_a_paused_node_answers_nothing_until_it_is_started(make: Make) -> None:
+def test_paused_node_does_not_respond_until_resumed(make: Make) -> None:
     process = started(make(SLEEPS))
     process.pause()
     wait_for(lambda: state_of(process) == "T")
@@ -120,7 +120,9 @@ def test_a_paused_node_can_be_stopped(make: Make) -> None:
     assert process.state is State.STOPPED
 
 
-def test_a_node_that_does_not_end_is_killed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_that_ignores_termination_is_killed(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(processes, "GRACE", 0.1)
     deaf, other = started(make(DEAF)), started(make(SLEEPS))
     stop_all([deaf, other])
@@ -153,7 +155,7 @@ def test_a_log_cannot_steer_the_terminal(make: Make) -> None:
     assert process.last_line() == "[2Jsecond"
 
 
-def test_a_signal_without_a_name_has_its_number() -> None:
+def test_unnamed_signal_is_reported_by_number() -> None:
     assert in_words(-200) == "it was ended by signal 200"
 
 
@@ -237,7 +239,7 @@ def running(tmp_path: Path, made: list[NetworkNodeProcess], said: list[str]) -> 
     return LocalNetworkRun(nodes, made, Quorum(13, 20), said.append, {})
 
 
-def test_a_node_that_cannot_start_fails_the_network_with_its_message(
+def test_failed_start_of_a_node_fails_the_network_with_its_message(
     tmp_path: Path, make: Make
 ) -> None:
     made = [make(SLEEPS), make("print('no database'); raise SystemExit(1)")]
@@ -247,7 +249,7 @@ def test_a_node_that_cannot_start_fails_the_network_with_its_message(
     assert "The last line of its log: no database (see" in str(failed.value)
 
 
-def test_a_network_that_is_not_ready_in_time_fails(
+def test_network_not_ready_in_time_fails(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running_module, "PATIENCE", 0.5)
@@ -258,7 +260,7 @@ def test_a_network_that_is_not_ready_in_time_fails(
         running(tmp_path, [make(SLEEPS)], []).start(control)
 
 
-def test_a_network_ends_only_when_all_its_nodes_have(
+def test_network_ends_after_all_its_nodes(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running_module.status, "is_ready", lambda *_of_node: True)

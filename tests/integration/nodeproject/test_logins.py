@@ -64,7 +64,7 @@ def test_a_few_wrong_passwords_are_free() -> None:
 
 
 @pytest.mark.usefixtures("anna", "long_locks")
-def test_then_even_the_right_one_waits_and_nothing_is_hashed(
+def test_locked_name_is_refused_without_hashing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fail(OF_NAME.free)
@@ -79,7 +79,7 @@ def test_then_even_the_right_one_waits_and_nothing_is_hashed(
 
 
 @pytest.mark.usefixtures("anna")
-def test_after_the_time_that_it_was_reported_it_may_try_again() -> None:
+def test_login_succeeds_after_the_reported_time() -> None:
     with time_machine.travel(1_800_000_000, tick=False) as clock:
         fail(OF_NAME.free)
         refused = log_in("right")
@@ -90,7 +90,7 @@ def test_after_the_time_that_it_was_reported_it_may_try_again() -> None:
 
 
 @pytest.mark.usefixtures("anna", "long_locks")
-def test_guessing_locks_only_the_guessers_address() -> None:
+def test_failed_logins_lock_only_their_address() -> None:
     fail(OF_NAME.free, address=THEIRS)
 
     assert log_in("right", address=THEIRS).status_code == 429
@@ -124,7 +124,7 @@ def test_a_network_of_ipv6_is_one_client() -> None:
 
 
 @pytest.mark.usefixtures("anna", "long_locks")
-def test_proxies_are_believed_where_the_operator_names_them(
+def test_forwarded_address_of_a_trusted_proxy_counts(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dataclasses import replace
@@ -150,7 +150,7 @@ def test_the_right_password_makes_the_names_count_zero() -> None:
 
 
 @pytest.mark.usefixtures("anna")
-def test_a_login_is_refused_while_too_many_passwords_are_hashed(
+def test_login_above_the_hashing_limit_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slots = Slots(at_once=1, slots=1)
@@ -167,12 +167,12 @@ def test_logins_leave_threads_for_logged_in_users() -> None:
     assert HASHING.at_once < HASHING.slots < DJANGO_THREADS
 
 
-def test_a_name_may_be_anything(long_locks: None) -> None:
+def test_any_user_name_is_counted(long_locks: None) -> None:
     for name in ("ä" * 150, "with space", "a:b/c\x07"):
         fail(1, name)
 
 
-def test_what_is_counted_is_bounded(settings: Any) -> None:
+def test_number_of_counted_names_is_limited(settings: Any) -> None:
     entries = settings.CACHES["logins"]["OPTIONS"]["MAX_ENTRIES"]
     failures = logins.Failures(caches[logins.CACHE], OF_NAME)
     for number in range(entries + 100):

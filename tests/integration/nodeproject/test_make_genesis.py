@@ -42,7 +42,7 @@ def make(directory: Path, nodes: list[IdentityFiles], *more: str) -> str:
 
 
 @pytest.mark.usefixtures("db")
-def test_nodes_that_are_given_the_files_begin_the_same_network(
+def test_nodes_with_the_files_start_the_same_network(
     node_settings: Any,
     settings: Any,
     tmp_path: Path,
@@ -101,7 +101,7 @@ def test_an_invalid_validator_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("db")
-def test_links_that_another_user_has_put_into_the_directory_are_not_followed(
+def test_symlinks_of_another_user_are_not_followed(
     tmp_path: Path, nodes: list[IdentityFiles]
 ) -> None:
     victim, shared = tmp_path / "victim", tmp_path / "shared"

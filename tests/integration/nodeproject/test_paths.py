@@ -21,7 +21,7 @@ def client(db: None, node_settings: Any) -> Client:
     return Client(headers={"host": "localhost"})
 
 
-def test_the_page_of_paths_is_in_the_style_of_the_others(client: Client) -> None:
+def test_page_of_paths_has_the_common_style(client: Client) -> None:
     page = client.get("/ext/docs/paths")
 
     text = page.content.decode()
@@ -70,7 +70,7 @@ def first_parts(resolver: URLResolver, before: str = "") -> set[str]:
 
 
 @pytest.mark.usefixtures("client")
-def test_the_base_path_begins_with_none_of_the_nodes_own_parts() -> None:
+def test_base_path_must_not_start_with_a_path_of_the_node() -> None:
     assert first_parts(get_resolver()) | {"static"} == FIRST_PARTS | {""}
 
 
@@ -93,7 +93,7 @@ def test_the_openapi_page_and_the_reference_are_below_a_base_path(db: None) -> N
 
 @pytest.mark.usefixtures("client")
 @pytest.mark.parametrize("path", ["/ext/bc/C/nope", "/ext/bc/C/rpc", "/admin/"])
-async def test_a_websocket_where_there_is_none_is_refused(path: str) -> None:
+async def test_websocket_on_a_path_without_one_is_refused(path: str) -> None:
     from nodeproject.asgi import application
 
     communicator = PatientCommunicator(application, path)

@@ -21,7 +21,7 @@ from tests.servers.ports import free_port, has_ipv6
 pytestmark = pytest.mark.sqlite_only
 
 
-def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
+def test_data_directory_is_locked_by_one_node(tmp_path: Path) -> None:
     with (
         claim_directory(tmp_path),
         raises(StartReason.DIRECTORY_IN_USE, kind=CannotStart, match="another node runs on"),
@@ -44,7 +44,7 @@ def test_a_taken_port_is_reported_before_the_start() -> None:
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.7"])
-def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(host: str) -> None:
+def test_foreign_address_is_not_reported_as_a_port_conflict(host: str) -> None:
     with raises(
         StartReason.NOT_OUR_ADDRESS,
         kind=CannotStart,
@@ -93,7 +93,7 @@ def test_a_machine_without_ipv6_listens_on_ipv4(
 
 
 @pytest.mark.parametrize("taken", ["127.0.0.1", "::1"])
-def test_all_addresses_are_not_had_where_one_family_s_port_is_taken(taken: str) -> None:
+def test_port_taken_for_one_address_family_is_reported(taken: str) -> None:
     if taken == "::1" and not has_ipv6():
         pytest.skip("this machine has no IPv6")
     family = socket.AF_INET6 if ":" in taken else socket.AF_INET
@@ -127,7 +127,7 @@ print("listens", flush=True)
 @pytest.mark.parametrize(
     ("asked", "said"), [("asked", "goes on\n"), ("not asked", "goes on\nlistens\n")]
 )
-def test_a_signal_that_a_finalizer_swallowed_ends_the_process_later(asked: str, said: str) -> None:
+def test_signal_swallowed_by_a_finalizer_still_ends_the_process(asked: str, said: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SWALLOWED, asked],
         cwd=ROOT,
@@ -158,7 +158,7 @@ print(faults() < 1_000)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
-def test_memory_that_long_answers_were_in_is_kept_for_the_next_ones() -> None:
+def test_memory_of_long_responses_is_reused() -> None:
     # Leave out variables that configure memory allocation, or replace glibc's allocator.
     others = ("LD_PRELOAD", "MALLOC_", "GLIBC_TUNABLES")
     usual = {name: value for name, value in os.environ.items() if not name.startswith(others)}

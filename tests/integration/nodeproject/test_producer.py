@@ -83,7 +83,7 @@ def until(holds: Callable[[], bool]) -> None:
     pytest.fail("it did not come")
 
 
-def test_a_commit_wakes_it_and_what_is_rolled_back_does_not(start: Start) -> None:
+def test_producer_wakes_on_commit_and_not_on_rollback(start: Start) -> None:
     work = Work()
     start(work)
     work.wait()  # the first run
@@ -98,7 +98,7 @@ def test_a_commit_wakes_it_and_what_is_rolled_back_does_not(start: Start) -> Non
     work.wait()
 
 
-def test_while_it_lives_the_heartbeat_leaves_blocks_to_it(start: Start, monkeypatch: Any) -> None:
+def test_periodic_task_leaves_blocks_to_a_live_producer(start: Start, monkeypatch: Any) -> None:
     beats: list[int] = []
     monkeypatch.setattr(tasks, "beat", lambda _chain: beats.append(1) or {"blocks": 1})
     assert tasks.tick() == {"blocks": 1}
@@ -111,7 +111,7 @@ def test_while_it_lives_the_heartbeat_leaves_blocks_to_it(start: Start, monkeypa
     assert len(beats) == 1
 
 
-def test_a_session_that_is_lost_is_opened_again(start: Start) -> None:
+def test_lost_session_is_reopened(start: Start) -> None:
     work = Work()
     start(work)
     work.wait()
@@ -122,7 +122,7 @@ def test_a_session_that_is_lost_is_opened_again(start: Start) -> None:
     work.wait()  # the first run of the next session
 
 
-def test_by_the_clock_a_session_that_is_lost_makes_no_block(start: Any) -> None:
+def test_lost_session_builds_no_interval_block(start: Any) -> None:
     work = Work()
     start(work, by_clock=True)
     work.wait()  # the first tick
@@ -143,7 +143,9 @@ def test_by_the_clock_a_session_that_is_lost_makes_no_block(start: Any) -> None:
 @pytest.mark.parametrize(
     "failure", [psycopg.errors.ReadOnlySqlTransaction("during recovery"), KeyError("anything")]
 )
-def test_whatever_goes_wrong_it_continues(start: Any, monkeypatch: Any, failure: Exception) -> None:
+def test_producer_continues_after_any_error(
+    start: Any, monkeypatch: Any, failure: Exception
+) -> None:
     opened = ProducerLoop._open
     failures = [failure]
 
@@ -160,7 +162,7 @@ def test_whatever_goes_wrong_it_continues(start: Any, monkeypatch: Any, failure:
     assert not failures
 
 
-def test_a_second_one_stands_by_until_the_first_is_gone(start: Any) -> None:
+def test_second_producer_waits_for_the_first(start: Any) -> None:
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as first:
         first.execute("SELECT pg_advisory_lock(%s)", [int(evm_chain().producer.lock)])
         work = Work()

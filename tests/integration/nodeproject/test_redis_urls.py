@@ -130,7 +130,7 @@ def test_all_are_answered(url: str, tls_port: int, directory: Path, tmp_path: Pa
         ("rediss://127.0.0.1:{port}/1?ssl_ca_certs=/absent.pem", "No such file or directory"),
     ],
 )
-def test_none_talks_to_a_server_whose_certificate_cannot_be_verified(
+def test_unverifiable_certificate_is_refused_by_all_clients(
     url: str, reason: str, tls_port: int, directory: Path, tmp_path: Path
 ) -> None:
     found = answers(url.format(port=tls_port, directory=directory), tmp_path)

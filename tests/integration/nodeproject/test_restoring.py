@@ -68,7 +68,7 @@ def _another_head(manifest: BackupManifest) -> BackupManifest:
     return msgspec.structs.replace(manifest, standing=standing)
 
 
-def test_what_is_not_as_it_was_saved_is_not_kept(
+def test_altered_backup_is_rolled_back(
     changed: Callable[..., Path], settings_of_second: NodeSettings
 ) -> None:
     before = counts(SECOND)
@@ -85,7 +85,7 @@ def test_what_is_not_as_it_was_saved_is_not_kept(
         assert not settings_of_second.signer_path.exists()
 
 
-def test_input_that_cannot_be_verified_is_not_kept(
+def test_unverifiable_input_is_rolled_back(
     saved: Path, settings_of_second: NodeSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = counts(SECOND)
@@ -101,7 +101,7 @@ def test_input_that_cannot_be_verified_is_not_kept(
     assert list(settings_of_second.common.directory.iterdir()) == []
 
 
-def test_where_something_is_nothing_is_restored(
+def test_restore_into_a_used_place_is_refused(
     saved: Path, settings_of_second: NodeSettings
 ) -> None:
     before = rows(Database())
@@ -205,7 +205,7 @@ def test_every_row_and_file_is_restored_into_an_empty_database(
     )
 
 
-def test_the_next_row_of_a_restored_table_has_a_key_of_its_own(
+def test_new_row_of_a_restored_table_has_a_fresh_key(
     saved: Path, settings_of_second: NodeSettings
 ) -> None:
     backups.restore(settings_of_second, SECOND, saved)
@@ -227,7 +227,7 @@ def test_a_file_is_verified_without_changing_a_node(
     assert list(settings_of_second.common.directory.iterdir()) == []
 
 
-def test_without_keys_there_is_nothing_of_keys_and_people_in_it(
+def test_backup_without_keys_has_no_keys_and_users(
     saved: Path, settings_of_second: NodeSettings, tmp_path: Path
 ) -> None:
     path = tmp_path / "public.backup"
@@ -260,7 +260,7 @@ def _damaged(saved: Path) -> Iterator[bytes]:
     yield whole[: place + 100] + bytes([whole[place + 100] ^ 1]) + whole[place + 101 :]
 
 
-def test_a_damaged_file_is_refused_and_nothing_is_kept(
+def test_damaged_file_is_refused_and_rolled_back(
     saved: Path, settings_of_second: NodeSettings, tmp_path: Path
 ) -> None:
     before = counts(SECOND)
@@ -279,7 +279,7 @@ def test_a_damaged_file_is_refused_and_nothing_is_kept(
         backups.restore(settings_of_second, SECOND, path)
 
 
-def test_a_part_that_claims_to_be_huge_is_not_read(
+def test_part_with_a_huge_declared_size_is_not_read(
     saved: Path, settings_of_second: NodeSettings, tmp_path: Path
 ) -> None:
     path = tmp_path / "huge"

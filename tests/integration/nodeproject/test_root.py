@@ -19,7 +19,7 @@ from tests.builders.node_settings import updated
 from tests.integration.conftest import Chain
 from tests.integration.patience import PatientCommunicator
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import JSON, Answer, ask
+from tests.unit.jsonrpc.test_endpoints import JSON, Answer, ask
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -70,7 +70,7 @@ def test_django_answers_the_same(client: Client, body: bytes) -> None:
     assert answers[0][0] == 200
 
 
-async def test_the_raw_door_answers_the_same_as_django(application: Any) -> None:
+async def test_raw_endpoint_returns_the_same_as_django(application: Any) -> None:
     for body in BODIES:
         answers = [
             seen(await ask(application, "POST", path, JSON, parts=(body,))) for path in ("/", PATH)
@@ -102,7 +102,7 @@ async def test_the_gate_is_the_same(
 
 
 @pytest.mark.node_settings(rate_limit=1)
-async def test_the_limit_of_calls_is_one_for_all_paths(application: Any) -> None:
+async def test_call_limit_is_shared_by_all_paths(application: Any) -> None:
     first = await ask(application, "POST", PATH, JSON, parts=(CHAIN_ID,))
     second = await ask(application, "POST", "/", JSON, parts=(CHAIN_ID,))
     await this_node().endpoints.close()
@@ -122,7 +122,7 @@ async def test_a_preflight_is_answered_as_by_the_chains_path(application: Any) -
 
 
 @pytest.mark.usefixtures("chain")
-def test_the_direct_door_knows_it() -> None:
+def test_direct_endpoint_serves_the_root_path() -> None:
     heads = RequestHeads(by_path(this_node().endpoints.evm_endpoints()))
 
     def known(line: str) -> Any:
@@ -157,7 +157,7 @@ async def test_a_websocket_at_the_root(application: Any) -> None:
     assert json.loads(answers[0])["result"] == hex(43112)
 
 
-def test_an_upgrade_is_one_at_the_root_and_not_at_a_chains_id() -> None:
+def test_websocket_upgrade_works_at_the_root_but_not_at_a_chain_id() -> None:
     paths = SocketPaths(CCHAIN_WEBSOCKETS)
     chain_id = "2" * 49
 
@@ -187,7 +187,7 @@ def test_a_browser_gets_a_page(client: Client, pchain: PChain, chain: Chain) -> 
     assert "https://" not in text + connect
 
 
-async def test_the_page_is_the_same_at_the_raw_door(
+async def test_page_is_the_same_at_the_raw_endpoint(
     shared_pchain: PChain, application: Any
 ) -> None:
     page = await ask(application, "GET", "/", {"host": "localhost"})
@@ -202,7 +202,7 @@ async def test_the_page_is_the_same_at_the_raw_door(
 
 
 @pytest.mark.node_settings(chains=("P",))
-def test_without_the_chain_there_is_the_page_alone(
+def test_root_without_the_c_chain_serves_the_page_only(
     db: None, node_settings: Any, pchain: PChain
 ) -> None:
     node = Node(updated(node_settings, chains=("P",)))

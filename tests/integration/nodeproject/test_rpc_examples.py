@@ -41,7 +41,7 @@ def names(shared_pchain: PChain, shared_chain: Chain, monkeypatch: pytest.Monkey
     return make_world(shared_pchain, shared_chain)
 
 
-def test_each_example_is_answered_as_the_reference_says(names: Names) -> None:
+def test_examples_have_the_documented_responses(names: Names) -> None:
     kept = json.loads(FILE.read_text())
     told = kept["examples"]
     renamed = [(text, names[what]) for what, text in kept["names"].items()]
@@ -56,7 +56,7 @@ def test_each_example_is_answered_as_the_reference_says(names: Names) -> None:
     assert len(answers) > 150
 
 
-def test_methods_say_themselves_what_they_cannot_do_without(names: Names) -> None:
+def test_calls_without_a_required_parameter_are_refused(names: Names) -> None:
     kept = json.loads(FILE.read_text())
     renamed = [(text, names[what]) for what, text in kept["names"].items()]
     taken = [

@@ -107,7 +107,7 @@ def test_only_a_local_network_is_seeded(fresh: Rpc, subject: str) -> None:
         seed(subject, **numbers)
 
 
-def test_a_history_is_not_made_beside_a_miner(fresh: Rpc) -> None:
+def test_seeding_beside_block_production_is_refused(fresh: Rpc) -> None:
     numbers = dict.fromkeys(("empty", "light", "transfers", "platform", "payments"), 1)
     with pytest.raises(
         CommandError,
@@ -123,7 +123,7 @@ def test_coins_need_a_holder(fresh: Rpc) -> None:
         seed("platform", coins=1, holder="nobody")
 
 
-def test_stakers_need_a_place_for_their_genesis(fresh: Rpc, settings: Any) -> None:
+def test_seeding_stakers_needs_a_genesis_path(fresh: Rpc, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, platform_genesis="")
     with pytest.raises(
         CommandError,

@@ -23,7 +23,7 @@ def test_node_chains_and_a_client_are_at_hand() -> None:
     assert names["PoolTransaction"]._meta.app_label == "cchain_app"
 
 
-def test_nothing_is_imported_for_who_wants_that() -> None:
+def test_no_imports_option_imports_nothing() -> None:
     assert Command().get_namespace(verbosity=0, no_imports=True) == {}
 
 

@@ -160,7 +160,7 @@ said["staff"] = backend.create_user(claims).is_staff
     assert said["staff"] is True
 
 
-def test_an_ldap_server_that_is_away_leaves_the_passwords_of_the_node(
+def test_local_passwords_work_during_an_ldap_outage(
     site: Callable[[dict[str, str]], Ask],
 ) -> None:
     files = section("LDAP", "django_auth_ldap", "ldap")

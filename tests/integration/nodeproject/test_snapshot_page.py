@@ -28,7 +28,7 @@ def act(client: Client, action: str, name: str, **more: str) -> str:
     return answer.content.decode()
 
 
-def test_a_superuser_saves_goes_back_and_deletes(scene: Scene, admin_client: Client) -> None:
+def test_superuser_saves_restores_and_deletes(scene: Scene, admin_client: Client) -> None:
     assert "No snapshots yet." in admin_client.get(PAGE).content.decode()
     assert "Saved a. It has C-Chain block 0 and P-Chain block 0." in act(admin_client, "save", "a")
     scene.mine()
@@ -56,7 +56,7 @@ def test_a_superuser_saves_goes_back_and_deletes(scene: Scene, admin_client: Cli
     ]
 
 
-def test_a_name_that_is_taken_is_asked_about(scene: Scene, admin_client: Client) -> None:
+def test_overwriting_a_name_needs_confirmation(scene: Scene, admin_client: Client) -> None:
     act(admin_client, "save", "a")
     scene.mine()
     assert "Overwrite this snapshot?" in act(admin_client, "save", "a")
@@ -71,7 +71,7 @@ def test_a_name_that_is_taken_is_asked_about(scene: Scene, admin_client: Client)
     assert kept.manifest.cchain.height == 1
 
 
-def test_what_is_refused_is_reported(scene: Scene, admin_client: Client) -> None:
+def test_refusals_are_shown(scene: Scene, admin_client: Client) -> None:
     assert "is not a valid snapshot name" in act(admin_client, "save", "A b")
     assert "There is no snapshot b." in act(admin_client, "restore", "b", confirmed="yes")
     assert "There is no snapshot b." in act(admin_client, "delete", "b")
@@ -79,7 +79,7 @@ def test_what_is_refused_is_reported(scene: Scene, admin_client: Client) -> None
     assert not LogEntry.objects.exists()
 
 
-def test_others_of_the_staff_look_and_do_not_act(scene: Scene, client: Client) -> None:
+def test_staff_can_view_but_not_act(scene: Scene, client: Client) -> None:
     this_node().snapshots.save("a")
     client.force_login(User.objects.create_user("staff", is_staff=True))
     page = client.get(PAGE).content.decode()
@@ -92,14 +92,14 @@ def test_others_of_the_staff_look_and_do_not_act(scene: Scene, client: Client) -
     assert names() == ["a"]
 
 
-def test_strangers_are_asked_to_log_in(scene: Scene, client: Client) -> None:
+def test_anonymous_requests_redirect_to_the_login(scene: Scene, client: Client) -> None:
     assert client.get(PAGE).status_code == 302
     assert client.post(PAGE, {"action": "save", "name": "a"}).status_code == 302
     assert names() == []
 
 
 @pytest.mark.node_settings(network_id=5)
-def test_elsewhere_there_is_no_such_page(
+def test_public_network_has_no_snapshot_page(
     db: None, node_settings: Any, admin_client: Client
 ) -> None:
     assert admin_client.get(PAGE).status_code == 404

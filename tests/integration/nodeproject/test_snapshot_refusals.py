@@ -33,7 +33,7 @@ def test_a_name_has_small_letters_digits_and_two_signs(scene: Scene) -> None:
     assert scene.snapshots.save("a-b_0" + "x" * 35).manifest.name.startswith("a-b_0")
 
 
-def test_a_name_that_is_taken_is_overwritten_by_wish_alone(scene: Scene) -> None:
+def test_existing_name_is_overwritten_only_on_request(scene: Scene) -> None:
     scene.snapshots.save("a")
     scene.mine()
     with raises(
@@ -47,7 +47,7 @@ def test_a_name_that_is_taken_is_overwritten_by_wish_alone(scene: Scene) -> None
     assert _heights(scene) == [1]
 
 
-def test_what_is_not_there_is_neither_restored_nor_deleted(scene: Scene) -> None:
+def test_missing_snapshot_cannot_be_restored_or_deleted(scene: Scene) -> None:
     before = rows()
     with raises(
         SnapshotReason.NO_SUCH_SNAPSHOT, kind=SnapshotRefused, match=r"there is no snapshot a$"
@@ -70,7 +70,7 @@ def test_what_is_not_there_is_neither_restored_nor_deleted(scene: Scene) -> None
         ({"bootstrap": ("127.0.0.1:1",)}, r"follows others \(NODE_BOOTSTRAP\)"),
     ],
 )
-def test_where_others_have_the_chain_nothing_is_restored(
+def test_restore_is_refused_if_others_have_the_chain(
     scene: Scene, changed: dict[str, Any], words: str
 ) -> None:
     scene.snapshots.save("a")
@@ -87,7 +87,7 @@ def test_where_others_have_the_chain_nothing_is_restored(
     assert scene.head == 1
 
 
-def test_while_peers_are_connected_nothing_is_restored(
+def test_restore_is_refused_while_peers_are_connected(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.snapshots.save("a")
@@ -96,9 +96,7 @@ def test_while_peers_are_connected_nothing_is_restored(
         scene.snapshots.restore("a")
 
 
-def test_where_another_node_makes_the_blocks_nothing_is_restored(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_restore_is_refused_on_a_follower(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.snapshots.save("a")
     monkeypatch.setattr(type(this_node().network.producer), "is_own", False)
     with raises(NodeSnapshotReason.NOT_ALONE, kind=SnapshotRefused, match="NODE_PRODUCER"):
@@ -161,7 +159,7 @@ def test_another_genesis_is_not_restored(scene: Scene, of: str) -> None:
         cursor.execute(f"UPDATE {of}_chain SET genesis_hash = %s", [bytes(genesis)])
 
 
-def test_what_other_migrations_made_is_not_restored(scene: Scene) -> None:
+def test_snapshot_of_other_migrations_is_refused(scene: Scene) -> None:
     scene.snapshots.save("a")
     MigrationRecorder(connection).record_applied("cchain_app", "0099_later")
     try:
@@ -175,7 +173,7 @@ def test_what_other_migrations_made_is_not_restored(scene: Scene) -> None:
         MigrationRecorder(connection).record_unapplied("cchain_app", "0099_later")
 
 
-def test_a_table_with_other_columns_is_not_restored(scene: Scene) -> None:
+def test_table_with_other_columns_is_refused(scene: Scene) -> None:
     scene.mine()
     scene.snapshots.save("a")
     scene.mine()
@@ -193,15 +191,13 @@ def test_a_table_with_other_columns_is_not_restored(scene: Scene) -> None:
     assert generation.number(platform_chain().db) == 0
 
 
-def test_before_the_first_start_there_is_nothing_to_save(
-    transactional_db: None, node_settings: Any
-) -> None:
+def test_save_before_the_first_start_is_refused(transactional_db: None, node_settings: Any) -> None:
     with raises(NodeSnapshotReason.NO_CHAIN, kind=SnapshotRefused, match="no chain yet"):
         this_node().snapshots.save("a")
     assert this_node().snapshots.all() == []
 
 
-def test_what_fails_on_the_way_leaves_neither_a_part_nor_a_change(
+def test_failed_save_or_restore_leaves_nothing(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.mine()
@@ -240,7 +236,7 @@ def _fail(_: object) -> str:
     raise RuntimeError("on the way")
 
 
-def test_a_user_who_may_not_make_schemas_is_reported_so(scene: Scene) -> None:
+def test_missing_schema_privilege_is_reported(scene: Scene) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("schemas are PostgreSQL's")
     with connection.cursor() as cursor:
@@ -270,7 +266,7 @@ def _file(name: str) -> Path:
     return Path(this_node().settings.common.directory) / "snapshots" / name
 
 
-def test_what_a_kill_left_of_a_copy_is_none_and_goes_with_the_next_one(scene: Scene) -> None:
+def test_partial_copy_of_a_killed_process_is_no_snapshot_and_deleted_later(scene: Scene) -> None:
     part = _file("a.partial")
     scene.snapshots.save("b")
     part.write_bytes(b"SQLite format 3\0")
@@ -287,7 +283,7 @@ def test_what_a_kill_left_of_a_copy_is_none_and_goes_with_the_next_one(scene: Sc
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "of others"])
-def test_a_file_that_is_damaged_is_refused_and_changes_nothing(scene: Scene, damage: str) -> None:
+def test_damaged_file_is_refused_without_change(scene: Scene, damage: str) -> None:
     path = _file("a.sqlite3")
     for _ in range(3):
         scene.mine()
@@ -312,7 +308,7 @@ def test_a_file_that_is_damaged_is_refused_and_changes_nothing(scene: Scene, dam
         assert isinstance(listed, DamagedSnapshot)
 
 
-def test_files_are_their_owners_alone(scene: Scene) -> None:
+def test_files_are_readable_by_the_owner_only(scene: Scene) -> None:
     path = _file("a.sqlite3")
     scene.snapshots.save("a")
     assert path.stat().st_mode & 0o077 == 0

@@ -30,7 +30,7 @@ from tests.integration.nodeproject.snapshots import Scene, rows
 from tests.integration.patience import SECONDS
 
 
-def test_everything_is_as_it_was(scene: Scene) -> None:
+def test_restore_returns_all_rows(scene: Scene) -> None:
     scene.change_everything("alice")
     before = rows()
     assert all(before[table] for table in ("chaindb_clock", "cchain_app_pooltransaction"))
@@ -103,7 +103,7 @@ def test_blocks_continue_from_the_snapshot(scene: Scene) -> None:
     this_node().network.chains["C"].rows.raws(1, second.number, 1 << 20)
 
 
-def test_the_index_of_tokens_is_that_of_the_moment_and_continues(scene: Scene) -> None:
+def test_token_index_is_restored_and_continues(scene: Scene) -> None:
     scene.use_tokens()
     before = token_chain.everything()
     assert all(before.values())
@@ -171,7 +171,7 @@ def test_a_restore_waits_for_indexers(scene: Scene, progress: str, written: str)
     assert token_chain.transfers()
 
 
-def test_the_chain_id_is_that_of_the_moment(scene: Scene) -> None:
+def test_chain_id_is_restored(scene: Scene) -> None:
     evm = scene.chain.evm
     first = evm.config.chain_id
     scene.snapshots.save("a")
@@ -189,7 +189,7 @@ def test_the_chain_id_is_that_of_the_moment(scene: Scene) -> None:
     assert evm.config.chain_id == 31_337
 
 
-def test_a_certificate_that_went_with_the_rows_is_stored_again(scene: Scene) -> None:
+def test_certificate_removed_by_a_restore_is_stored_again(scene: Scene) -> None:
     scene.snapshots.save("a")
     for _ in range(2):
         scene.mine()
@@ -199,7 +199,7 @@ def test_a_certificate_that_went_with_the_rows_is_stored_again(scene: Scene) -> 
         assert not rows()["network_app_certificate"]
 
 
-def test_a_block_that_is_under_way_is_not_accepted_after_it(scene: Scene) -> None:
+def test_block_in_progress_is_not_accepted_after_a_restore(scene: Scene) -> None:
     scene.mine()
     scene.snapshots.save("a")
     scene.send()
@@ -217,7 +217,7 @@ def test_a_block_that_is_under_way_is_not_accepted_after_it(scene: Scene) -> Non
     assert blocks.head(scene.chain.evm).transactions == ()
 
 
-def test_the_node_goes_back_more_than_once_and_generations_only_rise(scene: Scene) -> None:
+def test_repeated_restores_increase_the_generation(scene: Scene) -> None:
     db = platform_chain().db
     scene.snapshots.save("a")
     before = rows()
@@ -228,7 +228,7 @@ def test_the_node_goes_back_more_than_once_and_generations_only_rise(scene: Scen
         assert generation.number(db) == number
 
 
-def test_a_snapshot_that_was_made_while_others_write_is_of_one_moment(scene: Scene) -> None:
+def test_snapshot_during_writes_is_consistent(scene: Scene) -> None:
     ending = threading.Event()
     failures: list[BaseException] = []
 
@@ -262,7 +262,7 @@ def test_a_snapshot_that_was_made_while_others_write_is_of_one_moment(scene: Sce
         this_node().network.chains["C"].rows.raws(1, max(head.number, 1), 1 << 24)
 
 
-def test_who_reads_meanwhile_sees_all_rows_before_or_all_after(scene: Scene) -> None:
+def test_concurrent_readers_see_all_rows_before_or_after_the_restore(scene: Scene) -> None:
     scene.snapshots.save("a")
     for _ in range(8):
         scene.send()
@@ -302,7 +302,7 @@ def test_who_reads_meanwhile_sees_all_rows_before_or_all_after(scene: Scene) -> 
     assert seen == {(9, 8), (1, 0)}
 
 
-def test_what_a_process_says_of_itself_and_people_stay(scene: Scene, admin_user: Any) -> None:
+def test_process_reports_and_users_are_not_restored(scene: Scene, admin_user: Any) -> None:
     scene.snapshots.save("a")
     admin_user.first_name = "Ada"
     admin_user.save()

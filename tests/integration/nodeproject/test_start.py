@@ -78,7 +78,7 @@ print(workers._thread.is_alive(), names.count("health_app.prune_history"))
 """
 
 
-def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) -> None:
+def test_start_on_sqlite_imports_no_pages_and_no_server_clients(tmp_path: Path) -> None:
     made = subprocess.run(
         [sys.executable, "-c", LOADED, UNUSED],
         env={
@@ -98,7 +98,7 @@ def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) ->
     assert not missing, "not loaded with the pages"
 
 
-def test_the_worker_runs_what_was_sent_before_it_was_loaded_and_ends(tmp_path: Path) -> None:
+def test_worker_runs_tasks_sent_before_it_was_loaded(tmp_path: Path) -> None:
     made = subprocess.run(
         [sys.executable, "-c", WORKING],
         env={**os.environ, "NODE_DATA_DIR": str(tmp_path), "NODE_DATABASE_URL": ""}
@@ -111,7 +111,7 @@ def test_the_worker_runs_what_was_sent_before_it_was_loaded_and_ends(tmp_path: P
     assert made.stdout.split() == ["False", "False", "False", "1"], made.stderr
 
 
-async def test_pages_that_could_not_be_loaded_are_loaded_later_and_whole(
+async def test_failed_import_of_pages_is_repeated_completely(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from nodeproject import asgi
@@ -139,7 +139,7 @@ async def test_pages_that_could_not_be_loaded_are_loaded_later_and_whole(
     assert len(asked) == 2
 
 
-def test_an_admin_that_failed_once_is_whole_at_the_next_attempt(tmp_path: Path) -> None:
+def test_admin_is_complete_after_a_failed_import(tmp_path: Path) -> None:
     made = subprocess.run(
         [sys.executable, "-c", FAILED],
         env={**os.environ, "NODE_DATA_DIR": str(tmp_path), "NODE_DATABASE_URL": ""},

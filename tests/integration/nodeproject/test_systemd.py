@@ -36,7 +36,7 @@ def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     programs = str(Path(sys.executable).parent)
     units = (*UNITS, BACKUP, TIMER, TARGET)
     for unit in units:
@@ -49,7 +49,7 @@ def test_systemd_finds_nothing_wrong(tmp_path: Path) -> None:
     assert (found.returncode, found.stdout + found.stderr) == (0, "")
 
 
-def test_a_mistake_would_be_found(tmp_path: Path) -> None:
+def test_systemd_reports_a_faulty_unit(tmp_path: Path) -> None:
     broken = tmp_path / "node-web.service"
     broken.write_text(UNITS[0].read_text().replace("Restart=always", "Restart=sometimes"))
 
@@ -65,7 +65,7 @@ def test_each_is_restarted_for_ever_and_shut_in(unit: Path) -> None:
     assert _exposure(unit) <= MAX_EXPOSED
 
 
-def test_a_backup_is_made_once_at_each_time_of_the_timer_and_shut_in() -> None:
+def test_timer_makes_one_sandboxed_backup_each_time() -> None:
     lines = BACKUP.read_text().splitlines()
     assert {"Type=oneshot", "User=node", "ReadWritePaths=/var/backups/node"} <= set(lines)
     assert BACKUP.name not in TARGET.read_text()
@@ -111,9 +111,7 @@ def server() -> Iterator[PostgresqlServer]:
     started.stop()
 
 
-def test_each_step_from_nothing_leads_to_a_prepared_node(
-    tmp_path: Path, server: PostgresqlServer
-) -> None:
+def test_documented_steps_prepare_a_node(tmp_path: Path, server: PostgresqlServer) -> None:
     section = (ROOT / "docs/production.md").read_text().split("## systemd from nothing\n")[1]
     steps = [line[4:] for line in section.split("\n## ")[0].splitlines() if line[:4] == "    "]
     script = "\n".join(step for step in steps if not step.startswith("make "))
@@ -183,7 +181,7 @@ def _exposure(unit: Path) -> float:
     return float(exposure)
 
 
-def test_they_start_what_the_recipe_starts() -> None:
+def test_units_start_the_processes_of_the_recipe() -> None:
     told = (ROOT / "docs/production.md").read_text().split("\n## ")[0]
     started = {_command(unit) for unit in UNITS}
     recipe = {

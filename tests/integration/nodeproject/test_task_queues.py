@@ -40,7 +40,7 @@ def embedded(settings: Any) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("embedded")
-def test_in_one_process_it_is_what_its_memory_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedded_profile_shows_queues_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     done, running = state.total_count.copy(), object()
     monkeypatch.setattr(state, "total_count", done + type(done)({"a": 5, "b": 2}))
     monkeypatch.setattr(state, "active_requests", {running})
@@ -66,7 +66,7 @@ def production(settings: Any) -> Iterator[RedisServer]:
     redis_cache.server.cache_clear()
 
 
-def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisServer) -> None:
+def test_production_profile_shows_queues_in_redis_and_the_beat(production: RedisServer) -> None:
     assert _cards()["Beat"] == (
         '<span class="nd-badge nd-bad">silent</span>',
         "no task sent yet",
@@ -94,7 +94,7 @@ def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisS
     assert words == "sent 7 min ago; recorded every 3 min"
 
 
-def test_where_redis_is_away_it_says_so(settings: Any) -> None:
+def test_unreachable_redis_is_reported(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, profile="production", redis_url="redis://127.0.0.1:1/0")
     redis_cache.server.cache_clear()
     told = _cards()["Queues"]
@@ -103,7 +103,7 @@ def test_where_redis_is_away_it_says_so(settings: Any) -> None:
     redis_cache.server.cache_clear()
 
 
-def test_where_redis_refuses_the_question_it_says_so(production: RedisServer) -> None:
+def test_redis_error_is_reported(production: RedisServer) -> None:
     with redis.Redis.from_url(production.url) as client:
         client.set("chain", "no list")
     told = _cards()["Queues"]
@@ -113,7 +113,7 @@ def test_where_redis_refuses_the_question_it_says_so(production: RedisServer) ->
 
 @pytest.mark.usefixtures("production")
 @pytest.mark.parametrize("lost", [redis.TimeoutError(), redis.ConnectionError("closed")])
-def test_where_a_connection_is_lost_that_redis_outlives_it_says_so(
+def test_lost_redis_connection_is_reported(
     monkeypatch: pytest.MonkeyPatch, lost: redis.RedisError
 ) -> None:
     def lose(*_: Any, **__: Any) -> None:

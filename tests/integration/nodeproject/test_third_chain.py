@@ -31,7 +31,7 @@ from tests.builders.transactions import KEY, RECIPIENT, unsigned
 from tests.integration.health_app.metrics.conftest import parse
 from tests.integration.patience import PatientCommunicator
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import Answer, ask
+from tests.unit.jsonrpc.test_endpoints import Answer, ask
 
 NAME = "D"
 CHAIN_ID = 777
@@ -130,7 +130,7 @@ def mine(node: Node, name: str) -> int:
     return block.height
 
 
-def test_the_node_knows_its_chains_by_name_alias_and_id(node: Node) -> None:
+def test_chains_are_found_by_name_alias_and_id(node: Node) -> None:
     third = node.evm_chains[NAME]
     assert list(node.chains) == ["P", "X", "C", NAME]
     assert list(node.network.chains) == ["P", "X", "C", NAME]
@@ -154,7 +154,7 @@ def test_chains_share_neither_names_nor_tables(node: Node) -> None:
         Node(node.settings, further=[FURTHER._replace(database="default")])
 
 
-def test_a_node_without_the_c_chain_does_not_take_part_in_it(node: Node, settings: Any) -> None:
+def test_node_without_the_c_chain_does_not_join_it(node: Node, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, chains=("P",))
     chains = ChainRegistry(node.chains.every)
     assert list(chains) == ["P", NAME]
@@ -164,7 +164,7 @@ def test_a_node_without_the_c_chain_does_not_take_part_in_it(node: Node, setting
         chains["C"]
 
 
-async def test_it_is_asked_over_http_by_its_names(application: Any, node: Node) -> None:
+async def test_http_endpoints_have_its_names(application: Any, node: Node) -> None:
     for path in (WAY, "/ext/bc/dex/rpc", f"/ext/{NAME}/rpc", f"/ext/bc/{BLOCKCHAIN_ID}/rpc"):
         assert await over_http(application, path, "eth_chainId") == hex(CHAIN_ID)
     for path in (CCHAIN, "/"):
@@ -184,7 +184,7 @@ async def test_it_is_asked_over_http_by_its_names(application: Any, node: Node) 
     await end(application)
 
 
-async def test_its_websocket_reports_its_heads(application: Any, node: Node) -> None:
+async def test_websocket_announces_its_heads(application: Any, node: Node) -> None:
     sockets = []
     for path in (f"/ext/bc/{NAME}/ws", "/ext/bc/C/ws"):
         socket = PatientCommunicator(application, path)
@@ -222,9 +222,7 @@ def test_tasks_name_the_chain(node: Node) -> None:
 
 
 @pytest.mark.sqlite_only  # in production PostgreSQL wakes the producers
-def test_the_task_that_makes_its_blocks_is_sent_with_its_name(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_production_task_is_sent_with_its_name(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # the P-Chain of the tests ignores requests
     sent: list[tuple[str, dict[str, str]]] = []
 
@@ -256,7 +254,7 @@ def test_outer_blocks_are_in_the_chains_own_database(node: Node) -> None:
     assert node.network.chains["C"].last_accepted().height == 1
 
 
-def test_health_has_a_check_of_it(node: Node) -> None:
+def test_health_has_its_check(node: Node) -> None:
     reporter = node.observation.reporter
     reporter.run_once()
     report = reporter.health()
@@ -274,7 +272,7 @@ def test_health_has_a_check_of_it(node: Node) -> None:
     assert unharmed["consensus"]["outstandingBlocks"] == 0
 
 
-def test_metrics_have_it_as_a_label(node: Node) -> None:
+def test_metrics_have_its_label(node: Node) -> None:
     made = f'svc_block_processing_duration_seconds_count{{chain="{NAME}"}}'
     node.observation.observe_web(node.endpoints.workers)
     calls = f'svc_api_calls_total{{api="{NAME}",method="eth_sendRawTransaction"}}'
@@ -334,7 +332,7 @@ def test_a_node_of_two_chains_offers_no_choice(shared_pchain: PChain) -> None:
     assert "?chain=" not in Client(headers={"host": "localhost"}).get("/admin/").content.decode()
 
 
-def test_info_knows_it(node: Node) -> None:
+def test_info_methods_accept_its_names(node: Node) -> None:
     def ask_info(method: str, **params: str) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = node.endpoints.info.dispatcher.answer(json.dumps(body).encode())

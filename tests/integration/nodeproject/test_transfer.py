@@ -34,7 +34,7 @@ def elsewhere(tmp_path: Path) -> NodeSettings:
     return updated(this_node().settings, data_dir=str(tmp_path))
 
 
-def test_rows_go_to_postgresql_and_come_from_a_file_that_is_there(elsewhere: NodeSettings) -> None:
+def test_transfer_needs_an_existing_file_and_postgresql(elsewhere: NodeSettings) -> None:
     if connection.vendor == "sqlite":
         with raises(
             BackupReason.NEEDS_POSTGRESQL,
@@ -79,7 +79,7 @@ def another_version(of: NodeSettings) -> Iterator[None]:
     "connection.vendor != 'postgresql'",
     reason="it moves to PostgreSQL: `make test` runs it on that database",
 )
-def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) -> None:
+def test_rows_are_moved_and_verified_in_batches_or_not_at_all(sqlite: NodeSettings) -> None:
     empty = tables.EVERYTHING.counts(SECOND)
 
     def untouched() -> bool:

@@ -16,7 +16,7 @@ def said(settings: Any, **values: Any) -> list[tuple[str | None, str]]:
 
 
 @pytest.mark.usefixtures("node_settings")
-def test_a_sole_producer_may_have_any(settings: Any) -> None:
+def test_sole_producer_gets_no_warning(settings: Any) -> None:
     assert said(settings, mining="manual", network=False, snow_sample_size=99) == []
 
 
@@ -30,7 +30,7 @@ def test_a_sole_producer_may_have_any(settings: Any) -> None:
         {"snow_sample_size": 1, "snow_preference_quorum_size": 1, "snow_confidence_quorum_size": 1},
     ],
 )
-def test_voters_have_their_defaults_and_others(settings: Any, values: dict[str, Any]) -> None:
+def test_valid_voting_settings_get_no_warning(settings: Any, values: dict[str, Any]) -> None:
     assert said(settings, consensus="snowman", **values) == []
 
 
@@ -60,7 +60,7 @@ def test_voters_have_their_defaults_and_others(settings: Any, values: dict[str, 
         ),
     ],
 )
-def test_voters_are_reported_what_keeps_them_from_deciding(
+def test_settings_that_prevent_decisions_are_reported(
     settings: Any, values: dict[str, Any], error: str, words: str
 ) -> None:
     ((found, text),) = said(settings, consensus="snowman", **values)

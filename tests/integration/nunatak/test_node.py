@@ -41,9 +41,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return package / "__main__.py"
 
 
-def test_a_node_answers_inside_of_the_block_and_has_ended_after_it(
-    program: Path, tmp_path: Path
-) -> None:
+def test_node_runs_within_the_with_block_only(program: Path, tmp_path: Path) -> None:
     program.write_text(ANSWERS)
 
     with NodeProcess(tmp_path / "node") as node:
@@ -52,7 +50,7 @@ def test_a_node_answers_inside_of_the_block_and_has_ended_after_it(
         node.rpc("eth_chainId")
 
 
-def test_a_port_that_somebody_took_meanwhile_is_another_ones(
+def test_port_taken_meanwhile_is_replaced(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program.write_text(ANSWERS)
@@ -66,7 +64,7 @@ def test_a_port_that_somebody_took_meanwhile_is_another_ones(
     assert next(drawn, None) is None
 
 
-def test_a_node_that_finds_no_port_gives_up(
+def test_node_without_free_port_fails(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program.write_text("import sys; sys.exit('CommandError: cannot listen on 127.0.0.1:1')")
@@ -78,7 +76,7 @@ def test_a_node_that_finds_no_port_gives_up(
     assert len(starts) == module.TRIES
 
 
-def test_a_node_that_ends_is_not_started_again(program: Path, tmp_path: Path) -> None:
+def test_ended_node_is_not_restarted(program: Path, tmp_path: Path) -> None:
     program.write_text("import sys; print('once'); sys.exit('broken')")
 
     with pytest.raises(
@@ -87,7 +85,7 @@ def test_a_node_that_ends_is_not_started_again(program: Path, tmp_path: Path) ->
         NodeProcess(tmp_path / "node").start()
 
 
-def test_a_node_that_does_not_answer_is_ended(
+def test_unresponsive_node_is_terminated(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = tmp_path / "ended"
@@ -129,7 +127,7 @@ def test_settings_of_another_node_or_project_are_not_handed_on(
         NodeProcess(directory, {"NODE_CHAIN_ID": "31337"}).start()
 
 
-def test_what_lies_where_tests_run_is_not_taken_for_the_node(
+def test_modules_of_the_working_directory_do_not_shadow_the_node(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program.write_text(ANSWERS)

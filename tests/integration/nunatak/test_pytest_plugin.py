@@ -53,9 +53,7 @@ def run(project: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_each_test_finds_the_chain_as_the_one_before_did(
-    url: str, fake: FakeChain, tmp_path: Path
-) -> None:
+def test_each_test_starts_from_the_same_chain(url: str, fake: FakeChain, tmp_path: Path) -> None:
     fake.number = 7
     (tmp_path / "test_sample.py").write_text(
         """
@@ -93,7 +91,7 @@ def test_goes_back_by_itself_too(deployed, chain):
     assert fake.calls.count("evm_snapshot") == fake.calls.count("evm_revert") == 7
 
 
-def test_a_test_that_goes_back_too_far_is_reported_so(url: str, tmp_path: Path) -> None:
+def test_revert_below_the_fixtures_snapshot_is_reported(url: str, tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(
         "def test_too_far(chain):\n    chain.revert('0x1')\n"
         "def test_the_next_one_has_a_snapshot_of_its_own(chain):\n    chain.rpc('test_add', 1)\n"
@@ -106,7 +104,7 @@ def test_a_test_that_goes_back_too_far_is_reported_so(url: str, tmp_path: Path) 
     assert said.splitlines()[-1].startswith("2 passed, 1 error in ")
 
 
-def test_a_node_without_snapshots_says_so(tmp_path: Path) -> None:
+def test_node_without_snapshots_is_reported(tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text("def test_it(chain):\n    pass\n")
     error = {"error": {"code": -32601, "message": "the method evm_snapshot does not exist"}}
 
@@ -117,7 +115,7 @@ def test_a_node_without_snapshots_says_so(tmp_path: Path) -> None:
     assert "RpcError: evm_snapshot: the method evm_snapshot does not exist (-32601)" in said
 
 
-def test_a_node_that_cannot_start_is_quoted(tmp_path: Path) -> None:
+def test_output_of_a_failed_start_is_quoted(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
         "import pytest\n"
         "@pytest.fixture(scope='session')\n"
@@ -132,7 +130,7 @@ def test_a_node_that_cannot_start_is_quoted(tmp_path: Path) -> None:
     assert "NODE_NETWORK_ID is 'none'; it must be a whole number from 1 to 4294967295" in said
 
 
-def test_accounts_are_those_that_everybody_knows(url: str, tmp_path: Path) -> None:
+def test_accounts_are_the_well_known_ones(url: str, tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(
         """
 from eth_account import Account
@@ -155,7 +153,7 @@ def test_accounts(accounts, w3):
     assert (code, said.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed"), said
 
 
-def test_a_run_that_asks_for_no_node_starts_none_and_loads_no_client(tmp_path: Path) -> None:
+def test_run_without_node_fixtures_starts_no_node(tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(
         "import sys\ndef test_it():\n    assert not {'web3', 'eth_account', 'django'} & set(sys.modules)\n"
     )

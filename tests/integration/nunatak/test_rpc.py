@@ -12,7 +12,7 @@ from tests.servers.ports import free_port
 pytestmark = pytest.mark.sqlite_only
 
 
-def test_a_node_knows_its_other_doors() -> None:
+def test_node_has_urls_of_its_other_endpoints() -> None:
     node = Node("http://127.0.0.1:9650/ext/bc/C/rpc")
 
     assert node.base_url == "http://127.0.0.1:9650"
@@ -21,7 +21,7 @@ def test_a_node_knows_its_other_doors() -> None:
     assert Node("https://example.org").ws_url == "wss://example.org/ext/bc/C/ws"
 
 
-def test_a_node_with_a_token_gets_it_from_a_file(tmp_path: Path) -> None:
+def test_token_is_read_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("the-first-of-the-tokens\nthe-second-of-the-tokens\n")
 
@@ -37,7 +37,7 @@ def test_null_is_a_result() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 400, 404])
-def test_an_error_of_the_node_has_its_code_words_and_data(status: int) -> None:
+def test_error_has_code_message_and_data(status: int) -> None:
     body = b'{"error": {"code": 3, "message": "execution reverted", "data": "0x01"}}'
 
     with (
@@ -62,7 +62,7 @@ def test_an_error_of_the_node_has_its_code_words_and_data(status: int) -> None:
         (200, b'{"error": {"code": -32000}}'),
     ],
 )
-def test_what_is_no_json_rpc_is_no_answer(status: int, body: bytes) -> None:
+def test_response_that_is_no_json_rpc_is_an_error(status: int, body: bytes) -> None:
     with (
         serving(lambda _asked: (status, body)) as url,
         pytest.raises(Unreachable, match=f"^no answer to eth_chainId from {url}: "),
@@ -70,6 +70,6 @@ def test_what_is_no_json_rpc_is_no_answer(status: int, body: bytes) -> None:
         call(url, "eth_chainId")
 
 
-def test_where_nobody_listens_there_is_no_answer() -> None:
+def test_refused_connection_is_an_error() -> None:
     with pytest.raises(Unreachable, match="Connection refused"):
         call(f"http://127.0.0.1:{free_port()}", "eth_chainId")

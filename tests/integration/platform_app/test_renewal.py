@@ -161,7 +161,7 @@ def test_renewal_continues_after_a_long_pause(pchain: PChain) -> None:
     assert (again.start, again.end) == (pchain.now, pchain.now + YEAR)
 
 
-def test_it_renews_year_after_year(pchain: PChain) -> None:
+def test_validator_renews_every_year(pchain: PChain) -> None:
     for _ in range(4):
         stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
         pchain.now = stay.end
@@ -180,9 +180,7 @@ def test_while_nothing_is_due_it_costs_one_statement(
 
 
 @pytest.mark.parametrize("network_id", [1, 5, 54321])
-def test_other_networks_are_not_renewed_and_not_even_asked(
-    pchain: PChain, settings: Any, network_id: int
-) -> None:
+def test_other_networks_are_not_renewed(pchain: PChain, settings: Any, network_id: int) -> None:
     end_stay(pchain)
     assert platform_runtime().vm.own is not None
 
@@ -262,7 +260,7 @@ def test_with_less_left_it_stakes_less(pchain: PChain) -> None:
     assert again.weight == 3_000 * UNIT
 
 
-def test_it_stakes_no_more_than_the_network_allows(
+def test_renewed_stake_is_limited_by_the_network(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end_stay(pchain)
@@ -323,7 +321,7 @@ def test_invalid_renewal_is_not_pooled(
     assert "staker charges an insufficient delegation fee" in caplog.text
 
 
-def test_it_stakes_the_largest_coins_and_no_more_than_fit_into_a_transaction(
+def test_renewal_stakes_the_largest_coins_that_fit(
     pchain: PChain,
 ) -> None:
     end_stay(pchain)
@@ -400,7 +398,7 @@ def test_coins_of_several_owners_do_not_hide_own_coins(
     assert tx.unsigned.validator.weight == 3_000 * UNIT  # type: ignore[attr-defined]
 
 
-def test_on_one_block_it_tries_once_in_a_while(
+def test_impossible_renewal_is_retried_at_intervals(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:
     seconds = [0.0]

@@ -48,7 +48,7 @@ def issue(pchain: PChain, *txs: Any, commit: Any) -> None:
 
 
 @by_celery
-def test_a_transaction_asks_for_a_block_once(
+def test_transaction_requests_a_block_once(
     pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
 ) -> None:
     txs = payments(pchain, 3)

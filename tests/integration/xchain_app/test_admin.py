@@ -59,7 +59,7 @@ def test_lists_and_pages_of_all_rows(admin_client: Client, runtime: AvmRuntime) 
     assert {XOutputKind.COINS, XOutputKind.MINT_RIGHT, XOutputKind.COLLECTIBLE} <= kinds
 
 
-def test_rows_are_found_by_what_names_them(admin_client: Client, runtime: AvmRuntime) -> None:
+def test_rows_are_found_by_their_identifiers(admin_client: Client, runtime: AvmRuntime) -> None:
     chain = runtime.chain
     replayed(chain)
     output = XOutput.objects.filter(spent_by=None, kind=XOutputKind.COLLECTIBLE).first()

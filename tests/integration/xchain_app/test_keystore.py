@@ -175,7 +175,7 @@ def test_refusals(method: str, params: dict[str, Any], message: str) -> None:
     assert made(x_chain(), EWOQ_KEY)(method, **params) == message
 
 
-def test_without_coins_nothing_is_sent() -> None:
+def test_payment_without_funds_is_refused() -> None:
     ask = made(x_chain(), VMRQ_KEY)
 
     assert ask("send", amount=1, assetID="AVAX", to=EWOQ).startswith("want to spend 1000001 of")

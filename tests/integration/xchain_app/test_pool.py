@@ -39,7 +39,7 @@ def add(chain: AvmChain, tx: AvmTx) -> str | None:
 
 
 @pytest.mark.parametrize("name", ["pool/001", "pool/002"])
-def test_additions_are_refused_in_the_reference_s_words(name: str) -> None:
+def test_refusals_have_avalanchegos_messages(name: str) -> None:
     chain = world_chain()
     for step in CASES[name]["steps"]:
         if step["op"] != "add":
@@ -79,7 +79,7 @@ def test_an_invalid_transaction_is_dropped_with_its_reason() -> None:
     assert pool_rows.reasons(chain.db, [tx.tx_id]) == {tx.tx_id: case["dropReason"]}
 
 
-def test_a_block_is_not_before_its_parent() -> None:
+def test_block_time_is_not_before_its_parents() -> None:
     case = CASES["pool/010"]
     chain = world_chain()
     pool_rows.add(chain.db, [parse(raw_bytes(raw)) for raw in case["pool"]], CLOCK)

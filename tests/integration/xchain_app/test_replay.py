@@ -38,7 +38,7 @@ def test_a_recorded_chain_is_accepted_block_by_block() -> None:
     assert XAddressTx.objects.exists()
 
 
-def test_the_recorded_chain_is_accepted_at_once_as_while_bootstrapping() -> None:
+def test_recorded_chain_is_accepted_in_one_batch() -> None:
     chain = x_chain()
     runtime = AvmRuntime(chain)
     line = [parse_block(raw_bytes(case["block"])) for case in BLOCKS[1:]]
@@ -50,7 +50,7 @@ def test_the_recorded_chain_is_accepted_at_once_as_while_bootstrapping() -> None
     assert str(runtime.vm.last_accepted()) == BLOCKS[-1]["blockID"]
 
 
-def test_its_transactions_are_valid_one_after_the_other_and_make_blocks() -> None:
+def test_recorded_transactions_are_valid_in_order_and_form_blocks() -> None:
     chain = x_chain()
     runtime = AvmRuntime(chain)
     for case in BLOCKS[1:]:

@@ -5,7 +5,7 @@ import re
 from adminkit import dashboard
 
 
-def test_a_rate_says_its_last_value_mean_and_most() -> None:
+def test_chart_shows_last_mean_and_maximum() -> None:
     shown = dashboard.rate("Blocks", [0, 30, 3_000, 6])
     assert '<div class="nd-figure">6</div>' in shown
     assert "759.0 a minute on average, 3,000 at most, in 4 min" in shown

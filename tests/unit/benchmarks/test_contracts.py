@@ -27,7 +27,7 @@ def test_slots_are_added_up_between_their_bounds() -> None:
     assert int.from_bytes(result.output, "big") == sum(range(11, 91))
 
 
-def test_each_slot_between_the_bounds_gets_its_own_number_and_one() -> None:
+def test_slots_between_the_bounds_get_their_number_plus_one() -> None:
     filled = on_chain(storage={slot: slot + 1 for slot in range(5, 15)})
     message = call_message(CONTRACT, call_data("fill(uint256,uint256)", 5, 15))
 

@@ -8,7 +8,7 @@ from benchmarks.node import NODE
 from benchmarks.production import PRODUCTION, ServersMissing, versions
 
 
-def test_it_has_two_web_workers_and_the_settings_of_the_embedded_profile(tmp_path: Path) -> None:
+def test_production_node_has_two_web_workers_and_embedded_settings(tmp_path: Path) -> None:
     settings, embedded = (kind.environment(1, tmp_path) for kind in (PRODUCTION, NODE))
     differing = {name for name in settings if settings[name] != embedded.get(name)}
     assert settings["NODE_WEB_WORKERS"] == "2"

@@ -82,7 +82,7 @@ class Chain:
 QUESTIONS: list[dict[str, Any]] = [{"fromBlock": hex(n), "toBlock": hex(n)} for n in range(5)]
 
 
-def test_each_old_block_is_asked_for_once() -> None:
+def test_old_blocks_are_requested_once() -> None:
     chain = Chain()
     found = time_old_logs(chain, QUESTIONS)  # type: ignore[arg-type]
 

@@ -42,7 +42,7 @@ def test_a_log_with_two_topics_is_wanted_by_address_and_position(log_filter, mat
     assert log_filter.matches([Log(A, (X, Y), b"")]) == [matches]
 
 
-def test_a_log_without_topics_is_only_wanted_where_none_is_asked_for():
+def test_log_without_topics_matches_only_a_filter_without_topics():
     bare = Log(A, (), b"")
     assert LogFilter().matches([bare]) == [True]
     assert wanted(ANY).matches([bare]) == [False]

@@ -191,7 +191,7 @@ def test_a_base_fee_below_the_floor_is_the_floor(
     assert config.get("minBaseFee") == kept
 
 
-def test_block_0_says_by_which_rules_a_chain_was_begun() -> None:
+def test_genesis_hash_depends_on_the_rules() -> None:
     texts = [
         local_text(LocalChoices(**choices))
         for choices in (

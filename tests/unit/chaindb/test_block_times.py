@@ -62,7 +62,7 @@ def test_abandoned_work_does_not_count_for_later_blocks(
     assert told == []
 
 
-def test_its_context_is_entered_while_a_block_is_made(building: BlocksInProgress) -> None:
+def test_context_is_entered_during_block_building(building: BlocksInProgress) -> None:
     now: list[bool] = []
 
     @contextmanager

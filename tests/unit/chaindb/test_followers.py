@@ -30,7 +30,7 @@ def test_processes_that_have_not_noticed_are_named(tmp_path: Path) -> None:
     assert wait_for_all(tmp_path / "followers", 11, patience=0) == []
 
 
-def test_it_is_waited_until_all_have_noticed(tmp_path: Path) -> None:
+def test_writer_waits_until_all_followers_have_noticed(tmp_path: Path) -> None:
     first, second = Follower(tmp_path), Follower(tmp_path)
     for value in (first, second):
         value.begin()
@@ -47,7 +47,7 @@ def test_it_is_waited_until_all_have_noticed(tmp_path: Path) -> None:
     second.end()
 
 
-def test_one_that_was_killed_is_not_waited_for_and_leaves_nothing(tmp_path: Path) -> None:
+def test_killed_follower_is_not_awaited_and_leaves_no_file(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from chaindb.followers import Follower;"
         f"f = Follower(Path({str(tmp_path)!r})); f.begin(); f.note(0); print('ready', flush=True);"

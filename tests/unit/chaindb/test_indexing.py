@@ -60,9 +60,7 @@ def test_an_index_has_its_part_of_each_second_beside_a_thread_that_has_little_to
     assert written_in(indexing, process, seconds=4, busy=BUSY_SHARE - 0.01) == [FULL] * 4
 
 
-def test_beside_one_that_has_much_to_answer_it_rests(
-    indexing: IndexingTime, process: Process
-) -> None:
+def test_indexing_rests_beside_a_busy_server(indexing: IndexingTime, process: Process) -> None:
     rests = [0.0] * (int(REST_SECONDS) - 1)
 
     found = written_in(indexing, process, seconds=2 * int(REST_SECONDS), busy=BUSY_SHARE + 0.01)

@@ -63,12 +63,12 @@ def written(rows: Sequence[Sequence[Any]], *, is_packed: bool, tail: str = "") -
 
 @given(some_rows())
 @example([(1, 2, True, None, None), (2, 3, False, b"", "")])
-def test_packed_rows_are_those_that_are_bound_one_by_one(rows: list[tuple[Any, ...]]) -> None:
+def test_packed_rows_equal_rows_bound_separately(rows: list[tuple[Any, ...]]) -> None:
     assert written(rows, is_packed=True) == written(rows, is_packed=False)
 
 
 @given(some_rows(), st.data())
-def test_of_rows_with_one_key_the_last_one_counts(
+def test_last_of_several_rows_with_one_key_counts(
     rows: list[tuple[Any, ...]], data: st.DataObject
 ) -> None:
     again = [(data.draw(st.sampled_from(rows))[0], *row[1:]) for row in rows]

@@ -71,7 +71,7 @@ def test_a_block_on_an_undecided_parent_is_processing() -> None:
     assert tree.children(_id(1)) == (_id(2),)
 
 
-def test_parents_are_the_processing_blocks_and_the_last_accepted_one() -> None:
+def test_parents_are_processing_blocks_or_the_last_accepted() -> None:
     tree = _tree((0, 1))
     assert [tree.is_parent(_id(number)) for number in (0, 1, 2)] == [True, True, False]
     assert tree.effect(GENESIS) == ()

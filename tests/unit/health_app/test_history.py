@@ -102,7 +102,7 @@ def test_pending_changes_are_limited() -> None:
     assert written[:2] == ["first", "6"]
 
 
-def test_it_is_seen_whether_the_database_takes_writes() -> None:
+def test_write_probe_records_whether_writes_succeed() -> None:
     full = OperationalError("database or disk is full")
     full.__cause__ = DiskFull()
     database, tried, writes = Database(wanted=1), threading.Semaphore(0), Writes()

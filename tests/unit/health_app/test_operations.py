@@ -109,7 +109,7 @@ def test_the_admin_gives_the_same_advice() -> None:
 
 
 @pytest.mark.parametrize(("check", "words"), failures())
-def test_of_each_failure_one_piece_of_advice_is_found(check: str, words: str) -> None:
+def test_each_failure_has_one_advice(check: str, words: str) -> None:
     found = advice.find(check, f"it is not healthy reason: {words}")
     assert len(found) == 1, [advice.message for advice in found]
 

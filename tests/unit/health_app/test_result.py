@@ -59,7 +59,7 @@ def test_result_without_measurement_has_no_message() -> None:
     assert "message" not in result.to_json()
 
 
-def test_an_empty_message_is_one() -> None:
+def test_empty_message_is_kept() -> None:
     assert NOT_YET_RUN.followed_by(Finding([]), 0, 0).to_json()["message"] == []
 
 
@@ -102,7 +102,7 @@ def test_errors_that_differ_in_words_have_different_reasons(error: str, other: s
     assert not same_reasons(error, other)
 
 
-def test_a_first_result_says_something_new() -> None:
+def test_first_result_is_a_change() -> None:
     first = CheckResult(error="not yet run", ended=5)
     assert not NOT_YET_RUN.is_same_report_as(first)
     assert first.is_same_report_as(CheckResult(error="not yet run", ended=6))

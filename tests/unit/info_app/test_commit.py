@@ -32,7 +32,7 @@ def test_commit_of_a_packed_branch_is_found(tmp_path: Path) -> None:
     assert commit_of(tmp_path) == COMMIT
 
 
-def test_a_loose_branch_is_newer_than_a_packed_one(tmp_path: Path) -> None:
+def test_loose_ref_takes_precedence_over_a_packed_ref(tmp_path: Path) -> None:
     git = repository(tmp_path / ".git")
     (git / "packed-refs").write_text(f"{OTHER} refs/heads/main\n")
     (git / "refs" / "heads" / "main").write_text(COMMIT)

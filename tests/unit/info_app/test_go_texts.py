@@ -43,7 +43,7 @@ def test_a_duration(nanoseconds: int, text: str) -> None:
 
 
 @given(st.integers(0, 10**18))
-def test_a_duration_says_exactly_how_long(nanoseconds: int) -> None:
+def test_durations_are_exact(nanoseconds: int) -> None:
     parts = re.findall(r"(\d+)(?:\.(\d+))?(h|ms|m|s|µs|ns)", duration_text(nanoseconds))
     total = sum(
         int(whole) * UNITS[unit] + int(digits or 0) * UNITS[unit] // 10 ** len(digits)

@@ -146,7 +146,7 @@ def test_interrupt_propagates_through_a_vectorized_method(registry) -> None:
         ask(Dispatcher(registry), call(1, "interrupt"))
 
 
-def test_each_result_of_a_vectorized_method_is_encoded_by_itself(registry, caplog) -> None:
+def test_results_of_a_vectorized_method_are_encoded_separately(registry, caplog) -> None:
     registry.add("odd", vectorized=lambda calls: [object(), "fine"][: len(calls)])
     answers = ask(Dispatcher(registry), call(1, "odd"), call(2, "odd"))
     assert codes(answers) == [-32603, None]

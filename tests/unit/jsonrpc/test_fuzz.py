@@ -98,7 +98,7 @@ def test_a_damaged_body_gets_a_well_formed_answer_or_none(
 
 @settings(max_examples=cases(30), deadline=None)
 @given(requests=st.lists(requests, min_size=1, max_size=6))
-def test_a_batch_answers_as_its_calls_do_one_by_one(requests: list[dict]) -> None:
+def test_batch_equals_its_single_calls(requests: list[dict]) -> None:
     dispatcher = DISPATCHERS[0]
     singles = [dispatcher.answer(msgspec.json.encode(request)) for request in requests]
     expected = [msgspec.json.decode(answer) for answer in singles if answer is not None]

@@ -401,7 +401,7 @@ def test_with_the_token_a_request_is_like_any_other() -> None:
     assert wrong_host.status == 403
 
 
-def test_a_browser_asks_before_it_sends_the_token() -> None:
+def test_preflight_needs_no_token() -> None:
     gate = Gate(GateConfig(tokens=BearerTokens((TOKEN,))), GETH)
     asked = head(
         "OPTIONS",

@@ -18,7 +18,7 @@ from jsonrpc.http import answering
 from jsonrpc.http.answering import Answering, Gatherer
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path
-from tests.unit.jsonrpc.test_doors import ask
+from tests.unit.jsonrpc.test_endpoints import ask
 
 
 def number(value: object) -> int:
@@ -173,7 +173,7 @@ async def test_missing_caller_is_not_waited_for_long(store: Store, gatherer: Cli
     assert store.pieces == [[0, 1, 2], [3], [4]]
 
 
-async def test_a_bad_call_spoils_only_itself(
+async def test_invalid_gathered_call_fails_alone(
     store: Store, gatherer: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.go.set()
@@ -243,7 +243,7 @@ async def test_raw_endpoint_gathers_calls(
         raise LookupError
 
     shared = Answering(workers)
-    door = AsgiRpc(by_path([Endpoint(["/rpc"], dispatcher)]), nowhere, shared)
+    app = AsgiRpc(by_path([Endpoint(["/rpc"], dispatcher)]), nowhere, shared)
     gatherer, arrived = shared.gatherer(dispatcher, Body(put(1))), asyncio.Semaphore(0)
     assert gatherer is not None
     answer = gatherer.answer
@@ -253,7 +253,7 @@ async def test_raw_endpoint_gathers_calls(
         return await answer(body)
 
     gatherer.answer = noted  # type: ignore[method-assign]
-    requests = [asyncio.create_task(ask(door, parts=(put(n, n),))) for n in range(4)]
+    requests = [asyncio.create_task(ask(app, parts=(put(n, n),))) for n in range(4)]
     for _ in requests:
         await arrived.acquire()
     store.go.set()

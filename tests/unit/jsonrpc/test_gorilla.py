@@ -18,7 +18,7 @@ from jsonrpc.errors import InvalidParam, JsonRpcError
 from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path, respond
-from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import Answer, ask, elsewhere
 
 EMPTY = {"jsonrpc": "", "method": "", "params": None, "id": None}
 UNREADABLE = (
@@ -68,7 +68,7 @@ def endpoint(ran: list[str]) -> Endpoint:
 
 
 @pytest.fixture(params=["raw", "django"])
-def door(request: pytest.FixtureRequest, endpoint: Endpoint) -> Ask:
+def send(request: pytest.FixtureRequest, endpoint: Endpoint) -> Ask:
     """Return a function that sends a body to one of the endpoints; a dict becomes JSON."""
 
     def raw(body: bytes, method: str, headers: dict[str, str]) -> Answer:
@@ -116,8 +116,8 @@ def error_of(answer: Answer) -> dict[str, Any]:
     return {**shown["error"], "id": shown["id"]}
 
 
-def test_a_success(door: Ask) -> None:
-    answer = door(call(params={"NAME": "you"}))
+def test_a_success(send: Ask) -> None:
+    answer = send(call(params={"NAME": "you"}))
 
     assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":1}\n'
     assert answer.status == 200
@@ -127,8 +127,8 @@ def test_a_success(door: Ask) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_another_http_method(door: Ask, method: str) -> None:
-    answer = door(b"", method)
+def test_another_http_method(send: Ask, method: str) -> None:
+    answer = send(b"", method)
 
     expected = f"rpc: POST method required, received {method}\n".encode()
     assert (answer.status, answer.body) == (405, expected)
@@ -138,8 +138,8 @@ def test_another_http_method(door: Ask, method: str) -> None:
 @pytest.mark.parametrize(
     ("content_type", "shown"), [("text/plain; charset=utf-8", "text/plain"), ("", "")]
 )
-def test_another_content_type(door: Ask, content_type: str, shown: str) -> None:
-    answer = door(call(), content_type=content_type)
+def test_another_content_type(send: Ask, content_type: str, shown: str) -> None:
+    answer = send(call(), content_type=content_type)
 
     assert answer.status == 415
     assert answer.body == f"rpc: unrecognized Content-Type: {shown}\n".encode()
@@ -149,9 +149,9 @@ def test_another_content_type(door: Ask, content_type: str, shown: str) -> None:
     "content_type", ["application/json;charset=UTF-8", "APPLICATION/json; charset=utf-8"]
 )
 def test_parameters_and_case_of_the_content_type_do_not_matter(
-    door: Ask, content_type: str
+    send: Ask, content_type: str
 ) -> None:
-    assert b'"result"' in door(call(), content_type=content_type).body
+    assert b'"result"' in send(call(), content_type=content_type).body
 
 
 @pytest.mark.parametrize(
@@ -182,13 +182,13 @@ def test_parameters_and_case_of_the_content_type_do_not_matter(
         (b'{"a":' + b"[" * 65, "parse error: nested deeper than 64"),
     ],
 )
-def test_body_without_request_object_is_a_parse_error(door: Ask, body: bytes, message: str) -> None:
-    assert error_of(door(body)) == {"code": -32700, "message": message, "data": EMPTY, "id": None}
+def test_body_without_request_object_is_a_parse_error(send: Ask, body: bytes, message: str) -> None:
+    assert error_of(send(body)) == {"code": -32700, "message": message, "data": EMPTY, "id": None}
 
 
 @pytest.mark.parametrize("version", ["1.0", "", "2"])
-def test_another_version(door: Ask, ran: list[str], version: str) -> None:
-    answer = door({**call(params={"a": 1}), "jsonrpc": version})
+def test_another_version(send: Ask, ran: list[str], version: str) -> None:
+    answer = send({**call(params={"a": 1}), "jsonrpc": version})
 
     shown = {"jsonrpc": version, "method": "platform.greet", "params": {"a": 1}, "id": 1}
     expected = {"code": -32600, "message": "jsonrpc must be 2.0", "data": shown, "id": 1}
@@ -210,18 +210,18 @@ def test_another_version(door: Ask, ran: list[str], version: str) -> None:
         ('a."b', 'rpc: can\'t find service "a.\\"b"'),
     ],
 )
-def test_a_method_that_there_is_not(door: Ask, method: str, message: str) -> None:
+def test_a_method_that_there_is_not(send: Ask, method: str, message: str) -> None:
     expected = {"code": -32000, "message": message, "data": None, "id": 1}
-    assert error_of(door(call(method))) == expected
+    assert error_of(send(call(method))) == expected
 
 
 @pytest.mark.parametrize(
     "params", [5, "x", True, {"name": 5}, [5], ["x", {}], [[{}]], {"name": {"a": 1}}]
 )
 @pytest.mark.parametrize("method", ["platform.greet", "platform.hotGreet", "platform.greetAll"])
-def test_params_that_cannot_be_decoded(door: Ask, method: str, params: Any) -> None:
+def test_params_that_cannot_be_decoded(send: Ask, method: str, params: Any) -> None:
     expected = {"code": -32000, "message": UNREADABLE, "data": None, "id": 1}
-    assert error_of(door(call(method, params=params))) == expected
+    assert error_of(send(call(method, params=params))) == expected
 
 
 @pytest.mark.parametrize("number", [b"1e999", b"1" * 500 + b"e9", b"1" * 5000])
@@ -234,22 +234,22 @@ def test_a_number_that_no_machine_number_holds(endpoint: Endpoint, number: bytes
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [None], [{}], [{"name": None}], {"other": 1}])
-def test_everything_has_a_default(door: Ask, params: Any) -> None:
-    assert json.loads(door(call(params=params)).body)["result"] == {"greeting": "hello nobody"}
+def test_everything_has_a_default(send: Ask, params: Any) -> None:
+    assert json.loads(send(call(params=params)).body)["result"] == {"greeting": "hello nobody"}
 
 
 @pytest.mark.parametrize("params", [{"Name": "x"}, [{"NAME": "x"}], [{"name": "x"}, 7]])
-def test_params_are_an_object_or_a_list_with_one(door: Ask, params: Any) -> None:
-    assert json.loads(door(call(params=params)).body)["result"] == {"greeting": "hello x"}
+def test_params_are_an_object_or_a_list_with_one(send: Ask, params: Any) -> None:
+    assert json.loads(send(call(params=params)).body)["result"] == {"greeting": "hello x"}
 
 
-def test_an_error_of_a_method(door: Ask) -> None:
+def test_an_error_of_a_method(send: Ask) -> None:
     expected = {"code": -32000, "message": "not found", "data": None, "id": 1}
-    assert error_of(door(call("platform.fail"))) == expected
+    assert error_of(send(call("platform.fail"))) == expected
 
 
-def test_a_crash_shows_nothing_of_its_insides(door: Ask, caplog: pytest.LogCaptureFixture) -> None:
-    error = error_of(door(call("platform.crash")))
+def test_a_crash_shows_nothing_of_its_insides(send: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    error = error_of(send(call("platform.crash")))
 
     assert error == {"code": -32603, "message": "method handler crashed", "data": None, "id": 1}
     assert len(caplog.records) == 1
@@ -258,11 +258,11 @@ def test_a_crash_shows_nothing_of_its_insides(door: Ask, caplog: pytest.LogCaptu
 @pytest.mark.parametrize("method", ["platform.greet", "platform.hotGreet", "platform.greetAll"])
 @pytest.mark.parametrize("members", [{}, {"id": None}])
 def test_without_an_id_the_method_runs_and_nothing_is_answered(
-    door: Ask, ran: list[str], method: str, members: dict[str, Any]
+    send: Ask, ran: list[str], method: str, members: dict[str, Any]
 ) -> None:
     body = {"jsonrpc": "2.0", "method": method, "params": {"name": "quiet"}, **members}
 
-    answer = door(body)
+    answer = send(body)
 
     assert (answer.status, answer.body, ran) == (200, b"", ["quiet"])
 
@@ -277,16 +277,16 @@ def test_without_an_id_the_method_runs_and_nothing_is_answered(
         None,
     ],
 )
-def test_without_an_id_errors_are_not_answered_either(door: Ask, body: Any) -> None:
-    answer = door(body)
+def test_without_an_id_errors_are_not_answered_either(send: Ask, body: Any) -> None:
+    answer = send(body)
 
     assert (answer.status, answer.body) == (200, b"")
 
 
 @pytest.mark.parametrize("identifier", [0, 7, 1.50, "x", "", True, {"a": [1]}, [2]])
-def test_any_id_is_echoed(door: Ask, identifier: Any) -> None:
+def test_any_id_is_echoed(send: Ask, identifier: Any) -> None:
     for body in (call(id=identifier), call("nope", id=identifier), call(id=identifier, params=5)):
-        assert json.loads(door(body).body)["id"] == identifier
+        assert json.loads(send(body).body)["id"] == identifier
 
 
 @pytest.mark.parametrize("method", ["platform.greet", "platform.hotGreet", "platform.fooBar"])
@@ -305,7 +305,7 @@ def test_an_id_too_long_to_be_echoed_makes_an_invalid_request(
 
 
 @pytest.mark.parametrize("member", ["jsonrpc", "method", "params"])
-def test_of_a_long_request_nothing_is_shown(endpoint: Endpoint, member: str) -> None:
+def test_long_request_is_not_quoted(endpoint: Endpoint, member: str) -> None:
     request = {**call(params={}), "jsonrpc": "1.0", member: "<" * 20_000}
 
     answer = json.loads(endpoint.dispatcher.answer(json.dumps(request).encode()) or b"")
@@ -323,60 +323,60 @@ def test_of_a_long_request_nothing_is_shown(endpoint: Endpoint, member: str) -> 
         ("JsonRpc", "METHOD", "Id", "PARAMS"),
     ],
 )
-def test_members_are_named_in_any_case(door: Ask, names: tuple[str, ...]) -> None:
+def test_members_are_named_in_any_case(send: Ask, names: tuple[str, ...]) -> None:
     values = ("2.0", "platform.greet", 7, {"name": "you"})
 
-    answer = door(json.dumps(dict(zip(names, values, strict=True))).encode() + b" x")
+    answer = send(json.dumps(dict(zip(names, values, strict=True))).encode() + b" x")
 
     assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":7}\n'
 
 
-def test_of_two_names_that_differ_in_case_the_one_in_lower_case_counts(door: Ask) -> None:
-    answer = door({"ID": 1, **call(id=2), "Id": 3, "Params": {"name": "you"}})
+def test_lower_case_member_takes_precedence(send: Ask) -> None:
+    answer = send({"ID": 1, **call(id=2), "Id": 3, "Params": {"name": "you"}})
 
     assert answer.body == b'{"jsonrpc":"2.0","result":{"greeting":"hello you"},"id":2}\n'
 
 
-def test_of_a_request_with_a_great_many_members_only_exact_names_are_read(door: Ask) -> None:
+def test_only_exact_names_are_read_among_many_members(send: Ask) -> None:
     many = {f"m{place}": 0 for place in range(70)}
 
-    assert door({**many, **call()}).body == door(call()).body
-    assert door({**many, "ID": 7, **{k: v for k, v in call().items() if k != "id"}}).body == b""
+    assert send({**many, **call()}).body == send(call()).body
+    assert send({**many, "ID": 7, **{k: v for k, v in call().items() if k != "id"}}).body == b""
 
 
-def test_a_member_of_another_type_is_found_in_any_case(door: Ask) -> None:
+def test_a_member_of_another_type_is_found_in_any_case(send: Ask) -> None:
     expected = (
         "json: cannot unmarshal number into Go struct field serverRequest.method of type string"
     )
-    assert error_of(door({"jsonrpc": "2.0", "id": 1, "Method": 5}))["message"] == expected
+    assert error_of(send({"jsonrpc": "2.0", "id": 1, "Method": 5}))["message"] == expected
 
 
-def test_an_id_is_echoed_digit_for_digit(door: Ask) -> None:
-    answer = door(b'{"jsonrpc":"2.0","method":"platform.greet","id":1.50e0}')
+def test_an_id_is_echoed_digit_for_digit(send: Ask) -> None:
+    answer = send(b'{"jsonrpc":"2.0","method":"platform.greet","id":1.50e0}')
     assert answer.body.endswith(b'"id":1.50e0}\n')
 
 
-def test_only_the_first_value_of_a_body_is_read(door: Ask) -> None:
+def test_only_the_first_value_of_a_body_is_read(send: Ask) -> None:
     for rest in (b" x", b"{", b'{"jsonrpc":"1.0"}', b"]"):
-        answer = door(json.dumps(call()).encode() + rest)
+        answer = send(json.dumps(call()).encode() + rest)
         assert json.loads(answer.body)["result"] == {"greeting": "hello nobody"}
 
 
-def test_signs_of_html_are_escaped(door: Ask) -> None:
-    answer = door(call(params={"name": "<b>&</b>"}, id="<"))
+def test_signs_of_html_are_escaped(send: Ask) -> None:
+    answer = send(call(params={"name": "<b>&</b>"}, id="<"))
 
     assert rb"hello \u003cb\u003e\u0026\u003c/b\u003e" in answer.body
     assert json.loads(answer.body)["result"] == {"greeting": "hello <b>&</b>"}
     assert json.loads(answer.body)["id"] == "<"
 
 
-def test_a_host_must_be_allowed(door: Ask) -> None:
-    answer = door(call(), host="evil.example")
+def test_a_host_must_be_allowed(send: Ask) -> None:
+    answer = send(call(), host="evil.example")
     assert (answer.status, answer.body) == (403, b"invalid host specified\n")
 
 
-def test_browsers_may_call_from_anywhere(door: Ask) -> None:
-    answer = door(call(), origin="https://wallet.example")
+def test_browsers_may_call_from_anywhere(send: Ask) -> None:
+    answer = send(call(), origin="https://wallet.example")
 
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.headers["access-control-allow-credentials"] == "true"

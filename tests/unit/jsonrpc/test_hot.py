@@ -194,7 +194,7 @@ def test_a_running_call_is_entered_until_it_ends(registry, clock) -> None:
     assert (inflight.oldest(), inflight.longest_seconds()) == (None, 0.0)
 
 
-def test_the_oldest_running_call_is_the_one_that_began_first(clock) -> None:
+def test_oldest_running_call_is_the_first_started(clock) -> None:
     inflight = Inflight(clock)
     first = inflight.begin("a")
     clock.now += 5
@@ -238,9 +238,7 @@ def test_a_refusal_has_the_id_of_a_single_call_that_is_not_long(registry) -> Non
 
 
 @pytest.mark.parametrize("text", [body("wait", 2), b"[%b]" % body("wait", 2), b"nonsense"])
-def test_a_body_is_read_once_for_all_that_is_asked_of_it(
-    dispatcher: Dispatcher, monkeypatch, text: bytes
-) -> None:
+def test_body_is_parsed_once(dispatcher: Dispatcher, monkeypatch, text: bytes) -> None:
     read = []
 
     def counted(body: bytes, most: int) -> object:
@@ -415,7 +413,7 @@ def test_long_batch_is_not_parsed_for_gathering(
     assert dispatcher.gathered_as(b"[%b]" % body("send", "0x" + 70_000 * "1")) is None
 
 
-def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole(clock) -> None:
+def test_event_loop_ended_within_a_turn_leaves_the_next_a_full_turn(clock) -> None:
     turn = LoopTurn(0.02, clock=clock)
 
     async def spend() -> list[bool]:

@@ -34,7 +34,7 @@ class Counted:
 
 
 @pytest.mark.parametrize("element", [b"1", b"{}", b"[]", b"null", b'"a,b"', b"[1,{}]", b"1.5e3"])
-def test_of_a_batch_that_is_too_long_only_the_beginning_is_read(
+def test_overlong_batch_is_read_to_its_limit_only(
     dispatcher: Dispatcher, element: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = Counted(monkeypatch)
@@ -255,7 +255,7 @@ def test_idle_connection_is_found_among_busy_ones(clock) -> None:
     assert idle.closed
 
 
-def test_a_connection_that_speaks_another_protocol_is_still_one(clock) -> None:
+def test_connection_of_another_protocol_is_still_counted(clock) -> None:
     connections = Connections(ConnectionLimits(maximum=10, of_address=10), clock)
     http, socket = Line(), Line()
     connections.enter(http, "192.0.2.1")

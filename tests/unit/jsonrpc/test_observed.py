@@ -33,14 +33,14 @@ def dispatcher(registry, clock, would_block, heard: Heard) -> Dispatcher:
     )
 
 
-@pytest.mark.parametrize("door", ["answer", "answer_hot"])
+@pytest.mark.parametrize("entry", ["answer", "answer_hot"])
 @pytest.mark.parametrize(
     ("text", "code"), [(b"nonsense", -32700), (b"[]", -32600), (b"[1,2,3,4]", -32600)]
 )
 def test_a_body_that_is_not_executed_is_refused_once(
-    dispatcher: Dispatcher, heard: Heard, door: str, text: bytes, code: int
+    dispatcher: Dispatcher, heard: Heard, entry: str, text: bytes, code: int
 ) -> None:
-    assert getattr(dispatcher, door)(text) is not None
+    assert getattr(dispatcher, entry)(text) is not None
     assert heard == [("refused", 0.0, code)]
 
 

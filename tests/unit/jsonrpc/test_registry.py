@@ -63,7 +63,7 @@ def test_reasons_for_missing_methods_are_kept_by_name() -> None:
     assert "b" not in registry
 
 
-def test_the_table_describes_itself() -> None:
+def test_registry_lists_methods_and_parameters() -> None:
     registry = MethodRegistry()
 
     def balance(address: str, block: str) -> None:
@@ -93,7 +93,7 @@ def test_none_is_a_valid_default() -> None:
     assert repr(REQUIRED) == "REQUIRED"
 
 
-def test_a_required_parameter_may_follow_an_optional_one() -> None:
+def test_required_parameter_can_follow_an_optional_one() -> None:
     params = (Param("a", str, default="x"), Param("b", str))
     assert bind_positional(params, [None, "y"]) == ["x", "y"]
     with pytest.raises(JsonRpcError, match="missing value for required argument 1"):

@@ -17,7 +17,7 @@ from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path, respond
 from jsonrpc.limits.throttle import LocalThrottle, Rate
-from tests.unit.jsonrpc.test_doors import JSON, NUMBER, SLEEP, ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import JSON, NUMBER, SLEEP, ask, elsewhere
 
 
 class Scene:
@@ -31,7 +31,7 @@ class Scene:
             LocalThrottle(Rate(1, 3), clock),
         )
         self.others = Replies()
-        self.door = AsgiRpc(
+        self.app = AsgiRpc(
             by_path([self.endpoint]),
             elsewhere,
             Answering(workers),
@@ -49,16 +49,16 @@ def scene(registry: Any, clock: Any) -> Iterator[Scene]:
 
 
 async def test_replies_count_by_method_and_status(scene: Scene) -> None:
-    await ask(scene.door, parts=(NUMBER,))
-    await ask(scene.door, parts=(b"no JSON",))
-    await ask(scene.door, "GET")
-    await ask(scene.door, "BREW")
-    await ask(scene.door, headers={**JSON, "host": "node.lan"}, parts=(NUMBER,))
-    await ask(scene.door, headers={**JSON, "content-type": "text/plain"}, parts=(NUMBER,))
-    await ask(scene.door, parts=(b" " * 2000,))
-    await ask(scene.door, parts=(5.0, NUMBER))
-    await ask(scene.door, parts=(b"[%b,%b]" % (NUMBER, NUMBER),))
-    await ask(scene.door, parts=())  # the client disconnected, so there was no response
+    await ask(scene.app, parts=(NUMBER,))
+    await ask(scene.app, parts=(b"no JSON",))
+    await ask(scene.app, "GET")
+    await ask(scene.app, "BREW")
+    await ask(scene.app, headers={**JSON, "host": "node.lan"}, parts=(NUMBER,))
+    await ask(scene.app, headers={**JSON, "content-type": "text/plain"}, parts=(NUMBER,))
+    await ask(scene.app, parts=(b" " * 2000,))
+    await ask(scene.app, parts=(5.0, NUMBER))
+    await ask(scene.app, parts=(b"[%b,%b]" % (NUMBER, NUMBER),))
+    await ask(scene.app, parts=())  # the client disconnected, so there was no response
 
     assert scene.endpoint.replies.read() == {
         ("POST", 200): 2, ("GET", 200): 1, (OTHER, 405): 1, ("POST", 403): 1, ("POST", 415): 1,
@@ -67,7 +67,7 @@ async def test_replies_count_by_method_and_status(scene: Scene) -> None:
 
 
 async def test_an_overload_is_counted(scene: Scene) -> None:
-    answers = await asyncio.gather(*[ask(scene.door, parts=(SLEEP,)) for _ in range(3)])
+    answers = await asyncio.gather(*[ask(scene.app, parts=(SLEEP,)) for _ in range(3)])
     statuses = [answer.status for answer in answers]
     assert 503 in statuses
     assert scene.endpoint.replies.read() == {
@@ -78,8 +78,8 @@ async def test_an_overload_is_counted(scene: Scene) -> None:
 async def test_refusals_on_foreign_paths_are_counted(
     scene: Scene,
 ) -> None:
-    await ask(scene.door, "GET", "/admin/", {"host": "node.lan"})
-    await ask(scene.door, "GET", "/admin/", {"host": "localhost"})
+    await ask(scene.app, "GET", "/admin/", {"host": "node.lan"})
+    await ask(scene.app, "GET", "/admin/", {"host": "localhost"})
 
     assert scene.others.read() == {("GET", 403): 1}
 
@@ -93,12 +93,12 @@ async def test_failed_load_is_503_and_refused_client_loads_nothing(
         asked.append(1)
         raise OSError("no descriptors")
 
-    scene.door._load_others = load
-    refused = await ask(scene.door, "GET", "/admin/", {"host": "node.lan"})
-    called = await ask(scene.door, parts=(NUMBER,))
+    scene.app._load_others = load
+    refused = await ask(scene.app, "GET", "/admin/", {"host": "node.lan"})
+    called = await ask(scene.app, parts=(NUMBER,))
     assert (refused.status, called.status, asked) == (403, 200, [])
 
-    away = await ask(scene.door, "GET", "/admin/", {"host": "localhost"})
+    away = await ask(scene.app, "GET", "/admin/", {"host": "localhost"})
 
     assert (away.status, asked) == (503, [1])
     assert away.headers["retry-after"] == "1"

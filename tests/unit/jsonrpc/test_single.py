@@ -211,7 +211,7 @@ def test_a_number_without_an_array_is_refused_like_any_value(dispatcher: Dispatc
     assert error_of(dispatcher.answer(text)) == (-32602, "non-array args")
 
 
-def test_of_two_members_with_one_name_the_last_counts(dispatcher: Dispatcher) -> None:
+def test_last_of_duplicate_members_counts(dispatcher: Dispatcher) -> None:
     text = b'{"jsonrpc":"2.0","id":2,"id":1,"method":"crash","method":"number"}'
     assert dispatcher.answer(text) == NUMBER
 
@@ -267,7 +267,7 @@ def test_an_error_of_the_domain_gets_the_code_of_its_registry(dispatcher: Dispat
     assert error_of(answer) == (-32000, "nonce too low")
 
 
-def test_a_single_call_of_a_vectorized_method_is_a_list_of_one(dispatcher, calls) -> None:
+def test_single_call_of_a_vectorized_method_is_a_batch_of_one(dispatcher, calls) -> None:
     answer = dispatcher.answer(body(method="send", params=["0x5"]))
     assert answer == b'{"jsonrpc":"2.0","id":1,"result":"0x5"}'
     assert calls.seen == [("send", 5)]

@@ -62,7 +62,7 @@ async def test_exception_is_raised_at_the_start() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 125, 126, 65_535, 65_536, 100_000])
-def test_a_frame_is_the_one_that_the_websockets_library_makes(size: int) -> None:
+def test_frame_equals_that_of_the_websockets_library(size: int) -> None:
     expected = Frame(Opcode.TEXT, b"x" * size).serialize(mask=False)
     assert text_frame(b"x" * size) == expected
 

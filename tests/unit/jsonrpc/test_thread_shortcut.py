@@ -57,7 +57,7 @@ def test_shortcut_answer_is_returned_and_observed() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"[1,2]", b""])
-def test_it_is_asked_for_a_call_that_the_loop_has_read(answer: bytes) -> None:
+def test_thread_shortcut_gets_calls_parsed_on_the_loop(answer: bytes) -> None:
     shortcut = Shortcut((answer, "cold"))
     shortcut.dispatcher.registry.add("cold", lambda: "0x10")
     asked = Body(CALL.replace(b"number", b"cold"))
@@ -88,7 +88,7 @@ def test_outage_in_the_shortcut_is_not_logged(
     assert caplog.text == ""
 
 
-def test_it_is_not_asked_when_the_time_is_over() -> None:
+def test_thread_shortcut_is_skipped_after_the_deadline() -> None:
     clock = iter([0.0, 31.0])
     shortcut = Shortcut((b"[1,2]", "number"), clock=lambda: next(clock, 31.0))
     shortcut.dispatcher.answer(CALL)
@@ -109,7 +109,7 @@ def test_shortcut_is_not_used_for_a_disconnected_client() -> None:
     assert (shortcut.asked, shortcut.observed) == ([], [(ABANDONED, 1)])
 
 
-def test_it_is_not_asked_on_the_event_loop() -> None:
+def test_thread_shortcut_is_not_used_on_the_event_loop() -> None:
     shortcut = Shortcut((b"[1,2]", "number"))
     assert shortcut.dispatcher.answer_hot(CALL) == ANSWER
     assert shortcut.asked == []

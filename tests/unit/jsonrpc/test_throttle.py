@@ -119,7 +119,7 @@ class FakeRedis:
         return script
 
 
-async def test_redis_is_asked_with_key_and_rate(clock) -> None:
+async def test_redis_script_gets_key_and_rate(clock) -> None:
     redis = FakeRedis()
     throttle = RedisThrottle(redis, FORTY, clock=clock)
     assert throttle.take_now("a", 3) is None

@@ -55,7 +55,7 @@ def test_malformed_or_foreign_genesis_is_refused(
         check_genesis(answer, network_id, chain_id)
 
 
-def test_whom_it_names_for_the_producer_is_a_node(told: GenesisAnswer) -> None:
+def test_named_producer_must_be_a_node_id(told: GenesisAnswer) -> None:
     for name in ("", "all", "NodeID-111111111111111111116DBWJs"):
         answer = GenesisAnswer(platform=told.platform, cchain=told.cchain, producer=name)
         check_genesis(answer, genesis.NETWORK_ID, None)
@@ -78,9 +78,7 @@ def test_files_appear_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert {path.name: path.read_bytes() for path in (tmp_path / "genesis").iterdir()} == files
 
 
-def test_of_files_that_cannot_be_written_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_descriptor: int) -> None:
         raise OSError("No space left on device")
 

@@ -41,7 +41,7 @@ def first_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.partial")
 
 
-def test_it_overwrites_nothing_and_one_writes_at_a_time(tmp_path: Path) -> None:
+def test_archive_overwrites_nothing_and_has_one_writer(tmp_path: Path) -> None:
     path, free = tmp_path / "a", tmp_path / "b"
     path.write_bytes(b"something else")
     with raises(

@@ -48,7 +48,7 @@ class Recording(Scheduler):
         self.sent.append((entry.task, self._clock.now))
 
 
-def test_it_looks_no_more_often_than_tasks_are_due() -> None:
+def test_beat_wakes_only_when_tasks_are_due() -> None:
     clock = Clock()
     began, scheduler, looks = clock.now, Recording(clock), 0
     while clock.now < began + timedelta(seconds=SECONDS):
@@ -69,7 +69,7 @@ def test_both_sleep_for_as_long_as_nothing_is_due(kind: type[Scheduler]) -> None
     assert issubclass(DatabaseScheduler, schedulers.DatabaseScheduler)
 
 
-def test_the_database_is_asked_once_a_second_whether_the_schedule_is_another_one(
+def test_schedule_change_is_checked_once_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     moments = iter([100.0, 100.4, 100.9, 101.1])

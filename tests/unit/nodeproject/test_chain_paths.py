@@ -72,7 +72,7 @@ async def test_an_id_becomes_its_letter(paths: ChainPaths, path: str, expected: 
     "path",
     ["/ext/bc/C/rpc", "/ext/P", f"/ext/bc/{PRIMARY_NETWORK_ID}", f"/ext/{C}/rpc", "/admin/", "/"],
 )
-async def test_other_paths_ask_nothing(paths: ChainPaths, chains: Chains, path: str) -> None:
+async def test_other_paths_cause_no_lookup(paths: ChainPaths, chains: Chains, path: str) -> None:
     assert await led(paths, path) == path
     assert chains.asked == 0
 

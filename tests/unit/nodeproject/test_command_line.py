@@ -49,7 +49,7 @@ def test_a_command_has_the_names_of_the_help_of_django_and_with_dashes() -> None
         ("xyzzy", "there is no command 'xyzzy'; `node --help` lists the commands"),
     ],
 )
-def test_a_wrong_command_ends_with_the_nearest_one(
+def test_unknown_command_suggests_the_nearest(
     name: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -88,7 +88,7 @@ def test_help_needs_no_settings(
         (["stray"], "unrecognized arguments: stray\n"),
     ],
 )
-def test_a_wrong_flag_ends_with_the_nearest_one(
+def test_unknown_flag_suggests_the_nearest(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     environ: dict[str, str] = {}

@@ -16,7 +16,7 @@ from jsonrpc.http.asgi_rpc import Receive, Scope
 from jsonrpc.http.delivery import PART, Message, Send
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from nodeproject.web.concurrency import HELD, ConcurrencyLimit
-from tests.unit.jsonrpc.test_doors import Answer, ask
+from tests.unit.jsonrpc.test_endpoints import Answer, ask
 
 GATE = Gate(GateConfig(node_id="NodeID-x"), GORILLA)
 

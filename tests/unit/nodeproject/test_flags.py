@@ -30,7 +30,7 @@ class Example:
     proxies: tuple[str, ...] = flag((), "Proxies.", form=TextFormat("an address", ip_address))
 
 
-def test_defaults_hold_where_the_environment_says_nothing() -> None:
+def test_defaults_apply_without_environment() -> None:
     assert read(Example, {}) == Example()
 
 
@@ -97,7 +97,7 @@ def test_all_defaults_are_allowed() -> None:
     )
 
 
-def test_a_misspelled_name_is_found_with_the_one_that_was_meant() -> None:
+def test_misspelled_name_suggests_the_nearest() -> None:
     environ = {
         "NODE_MINNG": "auto",
         "NODE_HTTPPORT": "1",

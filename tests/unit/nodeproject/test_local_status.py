@@ -28,7 +28,7 @@ VOTES = Quorum(13, 20)
          "65 % must be there: the network decides, and no other may be missing."),
     ],
 )  # fmt: skip
-def test_it_is_reported_whether_blocks_are_decided(
+def test_status_reports_whether_blocks_are_decided(
     stakes: dict[str, int], present: str, words: str
 ) -> None:
     assert in_words(VOTES, stakes, set(present)) == words
@@ -41,7 +41,7 @@ def test_exactly_the_needed_share_is_enough() -> None:
     assert Quorum(15, 20).spare([1] * 8, 8) == 2
 
 
-def test_of_a_sole_producer_only_that_one_counts() -> None:
+def test_only_the_sole_producer_counts() -> None:
     sole = Quorum(13, 20, "a")
     assert in_words(sole, EQUAL, {"a"}).endswith("it runs: the network decides.")
     assert in_words(sole, EQUAL, set("bcde")).endswith("no block is produced until it does.")
@@ -55,7 +55,7 @@ def test_connected_stake_includes_the_own_stake() -> None:
     assert answers.connected("x") == pytest.approx(0.4)
 
 
-def test_a_node_that_does_not_answer_says_nothing() -> None:
+def test_unreachable_node_has_no_status() -> None:
     assert NodeStatus.of("http://127.0.0.1:0", "a", {}) is None
 
 

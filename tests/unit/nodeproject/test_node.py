@@ -38,9 +38,7 @@ def test_parts_of_a_node_belong_to_it() -> None:
 
 
 @pytest.mark.parametrize(("network_id", "renews"), [(12345, True), (1337, False), (5, False)])
-def test_only_on_the_local_network_its_validator_renews_itself(
-    network_id: int, *, renews: bool
-) -> None:
+def test_validator_renews_on_the_local_network_only(network_id: int, *, renews: bool) -> None:
     node = Node(updated(given.NODE, network_id=network_id))
 
     assert (node.platform_runtime.vm.own is not None) is renews

@@ -14,7 +14,7 @@ from tests.builders.node_settings import updated
 
 
 @pytest.mark.parametrize("words", [12, 24])
-def test_it_is_made_once_and_kept(words: int, tmp_path: Path) -> None:
+def test_mnemonic_is_created_once_and_kept(words: int, tmp_path: Path) -> None:
     given = updated(NodeSettings(), data_dir=str(tmp_path / "data"), mnemonic_random=words)
 
     made = with_mnemonic(given).cchain.local.mnemonic
@@ -36,7 +36,7 @@ def test_without_it_nothing_is_written(tmp_path: Path) -> None:
     assert not given.mnemonic_path.exists()
 
 
-def test_it_excludes_a_mnemonic_of_your_own(tmp_path: Path) -> None:
+def test_random_mnemonic_excludes_a_given_one(tmp_path: Path) -> None:
     secret = "legal winner thank year wave sausage worth useful legal winner thank yellow"
     given = updated(NodeSettings(), data_dir=str(tmp_path), mnemonic_random=12, mnemonic=secret)
 

@@ -36,7 +36,7 @@ def block(number: int, mark: bytes) -> Any:
 class Process:
     """A simulated process with its memory, which moves as with `Memory` and `catch_up`."""
 
-    def __init__(self, rows: Rows, data: Path, *, has_doors: bool = True) -> None:
+    def __init__(self, rows: Rows, data: Path, *, has_endpoints: bool = True) -> None:
         self.rows = rows
         self.data = data
         self.looks = 0
@@ -51,7 +51,7 @@ class Process:
         shared = share_head(chain, data)
         assert shared is not None
         self.head = shared
-        if has_doors:
+        if has_endpoints:
             self.head.begin()
         self.blocks.reset(rows.head)
 
@@ -195,13 +195,13 @@ async def test_two_concurrent_publishers_both_read(begin: Begin, rows: Rows) -> 
     await settled_at(1, one, other)
 
 
-@pytest.mark.parametrize("has_doors", [True, False])
+@pytest.mark.parametrize("has_endpoints", [True, False])
 async def test_a_rewind_to_the_same_height_is_reported_once(
     begin: Begin,
     rows: Rows,
-    has_doors: bool,  # noqa: FBT001
+    has_endpoints: bool,  # noqa: FBT001
 ) -> None:
-    web, restoring = begin(), begin(has_doors=has_doors)
+    web, restoring = begin(), begin(has_endpoints=has_endpoints)
     await web.known()
     page = HeadPage.at(web.data / "followers" / "head")
     version, begun = page.version, page.begun
@@ -261,17 +261,17 @@ async def test_head_that_may_be_rewound_is_not_current(begin: Begin, rows: Rows)
     await settled_at(6, one, slow, other)
 
 
-@pytest.mark.parametrize("has_doors", [True, False])
+@pytest.mark.parametrize("has_endpoints", [True, False])
 async def test_a_process_that_starts_at_an_old_head_hides_no_block(
     begin: Begin,
     rows: Rows,
-    has_doors: bool,  # noqa: FBT001
+    has_endpoints: bool,  # noqa: FBT001
 ) -> None:
     one, other = begin(), begin()
     for number in range(1, 4):
         one.commit(block(number, b"b"))
         await both_at(one, other, number)
-    slow, stale = begin(has_doors=has_doors), rows.head
+    slow, stale = begin(has_endpoints=has_endpoints), rows.head
     one.go_back(block(1, b"b"))
     slow.blocks.reset(stale)
 
@@ -284,7 +284,7 @@ async def test_a_process_that_starts_at_an_old_head_hides_no_block(
 async def test_a_producer_without_endpoints_publishes_only_its_own_blocks(
     begin: Begin, rows: Rows
 ) -> None:
-    web, other, producer = begin(), begin(), begin(has_doors=False)
+    web, other, producer = begin(), begin(), begin(has_endpoints=False)
     await both_at(web, other, 0)
     for number in range(1, 4):
         looks = web.looks, other.looks

@@ -89,7 +89,7 @@ def other(**changes: Any) -> PlatformChain:
 
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
-def test_a_chain_asks_its_own_database_and_no_other(ask: Question) -> None:
+def test_chain_queries_only_its_database(ask: Question) -> None:
     """A query of the default database fails too, but with another error: this test has no database."""
     with pytest.raises(ConnectionDoesNotExist) as refused:
         ask(other())

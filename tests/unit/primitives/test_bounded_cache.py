@@ -37,7 +37,7 @@ def test_without_moves_the_first_in_is_the_first_out() -> None:
     ],
     ids=["get", "touch", "put_newest"],
 )
-def test_a_used_entry_outlives_an_older_one(use: Callable[[BoundedCache[str, int]], None]) -> None:
+def test_recently_used_entry_is_evicted_last(use: Callable[[BoundedCache[str, int]], None]) -> None:
     cache: BoundedCache[str, int] = BoundedCache(2)
     cache.put("a", 1)
     cache.put("b", 2)

@@ -69,7 +69,7 @@ def test_a_letter_outside_the_alphabet_is_named(letter: str) -> None:
 
 
 @given(st.binary(max_size=40), st.integers(0, 40))
-def test_another_size_than_asked_for_is_refused(data: bytes, size: int) -> None:
+def test_unexpected_size_is_refused(data: bytes, size: int) -> None:
     text = cb58.encode(data)
     if len(data) == size:
         assert cb58.decode(text, size) == data

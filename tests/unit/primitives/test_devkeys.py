@@ -30,7 +30,9 @@ from primitives.secp256k1 import address_of_private_key
     ],
     ids=["ewoq", "vmRQ"],
 )
-def test_a_key_of_the_p_chain_is_the_well_known_one(key: bytes, text: str, address: str) -> None:
+def test_p_chain_development_keys_are_the_well_known_ones(
+    key: bytes, text: str, address: str
+) -> None:
     assert parse_private_key(text) == key
     assert address_of(key) == parse_address(address).short_id
     assert key in PLATFORM_DEV_KEYS

@@ -25,7 +25,7 @@ def queued(lock: FairLock, work: Callable[[], object], place: int) -> threading.
     return thread
 
 
-def test_it_is_handed_over_in_the_order_of_coming() -> None:
+def test_lock_is_granted_in_order_of_arrival() -> None:
     lock, order = FairLock(), list[int]()
     with lock.held(SECONDS):
         threads = [
@@ -67,7 +67,7 @@ def test_timed_out_thread_is_skipped() -> None:
     assert not later.is_alive()
 
 
-def test_it_is_free_after_an_error() -> None:
+def test_lock_is_released_after_an_error() -> None:
     lock = FairLock()
     with pytest.raises(ZeroDivisionError), lock.held(SECONDS):
         raise ZeroDivisionError
@@ -86,7 +86,7 @@ def test_the_thread_that_has_it_takes_it_again() -> None:
     assert order == ["within", "still", "other"]
 
 
-def test_it_is_taken_and_released_without_a_block_as_often_as_the_owner_likes() -> None:
+def test_lock_is_reentrant_with_acquire_and_release() -> None:
     lock, others = FairLock(), list[bool]()
 
     def other() -> None:

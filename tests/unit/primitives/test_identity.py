@@ -82,7 +82,7 @@ def test_on_a_leap_day_the_certificate_ends_a_day_later() -> None:
     assert end == datetime(2100, 3, 1, tzinfo=UTC)
 
 
-def test_no_two_nodes_are_one() -> None:
+def test_node_identities_are_distinct() -> None:
     other = ssl.PEM_cert_to_DER_cert(identity.make_certificate(NOW).certificate_pem.decode())
     assert identity.node_id_of(other) != identity.node_id_of(DER)
 

@@ -17,7 +17,7 @@ def test_these_tests_run_in_a_checkout() -> None:
     assert as_process("runnode") == [sys.executable, str(ROOT / "manage.py"), "runnode"]
 
 
-def test_an_installed_package_keeps_no_data_beside_itself(
+def test_installed_package_stores_no_data_in_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")

@@ -35,11 +35,11 @@ def test_a_copy_of_another_process_is_equal() -> None:
     assert (str(error), error.reason) == ("too long: 7 > 5", Cause.TOO_LONG)
 
 
-def test_a_reason_has_a_name_as_a_class_has_one() -> None:
+def test_reasons_have_class_like_names() -> None:
     assert error_name(InvalidThing(Cause.TOO_LONG, size=7, limit=5)) == "TooLong"
     assert error_name(KeyError("x")) == "KeyError"
 
 
-def test_another_reason_is_not_the_expected_one() -> None:
+def test_unexpected_reason_does_not_match() -> None:
     with pytest.raises(AssertionError), raises(Cause.BRACES):
         raise InvalidThing(Cause.TOO_LONG, size=7, limit=5)

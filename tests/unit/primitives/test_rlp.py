@@ -59,7 +59,7 @@ def test_split_counts():
         rlp.split(payload, 1)
 
 
-def test_split_says_which_element_is_malformed():
+def test_split_reports_the_malformed_element():
     with raises(rlp.RlpReason.NON_CANONICAL_SIZE, kind=rlp.RlpError) as caught:
         rlp.split(b"\x01\x81\x05", 2)
     assert caught.value.index == 1

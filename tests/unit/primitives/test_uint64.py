@@ -18,7 +18,7 @@ def test_a_sum_is_exact_or_refused(terms: list[int]) -> None:
         uint64.add(*terms)
 
 
-def test_the_largest_number_is_still_one() -> None:
+def test_largest_uint64_is_accepted() -> None:
     assert uint64.add(uint64.MAX - 1, 1) == uint64.MAX
     with pytest.raises(uint64.Overflow):
         uint64.add(uint64.MAX, 1)

@@ -32,7 +32,7 @@ def test_a_file_takes_the_place_of_the_one_before_and_is_its_owners(tmp_path: Pa
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_of_one_that_cannot_be_written_nothing_is_left(
+def test_failed_write_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     path = tmp_path / "key"

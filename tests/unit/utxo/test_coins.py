@@ -157,7 +157,7 @@ def test_several_assets_are_covered_in_one_pass() -> None:
     assert (selection.change, selection.missing) == ({OTHER_COIN: 9}, {})
 
 
-def test_what_is_missing_is_reported_by_asset() -> None:
+def test_missing_amounts_are_reported_by_asset() -> None:
     selection = wallet(utxo(coin(3))).select({COIN: 5, OTHER_COIN: 1})
 
     assert numbers(selection) == [0]

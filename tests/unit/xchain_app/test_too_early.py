@@ -30,7 +30,7 @@ def execute(here: World, case_id: str) -> None:
     ["semantic/062", "semantic/064", "semantic/008", "semantic/070"],
     ids=["not exported yet", "one not exported yet", "locked", "imported and locked"],
 )
-def test_it_may_become_valid(case_id: str) -> None:
+def test_too_early_transaction_may_become_valid(case_id: str) -> None:
     with pytest.raises(NotYetValid) as refused:
         execute(world(), case_id)
 

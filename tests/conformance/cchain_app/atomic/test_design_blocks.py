@@ -212,7 +212,7 @@ def _transition(values: dict[str, Any], *, debited: bool) -> None:
 
 
 @pytest.mark.parametrize("values", WITH_PAYLOAD)
-def test_a_changed_container_is_refused_and_the_right_one_is_accepted_afterwards(
+def test_changed_container_is_refused_and_the_original_accepted_later(
     values: dict[str, Any],
 ) -> None:
     case = Case(values, "reference")

@@ -106,7 +106,7 @@ def test_call_tree_links_to_the_remaining_calls(made, browse, monkeypatch, writt
 
 
 @pytest.mark.node_settings(mining="manual")
-def test_the_list_says_how_far_the_rows_are(made, browse) -> None:
+def test_list_shows_the_height_of_the_index(made, browse) -> None:
     note = "Internal calls: "
     assert f"{note}no rows: NODE_TRACE_INDEX was never on." in browse(listing("call")).text
 

@@ -26,7 +26,7 @@ def chain(db: None, node_settings: Any) -> Chain:
     return Chain()
 
 
-def test_the_first_page_says_nothing_where_nothing_was_set(browse: Browse, chain: Chain) -> None:
+def test_index_page_without_overrides_shows_no_panel(browse: Browse, chain: Chain) -> None:
     assert "<h3>Overrides</h3>" not in browse(ADMIN).text
 
 
@@ -178,7 +178,7 @@ SET: list[tuple[Callable[[Rpc], object], str]] = [
 
 
 @pytest.mark.parametrize(("change", "shown"), SET)
-def test_the_first_page_says_that_something_was_set(
+def test_index_page_shows_that_overrides_are_set(
     browse: Browse, chain: Chain, rpc: Rpc, change: Callable[[Rpc], object], shown: str
 ) -> None:
     change(rpc)

@@ -18,7 +18,7 @@ JUMP = f"{ADMIN}jump/"
 
 
 @pytest.mark.usefixtures("chain")
-def test_it_shows_head_gas_fee_pool_chain_and_engine(browse: Browse) -> None:
+def test_dashboard_shows_head_gas_fee_pool_chain_and_engine(browse: Browse) -> None:
     text = browse(ADMIN).text
     for shown in (
         f'">{BLOCKS}</a>', hexed(rows.block_hash(BLOCKS)), "2026-09-21 14:17:40 UTC", "1.004 Gwei",
@@ -28,7 +28,7 @@ def test_it_shows_head_gas_fee_pool_chain_and_engine(browse: Browse) -> None:
 
 
 @pytest.mark.usefixtures("chain")
-def test_it_shows_bytes_that_wait_and_rates(
+def test_dashboard_shows_pending_bytes_and_rates(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "cchain_now", lambda: rows.GENESIS_TIME + 2 * BLOCKS)
@@ -44,7 +44,7 @@ def test_it_shows_bytes_that_wait_and_rates(
 
 
 @pytest.mark.usefixtures("chain")
-def test_the_first_page_asks_few_questions_of_the_chain(browse: Browse) -> None:
+def test_index_page_takes_few_statements(browse: Browse) -> None:
     browse(ADMIN)
     page = browse(ADMIN)
     assert len(page.chain_statements) == CHAIN_STATEMENTS
@@ -52,7 +52,7 @@ def test_the_first_page_asks_few_questions_of_the_chain(browse: Browse) -> None:
 
 
 @pytest.mark.usefixtures("chain")
-def test_it_lists_the_latest_blocks_and_transactions(browse: Browse) -> None:
+def test_dashboard_lists_the_latest_blocks_and_transactions(browse: Browse) -> None:
     text = browse(ADMIN).text
     for number in range(BLOCKS, BLOCKS - 10, -1):
         assert hexed(rows.block_hash(number)) in text
@@ -94,7 +94,7 @@ def test_search_box_redirects_to_a_pending_transaction(browse: Browse) -> None:
 
 @pytest.mark.usefixtures("chain")
 @pytest.mark.parametrize("text", ["", "hello", "9" * 12, "9" * 40 + "9", "ab" * 32, "<script>"])
-def test_the_box_says_when_there_is_nothing(admin_client: Client, text: str) -> None:
+def test_empty_panel_is_explained(admin_client: Client, text: str) -> None:
     answer = admin_client.get(JUMP, {"q": text}, follow=True)
     assert answer.redirect_chain == [(ADMIN, 302)]
     shown = answer.content.decode()

@@ -34,7 +34,5 @@ def test_a_list_is_empty(admin_client: Client, model: str) -> None:
         ("createdaccount", "No accounts were created"),
     ],
 )
-def test_an_empty_list_of_development_says_why(
-    admin_client: Client, model: str, words: str
-) -> None:
+def test_empty_development_list_is_explained(admin_client: Client, model: str, words: str) -> None:
     assert words in admin_client.get(listing(model)).content.decode()

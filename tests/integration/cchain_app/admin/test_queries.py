@@ -142,7 +142,7 @@ def test_the_page_of_a_waiting_transaction_is_one_statement(browse: Browse) -> N
     _assert_cheap(browse(detail("pooltransaction", hexed(rows.waiting_hash(5)))), 1)
 
 
-def test_a_page_asks_besides_only_for_session_and_user(browse: Browse) -> None:
+def test_page_reads_only_session_and_user_besides(browse: Browse) -> None:
     page = browse(listing("transaction"))
     assert len(page.statements) == len(page.chain_statements) + 2
 

@@ -126,7 +126,7 @@ def test_search_without_match_is_an_empty_list(browse: Browse, model: str, text:
     assert f"Nothing found for “{escape(text)}”." in page.text
 
 
-def test_a_null_byte_is_refused_with_a_word(browse: Browse) -> None:
+def test_null_byte_is_refused_with_a_message(browse: Browse) -> None:
     page = browse(listing("block"), q="7\x00")
     assert page.status == 200
     assert "Null characters are not allowed." in page.text

@@ -96,7 +96,7 @@ def test_restarted_process_knows_the_authorities(send, chain):
     assert send(of_owner(1)) == GAPPED
 
 
-def test_within_one_batch_the_limit_holds_too(chain, rpc):
+def test_limit_holds_within_one_batch(chain, rpc):
     with pytest.raises(Exception, match=IN_FLIGHT):
         chain.send(delegating(0), of_owner(0), of_owner(1))
     assert rpc("txpool_status") == {"pending": "0x2", "queued": "0x0"}
@@ -170,7 +170,7 @@ def test_forged_authorization_limits_no_account(send):
         ({"to": None}, "rlp: input string too short for common.Address, decoding into"),
     ],
 )
-def test_a_set_code_transaction_must_be_one(rpc, chain, fields, words):
+def test_malformed_set_code_transaction_is_refused(rpc, chain, fields, words):
     fields = {
         "type": SET_CODE, "gas": 100_000, "authorizations": (authorization(0, RECIPIENT, 0),),
         **fields,

@@ -43,7 +43,7 @@ def test_a_call_sees_hashes_of_earlier_blocks(rpc, counting):
     assert seen == rpc("eth_getBlockByNumber", "0x2", False)["hash"]
 
 
-def test_an_estimate_is_enough_for_the_transaction_itself(rpc, counting):
+def test_estimate_suffices_for_the_transaction(rpc, counting):
     call = {"from": hexed(SENDER), "to": hexed(CONTRACT)}
     estimated = int(rpc("eth_estimateGas", call), 16)
     sent, _ = counting.do(to=CONTRACT, gas=estimated, value=0)

@@ -140,7 +140,7 @@ def test_estimates_and_traced_calls_see_it(rpc: Rpc, asking: Chain) -> None:
     assert simulated["calls"][0]["returnData"] == word(STRANGER)
 
 
-def test_the_gas_is_the_usual_one(rpc: Rpc, chain: Chain) -> None:
+def test_gas_used_is_unchanged(rpc: Rpc, chain: Chain) -> None:
     call = {"to": ECRECOVER, "data": question()}
     before = rpc("eth_estimateGas", call)
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])

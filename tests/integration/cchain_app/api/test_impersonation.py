@@ -65,7 +65,7 @@ def test_an_impersonated_account_sends(rpc: Rpc, rich: Chain) -> None:
     assert rpc("eth_getTransactionCount", STRANGER) == "0x1"
 
 
-def test_its_signature_is_its_address_and_its_hash_that_of_its_bytes(rpc: Rpc, rich: Chain) -> None:
+def test_signature_names_the_sender_and_hash_is_that_of_the_bytes(rpc: Rpc, rich: Chain) -> None:
     rpc("hardhat_impersonateAccount", STRANGER)
     sent = rpc("eth_sendTransaction", {"from": STRANGER, "to": TO})
     found = rpc("eth_getTransactionByHash", sent)
@@ -84,7 +84,7 @@ def test_its_signature_is_its_address_and_its_hash_that_of_its_bytes(rpc: Rpc, r
         ({}, "0x2", "0x0"),
     ],
 )  # fmt: skip
-def test_it_is_of_its_real_type(
+def test_impersonated_transaction_keeps_its_type(
     rpc: Rpc, rich: Chain, members: dict[str, Any], kind: str, v: str
 ) -> None:
     sent = rpc("eth_sendUnsignedTransaction", {"from": STRANGER, "to": TO, **members})
@@ -165,7 +165,7 @@ def test_all_of_it_survives_a_restart(rpc: Rpc, rich: Chain) -> None:
 
 
 @pytest.mark.parametrize("mined", [False, True], ids=["while it waits", "after its block"])
-def test_its_bytes_are_nobodys_signature(rpc: Rpc, rich: Chain, *, mined: bool) -> None:
+def test_raw_impersonated_transaction_is_refused(rpc: Rpc, rich: Chain, *, mined: bool) -> None:
     sent = rpc("eth_sendUnsignedTransaction", {"from": STRANGER, "to": TO})
     raw = rpc("eth_getRawTransactionByHash", sent)
     if mined:

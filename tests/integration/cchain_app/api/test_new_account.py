@@ -33,7 +33,7 @@ def address_of(number: int, mnemonic: str = MNEMONIC) -> str:
     return str(derived(number, mnemonic).address).lower()
 
 
-def test_it_answers_the_mnemonics_next_account(rpc: Rpc, chain: Chain) -> None:
+def test_next_account_of_the_mnemonic_is_returned(rpc: Rpc, chain: Chain) -> None:
     assert rpc("personal_newAccount", "") == address_of(10)
     assert rpc("personal_newAccount", "pass words") == address_of(11)
     assert rpc("personal_newAccount") == address_of(12)
@@ -53,7 +53,7 @@ def test_number_of_created_accounts_is_limited(
     assert rpc("eth_accounts")[11:] == made
 
 
-def test_it_signs(rpc: Rpc, chain: Chain) -> None:
+def test_new_account_signs(rpc: Rpc, chain: Chain) -> None:
     made = rpc("personal_newAccount", "")
 
     signature = bytes.fromhex(rpc("personal_sign", "0xdeadbeef", made)[2:])
@@ -77,7 +77,7 @@ def test_created_account_signs_its_transactions(rpc: Rpc, chain: Chain) -> None:
     assert rpc("eth_accounts")[11:] == [made]  # listed once, although it is also impersonated
 
 
-def test_it_is_unlocked_and_known_from_the_beginning(rpc: Rpc, chain: Chain) -> None:
+def test_new_account_is_unlocked_immediately(rpc: Rpc, chain: Chain) -> None:
     made = rpc("personal_newAccount", "a")
 
     assert rpc("personal_unlockAccount", made, "b", 0) is True
@@ -86,7 +86,7 @@ def test_it_is_unlocked_and_known_from_the_beginning(rpc: Rpc, chain: Chain) -> 
     assert rpc("eth_accounts")[11:] == [made]
 
 
-def test_it_survives_a_restart_and_going_back(rpc: Rpc, chain: Chain) -> None:
+def test_new_account_survives_restart_and_revert(rpc: Rpc, chain: Chain) -> None:
     moment = rpc("evm_snapshot")
     made = rpc("personal_newAccount", "")
     rpc("evm_mine")

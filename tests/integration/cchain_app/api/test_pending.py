@@ -127,7 +127,7 @@ def shown(method: str, answer: Any) -> Any:
     return answer
 
 
-def test_each_method_that_takes_a_block_has_a_question() -> None:
+def test_every_method_with_a_block_parameter_is_covered() -> None:
     takes_block = {
         method.name
         for method in registry(this_node().evm_rpc)
@@ -149,7 +149,7 @@ def test_pending_results_match_the_mined_block(waiting: Chain, rpc: Rpc) -> None
     assert len(before["eth_getBlockByNumber"]["transactions"]) == 3
 
 
-def test_each_method_says_the_same_at_pending_and_latest_where_this_node_makes_no_blocks(
+def test_pending_equals_latest_on_a_node_without_block_production(
     waiting: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waiting.runtime.consensus, "decides_alone", False)

@@ -64,7 +64,7 @@ def test_a_transaction_is_completed_signed_and_mined(rpc: Rpc, chain: Chain) -> 
 
 
 @pytest.mark.parametrize("method", ["eth_sendTransaction", "eth_sendUnsignedTransaction"])
-def test_it_is_answered_with_its_block_where_blocks_are_made_at_once(
+def test_automined_transaction_is_answered_with_its_block(
     rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     waited_for = []
@@ -123,7 +123,7 @@ def test_transaction_type_follows_from_its_members(
     assert block.receipts[0].succeeded
 
 
-def test_one_that_sets_code_carries_authorizations(rpc: Rpc, chain: Chain) -> None:
+def test_set_code_transaction_has_authorizations(rpc: Rpc, chain: Chain) -> None:
     given = authorization(3, RECIPIENT, 0)
     member = {
         "chainId": hex(given.chain_id),
@@ -211,7 +211,7 @@ def test_without_a_recipient_a_contract_is_made(rpc: Rpc, chain: Chain, to: dict
     assert rpc("eth_getCode", made) == f"0x{bytecode.COUNTER.hex()}"
 
 
-def test_one_that_would_fail_is_not_sent(rpc: Rpc, chain: Chain) -> None:
+def test_failing_transaction_is_not_sent(rpc: Rpc, chain: Chain) -> None:
     to = deploy(chain, bytecode.ECHO_REVERT)
     refusal = refused(rpc, "eth_sendTransaction", {"to": to, "data": "0xdeadbeef"})
 
@@ -221,7 +221,7 @@ def test_one_that_would_fail_is_not_sent(rpc: Rpc, chain: Chain) -> None:
     assert rpc("txpool_status") == {"pending": "0x0", "queued": "0x0"}
 
 
-def test_one_that_would_fail_is_sent_where_its_gas_is_named(rpc: Rpc, chain: Chain) -> None:
+def test_failing_transaction_with_gas_is_sent(rpc: Rpc, chain: Chain) -> None:
     sent = send(rpc, to=deploy(chain, bytecode.ECHO_REVERT), data="0xdeadbeef", gas="0x30d40")
     chain.mine()
 

@@ -240,7 +240,7 @@ def test_a_creation_for_which_no_nonce_is_left_fails(rpc, traced):
 
 
 @pytest.mark.node_settings(rpc_call_timeout=0.05, rpc_gas_cap=2**62)
-def test_it_is_aborted_in_time(rpc, traced):
+def test_simulation_is_aborted_at_the_time_limit(rpc, traced):
     burns = {
         "blockOverrides": {"gasLimit": hex(2**62)},
         "calls": [{"to": hexed(ADDRESSES["loop"])}],

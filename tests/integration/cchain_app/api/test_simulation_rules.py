@@ -366,7 +366,9 @@ def test_an_account_that_an_override_leaves_empty_exists(simulate: Any) -> None:
 
 
 @pytest.mark.parametrize("again", [{}, overrides(delegating={"balance": "0x0"})])
-def test_it_still_exists_in_the_next_block(simulate: Any, again: dict[str, Any]) -> None:
+def test_selfdestructed_contract_exists_in_the_next_block(
+    simulate: Any, again: dict[str, Any]
+) -> None:
     _, found = simulate(
         block(call(), **overrides(delegating=EMPTY, **FUNDED)),
         block(delegation(), call(to=DELEGATING), **again),

@@ -74,7 +74,7 @@ def test_storage_of_several_accounts_is_read_in_one_call(rpc, chain):
         ({"0x12": [f"0x{1:064x}"]}, -32602, "hex string has length 2, want 40 for common.Address"),
     ],
 )
-def test_slots_that_cannot_be_asked_for_together_are_refused(rpc, chain, asked, code, words):
+def test_too_many_slots_are_refused(rpc, chain, asked, code, words):
     with pytest.raises(JsonRpcError, match=words) as refusal:
         rpc("eth_getStorageValues", asked, "latest")
     assert refusal.value.code == code
@@ -212,7 +212,7 @@ def test_pruned_height_fails_only_its_own_calls(chain, monkeypatch, method):
 @pytest.mark.parametrize(
     ("profile", "method"), [("embedded", None), ("production", "eth_getTransactionCount")]
 )
-def test_pending_counts_are_gathered_where_rows_are_asked(chain, settings, profile, method):
+def test_pending_counts_are_gathered_if_rows_are_read(chain, settings, profile, method):
     settings.NODE = updated(settings.NODE, profile=profile)
     dispatcher = Dispatcher(registry(this_node().evm_rpc))
     pending, latest = _counts((hexed(SENDER), "pending"), (hexed(SENDER), "latest"))

@@ -106,7 +106,7 @@ async def test_new_heads_arrive_after_the_confirmation(application, shared_chain
         assert await socket.silent()
 
 
-async def test_logs_arrive_one_by_one(application, shared_chain):
+async def test_logs_arrive_separately(application, shared_chain):
     await accept(
         shared_chain, to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0
     )

@@ -195,7 +195,7 @@ SENDER = "0x8db97c7cece249c2b98bdc0226cc4c2a57bf52fc"
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(operations=st.lists(OPERATIONS, max_size=25))
-def test_a_sequence_ends_as_the_model_says(rpc, chain, operations):
+def test_random_sequence_ends_as_in_the_model(rpc, chain, operations):
     session = Session(rpc, chain)
     for operation in operations:
         session.run(operation)

@@ -169,7 +169,7 @@ def test_the_nodes_own_accounts_sign_for_it(rpc: Rpc, chain: Chain) -> None:
     )
 
 
-def test_typed_data_is_signed_as_its_domain_says(rpc: Rpc, chain: Chain) -> None:
+def test_typed_data_is_signed_for_its_domains_chain(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", NEW)
     data = {
         "types": {
@@ -207,7 +207,7 @@ def test_the_highest_one_signs_and_runs(rpc: Rpc, chain: Chain) -> None:
     assert shown_ids(rpc) == {HIGHEST}
 
 
-def test_a_chain_of_no_ids_transactions_takes_those_without_one(rpc: Rpc, chain: Chain) -> None:
+def test_chain_accepts_transactions_without_chain_id(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", NEW)
     unprotected = made(chain, None, type=LEGACY)
     (taken,) = transactions.submit(chain.runtime, [unprotected.raw], gossiped=True)
@@ -291,7 +291,7 @@ def test_changed_chain_id_survives_a_restart(rpc: Rpc, chain: Chain) -> None:
     assert restart(development=False).config.chain_id == NEW
 
 
-def test_a_start_may_name_the_first_one_or_this_one_and_no_other(rpc: Rpc, chain: Chain) -> None:
+def test_start_accepts_the_first_or_current_chain_id_only(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", 7)
     rpc("anvil_setChainId", NEW)
 
@@ -334,7 +334,7 @@ def test_a_snapshot_of_an_older_version_changes_none(rpc: Rpc, chain: Chain) -> 
     assert shown_ids(rpc) == {NEW}
 
 
-def test_a_reset_brings_back_the_first_one(rpc: Rpc, chain: Chain) -> None:
+def test_reset_restores_the_first_chain_id(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", 7)
     rpc("anvil_setChainId", NEW)
     rpc("eth_sendRawTransaction", hexed(made(chain, NEW).raw))
@@ -483,7 +483,7 @@ def test_nodes_that_join_get_the_new_one_and_the_p_chain_keeps_the_first(
     assert json.loads(genesis_text(chain.evm))["config"]["chainId"] == NEW
 
 
-def test_the_row_says_both(rpc: Rpc, chain: Chain) -> None:
+def test_row_has_first_and_current_chain_id(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", 7)
     rpc("anvil_setChainId", NEW)
 

@@ -294,7 +294,7 @@ def test_with_a_peer_everything_is_refused(rpc, chain, monkeypatch):
     assert rpc("eth_blockNumber") == "0x0"
 
 
-def test_the_pending_block_is_the_one_that_would_be_made_now(rpc, chain):
+def test_pending_block_equals_the_next_block(rpc, chain):
     chain.do()
     head = rpc("eth_getBlockByNumber", "latest", False)
     moment = int(head["timestamp"], 16) + 1000

@@ -47,7 +47,7 @@ def test_fork_start_asks_few_questions(forked, remote):
     }  # fmt: skip
 
 
-def test_a_second_start_asks_nothing(forked, remote):
+def test_second_start_sends_no_remote_request(forked, remote):
     forked.asks_nothing()
     assert forked.restart().number == PIN
     assert remote.asked == []
@@ -98,7 +98,7 @@ def test_a_chain_of_its_own_does_not_become_a_fork(
     assert remote.asked == []
 
 
-def test_a_fork_is_not_another_one_by_its_settings(forked, remote, settings):
+def test_changed_fork_settings_are_refused(forked, remote, settings):
     with raises(
         ForkReason.OTHER_FORK,
         kind=ForkRefused,
@@ -261,7 +261,7 @@ def test_a_chain_of_its_own_is_not_reset_to_a_fork(rpc, chain, remote):
     assert chain.evm.upstream is None
 
 
-def test_another_url_can_be_asked(rpc, forked, remote):
+def test_fork_url_can_be_changed(rpc, forked, remote):
     other = RemoteChain()
     other.accounts[RICH] = (3, 0, "0x")
     remote.stop()

@@ -86,7 +86,7 @@ def test_without_a_limit_no_request_waits(server):
     assert waits == []
 
 
-def test_the_server_says_when_to_try_again(server):
+def test_retry_after_of_the_server_is_respected(server):
     server.fails = failing((429, {"Retry-After": "7"}, b""))
     waits = Waits()
     client(server.url, waits=waits).ask("eth_chainId", [])
@@ -179,7 +179,7 @@ def test_pruned_state_is_refused(server):
         client(server.url, retries=0).ask("eth_chainId", [])
 
 
-def test_an_answer_is_read_up_to_its_limit_and_the_next_question_has_its_own(server):
+def test_response_size_limit_is_per_request(server):
     server.fails = failing((200, {}, b'{"result":"0x' + b"0" * 3_000_000 + b'"}'))
     asked = client(server.url)
     limits = AnswerLimits(100_000, 0)
@@ -230,7 +230,7 @@ def test_a_redirect_is_not_followed(server, status):
         assert other.headers == []
 
 
-def test_an_account_is_three_questions_unless_one_has_answered(server):
+def test_account_takes_three_requests_unless_cached(server):
     server.chain.accounts["0x" + "11" * 20] = (5, 1, "0x60")
     asked = client(server.url)
     for _ in range(2):

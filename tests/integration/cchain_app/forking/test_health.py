@@ -33,7 +33,7 @@ def test_fork_without_network_process_is_healthy(long_ago: None) -> None:
     assert checks.measure_network().error == ""
 
 
-def test_no_metric_says_that_it_is_down(long_ago: None) -> None:
+def test_fork_has_no_metric_of_the_network_process(long_ago: None) -> None:
     names = {metric.name for metric in of_network(platform_chain(), evm_chains())}
     assert "svc_network_peers" in names
     assert "svc_network_process_up" not in names

@@ -47,7 +47,7 @@ def test_the_pin_without_transactions_is_known_here(ask, forked, remote):
     assert remote.asked == []
 
 
-def test_of_upstreams_blocks_above_the_pin_nothing_is_shown(ask, remote):
+def test_remote_blocks_above_the_fork_block_are_not_visible(ask, remote):
     assert ask("eth_getBlockByHash", hash_of(PIN + 1), False)["result"] is None
     assert ask("eth_getTransactionByHash", transaction_hash(PIN + 1))["result"] is None
     assert ask("eth_getTransactionReceipt", transaction_hash(PIN + 1))["result"] is None
@@ -63,7 +63,7 @@ def test_transactions_up_to_the_fork_block_are_forwarded_unchanged(ask):
         assert ask(method, transaction_hash(3))["result"] == told
 
 
-def test_own_transactions_and_those_that_wait_are_not_asked_for(ask, forked, remote):
+def test_own_and_pending_transactions_are_not_requested_remotely(ask, forked, remote):
     sent = forked.make()
     ask("eth_sendRawTransaction", "0x" + sent.raw.hex())
     forked.asks_nothing()
@@ -73,7 +73,7 @@ def test_own_transactions_and_those_that_wait_are_not_asked_for(ask, forked, rem
     assert "eth_getTransactionReceipt" not in remote.counts
 
 
-def test_state_before_the_pin_is_asked_for_each_time_and_never_kept(ask, forked, remote):
+def test_state_before_the_fork_block_is_not_cached(ask, forked, remote):
     for _ in range(2):
         assert ask("eth_getBalance", RICH, hex(PIN - 1))["result"] == hex(10**20)
     assert remote.asked[-2:] == [("eth_getBalance", [RICH, hex(PIN - 1)])] * 2

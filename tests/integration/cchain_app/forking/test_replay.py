@@ -145,7 +145,7 @@ def test_replay_asks_few_questions(replayed, remote):
     assert ("eth_getBlockByNumber", [hex(HEIGHT), True]) in remote.asked
 
 
-def test_a_second_start_asks_nothing(rpc, replayed, remote):
+def test_second_start_sends_no_remote_request(rpc, replayed, remote):
     replayed.asks_nothing()
     assert replayed.restart().number == PIN
     assert remote.asked == []
@@ -153,7 +153,7 @@ def test_a_second_start_asks_nothing(rpc, replayed, remote):
     assert counter(rpc) == 9
 
 
-def test_it_is_not_another_fork_by_its_settings(replayed, settings):
+def test_changed_replay_settings_are_refused(replayed, settings):
     stored = f"fork with transaction {text(SECOND)}, but the settings give"
     before = settings.NODE
     for changes, words in (
@@ -168,7 +168,7 @@ def test_it_is_not_another_fork_by_its_settings(replayed, settings):
     assert load_genesis(evm_chain()).number == PIN
 
 
-def test_a_fork_without_replay_does_not_get_one(forked, settings):
+def test_existing_fork_without_replay_gets_none(forked, settings):
     settings.NODE = updated(settings.NODE, fork_url=(), fork_transaction_hash=text(SECOND))
     with raises(
         ForkReason.OTHER_FORK,
@@ -227,7 +227,7 @@ def test_a_transaction_that_is_not_known_is_refused(block, settings):
     refused(settings, UpstreamReason.NO_SUCH_TRANSACTION, words, fork_transaction_hash=unknown)
 
 
-def test_one_that_waits_is_refused(block, settings):
+def test_pending_fork_transaction_is_refused(block, settings):
     waiting = sent(9)
     block.transactions[None] = [pool_transaction(waiting)]
     words = f"has not included transaction {text(waiting)} in a block yet"
@@ -236,7 +236,7 @@ def test_one_that_waits_is_refused(block, settings):
     )
 
 
-def test_one_of_block_0_is_refused(block, settings):
+def test_fork_transaction_of_block_0_is_refused(block, settings):
     block.transactions[0] = [pool_transaction(FIRST)]
     del block.transactions[HEIGHT]
     words = "is in block 0, which has no parent from which a fork could start"
@@ -273,7 +273,7 @@ def test_another_chain_id_is_refused(block, settings):
     refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused, fork_chain_id=5)
 
 
-def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
+def test_fork_transaction_that_violates_local_rules_is_refused(block, remote, settings):
     block.accounts[OWNER] = (10**18, 4, "0x")  # the first transaction has nonce 3
     words = f"{text(FIRST)} of block {HEIGHT} cannot be executed here, so the fork cannot start"
     refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused)

@@ -56,9 +56,7 @@ def test_the_chain_continues_from_the_pin(rpc, forked):
     assert block.header.timestamp > 1_700_000_000 + PIN
 
 
-def test_a_dump_of_many_accounts_is_loaded_with_one_look_at_the_remote_state(
-    rpc, forked, remote, monkeypatch
-):
+def test_dump_of_many_accounts_reads_the_remote_state_once(rpc, forked, remote, monkeypatch):
     many = [f"0x{number + 10**9:040x}" for number in range(80)]
     remote.chain.accounts[many[0]] = (10**20, 5, "0x")
     dump = {"accounts": {item: {"nonce": 6, "balance": "0x1"} for item in many}}
@@ -94,7 +92,7 @@ def test_funded_accounts_get_their_balance_on_top_of_upstreams_nonce(rpc, with_f
     assert (change.number, int.from_bytes(change.old, "big")) == (PIN + 1, 5)
 
 
-def test_an_account_is_asked_for_once(rpc, forked, remote):
+def test_account_is_requested_once(rpc, forked, remote):
     forked.asks_nothing()
     for _ in range(2):
         assert int(rpc("eth_getBalance", RICH, "latest"), 16) == 10**20
@@ -117,7 +115,7 @@ def test_missing_account_is_fetched_once(rpc, forked, remote):
     assert not models.Account.objects.filter(address=address(NOBODY)).exists()
 
 
-def test_a_slot_is_asked_for_once_also_where_it_is_zero(rpc, forked, remote):
+def test_slot_is_requested_once_even_if_zero(rpc, forked, remote):
     assert counter(rpc) == 7
     forked.asks_nothing()
     for slot in ("0x0", "0x5", "0x5"):

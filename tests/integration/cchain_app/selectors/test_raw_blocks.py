@@ -65,7 +65,7 @@ def test_many_are_read_in_parts(
 
 
 @pytest.mark.parametrize("at_once", [1, 256])
-def test_they_end_at_the_head(
+def test_raw_blocks_end_at_the_head(
     made: list[RawBlock], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cchain_app.selectors.blocks.ROWS_AT_ONCE", at_once)
@@ -75,7 +75,7 @@ def test_they_end_at_the_head(
     assert raw_blocks(evm_chain(), 99, 4, PLENTY) == []
 
 
-def test_they_end_before_there_are_too_many_bytes(made: list[RawBlock]) -> None:
+def test_raw_blocks_end_before_the_byte_limit(made: list[RawBlock]) -> None:
     two = len(made[1].raw) + len(made[2].raw)
     assert raw_blocks(evm_chain(), 1, 3, two) == made[1:3]
     assert raw_blocks(evm_chain(), 1, 3, two - 1) == made[1:2]

@@ -75,7 +75,7 @@ def test_state_root_excludes_edits_on_the_head(with_storage: Any) -> None:
     assert verified(with_storage) == after.header.state_root != head.header.state_root
 
 
-def test_an_account_that_is_another_one_makes_another_root(with_storage: Any) -> None:
+def test_changed_account_changes_the_root(with_storage: Any) -> None:
     row = models.Account.objects.get(address=SENDER)
     models.Account.objects.filter(address=SENDER).update(balance=row.balance + 1)
     with raises(
@@ -97,9 +97,7 @@ def test_storage_without_account_is_found(with_storage: Any) -> None:
 
 
 @pytest.mark.parametrize("place", [0, -1])
-def test_a_stored_node_that_is_missing_or_another_one_is_found(
-    with_storage: Any, place: int
-) -> None:
+def test_missing_or_changed_trie_node_is_detected(with_storage: Any, place: int) -> None:
     rows = list(models.TrieNode.objects.order_by("key"))
     chosen = rows[place]
     models.TrieNode.objects.filter(key=chosen.key).delete()

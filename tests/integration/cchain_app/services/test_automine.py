@@ -187,7 +187,7 @@ def low_fee() -> Transaction:
 
 
 @pytest.mark.parametrize("blocking", [lambda: signed(key=OTHER_KEY, nonce=7), low_fee])
-def test_a_transaction_is_mined_before_its_hash_is_returned_while_another_one_waits(
+def test_transaction_is_mined_before_its_hash_is_returned_despite_a_queued_one(
     mining: Chain, monkeypatch: pytest.MonkeyPatch, blocking: Any
 ) -> None:
     monkeypatch.setattr(evm_chain().producer, "request", lambda: None)

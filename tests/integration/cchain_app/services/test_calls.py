@@ -135,7 +135,7 @@ def test_killed_indexer_continues_within_the_block(made, monkeypatch):
     assert found.indexed_height(evm) == 3
 
 
-def test_of_two_writers_one_gives_up(made, monkeypatch):
+def test_one_of_two_concurrent_writers_gives_up(made, monkeypatch):
     evm = made.chain.evm
     write = rows.write
 

@@ -42,7 +42,7 @@ def test_nothing_is_evicted_below_the_limit(make: Make) -> None:
     assert [index.put(OURS, number, 1) for number in (1, 2, 3, 1)] == [[]] * 4
 
 
-def test_the_one_polled_longest_ago_gives_way(make: Make) -> None:
+def test_least_recently_polled_filter_is_evicted(make: Make) -> None:
     index = make(3)
     for number in (1, 2, 3, 1):
         index.put(OURS, number, 1)
@@ -51,7 +51,7 @@ def test_the_one_polled_longest_ago_gives_way(make: Make) -> None:
     assert index.put(OURS, 5, 1) == [3]
 
 
-def test_it_is_one_of_the_client_that_has_most(make: Make) -> None:
+def test_evicted_filter_belongs_to_the_client_with_most(make: Make) -> None:
     index = make(4)
     index.put(OURS, 1, 1)
     for number in (2, 3, 4):
@@ -61,7 +61,7 @@ def test_it_is_one_of_the_client_that_has_most(make: Make) -> None:
     assert index.put(THEIRS, 6, 1) == [3]
 
 
-def test_a_heavy_one_makes_several_give_way(make: Make) -> None:
+def test_heavy_filter_evicts_several(make: Make) -> None:
     index = make(10)
     for number in range(10):
         index.put(OURS, number, 1)

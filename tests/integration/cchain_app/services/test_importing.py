@@ -177,7 +177,7 @@ def test_the_last_block_is_latest_safe_and_final(directory: Path, rpc: Rpc) -> N
     )
 
 
-def test_no_block_is_made_unless_that_is_asked_for(directory: Path) -> None:
+def test_import_builds_no_block_by_default(directory: Path) -> None:
     bring(history().genesis, history().file)
 
     assert evm_runtime().consensus.produce(now=clock.now(), allow_empty=True) is None
@@ -188,7 +188,7 @@ def test_no_block_is_made_unless_that_is_asked_for(directory: Path) -> None:
     assert made.height == LAST + 1
 
 
-def test_blocks_cannot_be_asked_for_before_the_merge(directory: Path) -> None:
+def test_building_blocks_before_the_merge_is_refused(directory: Path) -> None:
     bring(history().genesis, [block.raw for block in history().chain.blocks[1:10]])
 
     with pytest.raises(NotMerged):

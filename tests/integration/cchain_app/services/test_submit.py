@@ -173,7 +173,7 @@ def test_threads_that_submit_at_once_lose_nothing(shared_chain: Chain) -> None:
     assert models.PoolTransaction.objects.count() == 24
 
 
-def test_polling_for_a_waiting_transaction_asks_no_database(
+def test_polling_a_pending_transaction_takes_no_statement(
     chain: Chain, django_assert_num_queries: Any
 ) -> None:
     made = chain.make()
@@ -249,7 +249,7 @@ def test_a_pending_nonce_is_remembered_until_something_changes(
         ({"chain_id": 1, "max_fee_per_gas": 10**16}, PoolReason.FEE_ABOVE_CAP),
     ],
 )
-def test_of_several_faults_the_one_is_reported_that_geth_finds_first(
+def test_first_fault_in_geths_order_is_reported(
     chain: Chain, changes: dict[str, int], reason: PoolReason
 ) -> None:
     raw = sign_transaction(unsigned(**changes), KEY)

@@ -65,7 +65,7 @@ def test_only_new_pool_rows_are_read(db, memory):
     assert len(memory.entries) == 3
 
 
-def test_an_empty_pool_is_one_question(db, memory):
+def test_empty_pool_takes_one_statement(db, memory):
     add(1)
     read(memory)
     models.PoolTransaction.objects.all().delete()

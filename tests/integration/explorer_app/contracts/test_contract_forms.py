@@ -53,7 +53,7 @@ def selector(text: str, name: str) -> str:
     return found[1]
 
 
-def test_questions_with_inputs_have_a_form_and_values_wait_until_they_are_asked_for(
+def test_read_page_shows_forms_and_loads_no_values_at_first(
     explored: Explored, cabinet: Address, browse: Browse
 ) -> None:
     state = explored.site.evm.memory.state
@@ -71,7 +71,7 @@ def test_questions_with_inputs_have_a_form_and_values_wait_until_they_are_asked_
     assert page.slow_plans() == []
 
 
-def test_values_without_inputs_are_asked_together(
+def test_values_without_inputs_are_read_in_few_statements(
     explored: Explored, cabinet: Address, browse: Browse
 ) -> None:
     browse(path(cabinet, "read"))
@@ -101,9 +101,7 @@ def test_a_question_is_answered_with_and_without_scripts(
     assert part.content.decode().lstrip().startswith("<form")
 
 
-def test_a_tuple_is_answered_by_the_names_of_its_members(
-    explored: Explored, cabinet: Address
-) -> None:
+def test_tuple_result_names_its_members(explored: Explored, cabinet: Address) -> None:
     url = path(cabinet, "read")
     drawer = selector(explored.client.get(url).content.decode(), "drawer")
     text = sent(explored, url, function=drawer, a0="1").content.decode()
@@ -131,9 +129,7 @@ def test_an_invalid_field_shows_an_error_and_keeps_its_input(
     assert "given [1] must be a whole number of 256 bits." in part.content.decode()
 
 
-def test_a_failure_has_the_name_that_the_contract_gave_it(
-    explored: Explored, cabinet: Address
-) -> None:
+def test_failed_call_shows_the_contracts_error_name(explored: Explored, cabinet: Address) -> None:
     url = path(cabinet, "read")
     text = explored.client.get(url).content.decode()
     named = sent(explored, url, function=selector(text, "open"), a0="7").content.decode()
@@ -167,7 +163,7 @@ def test_an_endless_compiler_is_killed(
     )
 
 
-def test_strangers_cannot_have_all_threads_ask(
+def test_concurrent_contract_calls_are_limited(
     explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(traces, "PATIENCE", 0.01)
@@ -211,7 +207,9 @@ def test_a_transaction_is_prepared_and_nothing_is_sent(
     assert ">é<" in answered.content.decode()
 
 
-def test_a_script_asks_why_a_transaction_would_revert(explored: Explored, cabinet: Address) -> None:
+def test_script_gets_the_revert_reason_of_a_prepared_transaction(
+    explored: Explored, cabinet: Address
+) -> None:
     url = path(cabinet, "write")
     locked = keccak256(b"Locked(address,uint256)")[:4] + word(cabinet) + (7).to_bytes(32, "big")
     error = bytes.fromhex("08c379a0") + (32).to_bytes(32, "big") + (4).to_bytes(32, "big") + b"<no>"
@@ -228,7 +226,7 @@ def test_a_script_asks_why_a_transaction_would_revert(explored: Explored, cabine
         assert "<html" not in text
 
 
-def test_coins_that_are_none_are_refused(explored: Explored, cabinet: Address) -> None:
+def test_malformed_amount_is_refused(explored: Explored, cabinet: Address) -> None:
     url = path(cabinet, "write")
     text = explored.client.get(url).content.decode()
     refused = sent(explored, url, function=selector(text, "fill"), a0="[]", a1="0", coins="-1")
@@ -238,7 +236,7 @@ def test_coins_that_are_none_are_refused(explored: Explored, cabinet: Address) -
     assert "data-data" not in refused.content.decode()
 
 
-def test_a_proxy_is_spoken_to_by_its_implementations_functions(explored: Explored) -> None:
+def test_proxy_forms_show_functions_of_its_implementation(explored: Explored) -> None:
     target = explored.verified("counter")
     address = Address(bytes.fromhex(target.addresses["counter"]))
     proxy = explored.create(deployer(DELEGATES, slots={SLOTS[0].slot: word(address)}))
@@ -293,7 +291,7 @@ def test_an_odd_abi_fails_no_page(explored: Explored, entry: str) -> None:
 
 
 @pytest.mark.parametrize("entry", ODD[1:])
-def test_an_abi_with_a_type_that_does_not_exist_is_refused(explored: Explored, entry: str) -> None:
+def test_abi_with_an_unknown_type_is_refused(explored: Explored, entry: str) -> None:
     address = explored.create(deployer(b"\x00"))
 
     with raises(SubmissionReason.NO_ABI, kind=BadSubmission, match="there is no type"):
@@ -307,7 +305,7 @@ def shared(rows: int, size: int) -> bytes:
     return bytes.fromhex(f"61{len(data):04x}61000d5f3961{len(data):04x}5ff3") + data
 
 
-def test_a_page_has_so_many_values_only(explored: Explored) -> None:
+def test_number_of_values_on_a_page_is_limited(explored: Explored) -> None:
     address = explored.create(deployer(shared(8, 200)))
     getter = {"type": "function", "stateMutability": "view", "outputs": [{"type": "uint256[][]"}]}
     question = {**getter, "name": "asked", "inputs": [{"type": "bool"}]}
@@ -325,9 +323,7 @@ def test_a_page_has_so_many_values_only(explored: Explored) -> None:
     assert "the first 1,000 of 1,609 values" in asked.content.decode()
 
 
-def test_an_error_that_the_contracts_abi_does_not_have_is_marked(
-    explored: Explored, cabinet: Address
-) -> None:
+def test_error_missing_from_the_abi_is_marked(explored: Explored, cabinet: Address) -> None:
     data = keccak256(b"OwnableUnauthorizedAccount(address)")[:4] + word(cabinet)
     own = keccak256(b"Locked(address,uint256)")[:4] + word(cabinet) + word(cabinet)
     texts = [
@@ -343,7 +339,7 @@ def test_an_error_that_the_contracts_abi_does_not_have_is_marked(
     ]
 
 
-def test_functions_of_claimed_implementations_come_last_and_are_marked(
+def test_functions_of_claimed_implementations_are_last_and_marked(
     explored: Explored,
 ) -> None:
     target = Address(bytes.fromhex(explored.verified("counter").addresses["counter"]))
@@ -367,7 +363,7 @@ def test_functions_of_claimed_implementations_come_last_and_are_marked(
         assert traces == sorted(traces)
 
 
-def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored) -> None:
+def test_large_abi_is_shown_in_part(explored: Explored) -> None:
     address = explored.create(deployer(b"\x00"))
     inputs = [{"type": "bool", "name": ""}] * 200
     abi = [{"type": "function", "name": f"f{place}", "inputs": inputs} for place in range(40)]
@@ -378,7 +374,9 @@ def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored
 
 
 @pytest.mark.parametrize("part", ["read", "write"])
-def test_what_is_not_there_is_not_found(explored: Explored, cabinet: Address, part: str) -> None:
+def test_unknown_contract_or_function_is_not_found(
+    explored: Explored, cabinet: Address, part: str
+) -> None:
     assert (
         explored.client.get(path(Address(b"\x12" * 20), part)).status_code == HTTPStatus.NOT_FOUND
     )

@@ -23,7 +23,7 @@ def page(explored: Explored, path: str, **parameters: str) -> str:
     return response.content.decode()
 
 
-def test_a_contract_has_its_sources_and_its_calls_have_their_names(
+def test_verified_contract_shows_sources_and_named_calls(
     pchain: PChain, explored: Explored
 ) -> None:
     found = explored.deploy("counter")
@@ -50,7 +50,7 @@ def test_a_contract_has_its_sources_and_its_calls_have_their_names(
     assert "setNumber" in page(explored, f"/tx/0x{sent.hash.hex()}", tab="calls")
 
 
-def test_a_contract_with_the_same_code_shows_no_arguments_of_the_other(
+def test_contract_with_the_same_code_shows_no_foreign_arguments(
     pchain: PChain, explored: Explored
 ) -> None:
     own, other = explored.verified("counter"), explored.deploy("counter")
@@ -66,9 +66,7 @@ def test_a_contract_with_the_same_code_shows_no_arguments_of_the_other(
     assert "Constructor arguments" not in similar
 
 
-def test_changed_slots_have_the_names_of_their_variables(
-    pchain: PChain, explored: Explored
-) -> None:
+def test_changed_slots_show_variable_names(pchain: PChain, explored: Explored) -> None:
     found = explored.deploy("cabinet")
     sender, creation = checksum_address(SENDER), cchain.transactions(explored.site.evm)[0]
     url = f"/tx/0x{creation.hash.hex()}"

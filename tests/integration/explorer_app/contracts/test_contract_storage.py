@@ -32,9 +32,7 @@ def plain(variable: StoredVariable) -> object:
     return variable.remark if variable.value is None else variable.value
 
 
-def test_each_kind_of_variable_is_read_as_it_was_written(
-    explored: Explored, cabinet: Address
-) -> None:
+def test_variables_of_all_types_are_read_correctly(explored: Explored, cabinet: Address) -> None:
     told = interfaces.storage_layout(explored.site.evm, cabinet)
     assert told is not None
     fetch = interfaces.slots_reader(explored.site.evm, cabinet)
@@ -74,7 +72,7 @@ def test_each_kind_of_variable_is_read_as_it_was_written(
     assert plain(deep) == [*drawer, "deep", sizes]
 
 
-def test_all_of_a_page_is_of_one_height(explored: Explored, cabinet: Address) -> None:
+def test_slots_of_a_page_are_read_at_one_height(explored: Explored, cabinet: Address) -> None:
     count = Slot((19).to_bytes(32, "big"))
     before = interfaces.slots_reader(explored.site.evm, cabinet)
     data = bytes.fromhex("3fb5c1cb") + (77).to_bytes(32, "big")
@@ -172,7 +170,7 @@ def test_an_unknown_mapping_is_not_found(
     assert response.status_code == HTTPStatus.NOT_FOUND
 
 
-def test_a_proxys_storage_is_read_by_its_implementations_layout(
+def test_proxy_storage_uses_the_implementations_layout(
     explored: Explored, cabinet: Address
 ) -> None:
     slots = {SLOTS[0].slot: word(cabinet), (19).to_bytes(32, "big"): (4321).to_bytes(32, "big")}
@@ -193,7 +191,7 @@ def test_a_proxy_of_an_unknown_implementation_shows_no_empty_layout(
     assert "has no variables" not in text
 
 
-def test_a_looked_up_value_is_shown_behind_its_form(explored: Explored, cabinet: Address) -> None:
+def test_looked_up_value_is_shown_beside_its_form(explored: Explored, cabinet: Address) -> None:
     text = explored.client.get(path(cabinet, "storage")).content.decode()
 
     assert 'hx-target="next .looked-up"' in text

@@ -34,7 +34,7 @@ def reverter(chain: Chain) -> Address:
     return address
 
 
-def test_they_are_read_again_after_a_while(chain: Chain, reverter: Address) -> None:
+def test_missing_signatures_are_read_again_later(chain: Chain, reverter: Address) -> None:
     now = 0.0
     declared = DeclaredSignatures(chain.evm, clock=lambda: now)
     assert declared(reverter) is None
@@ -49,7 +49,7 @@ def test_they_are_read_again_after_a_while(chain: Chain, reverter: Address) -> N
     assert declared(Address(SENDER)) is None
 
 
-def test_the_nodes_log_uses_them(
+def test_transaction_log_uses_declared_signatures(
     chain: Chain, reverter: Address, rpc: Rpc, caplog: pytest.LogCaptureFixture
 ) -> None:
     supply_abi(this_node().explorer, reverter, ABI)

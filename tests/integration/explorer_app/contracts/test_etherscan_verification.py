@@ -94,7 +94,7 @@ def test_a_queued_verification_is_pending(
     assert explored.status(guid) == PASSED
 
 
-def test_the_same_twice_at_a_time_is_one_verification(explored: Explored) -> None:
+def test_identical_concurrent_requests_are_one_verification(explored: Explored) -> None:
     found = explored.deploy("counter")
 
     first, second = (explored.post(**explored.form(found)) for _ in range(2))
@@ -109,7 +109,7 @@ def test_an_exact_match_cannot_become_better(explored: Explored) -> None:
     assert explored.post(**explored.form(found)) == refused("Contract source code already verified")
 
 
-def test_a_partial_match_is_replaced_by_a_better_one_alone(explored: Explored) -> None:
+def test_partial_match_is_replaced_only_by_a_better_match(explored: Explored) -> None:
     found = explored.verified("comment")
     given = found.fields["standardJson"]
     again = explored.post(**explored.form(found))["result"]
@@ -125,7 +125,7 @@ def test_a_partial_match_is_replaced_by_a_better_one_alone(explored: Explored) -
     assert VerifiedContract.objects.get().runtime_match == "exact_match"
 
 
-def test_a_single_file_keeps_its_text_and_its_licence(explored: Explored) -> None:
+def test_single_file_keeps_source_and_licence(explored: Explored) -> None:
     found = explored.deploy("counter")
     (source,) = found.fields["standardJson"]["sources"].values()
     form = explored.form(
@@ -143,7 +143,7 @@ def test_a_single_file_keeps_its_text_and_its_licence(explored: Explored) -> Non
     assert (row["LicenseType"], row["EVMVersion"]) == ("MIT", "paris")
 
 
-def test_another_contract_fails_and_says_why_beside_the_words_that_clients_compare(
+def test_wrong_contract_is_refused_with_client_message_and_reason(
     explored: Explored,
 ) -> None:
     found, other = explored.deploy("counter"), explored.deploy("vault")
@@ -158,7 +158,7 @@ def test_another_contract_fails_and_says_why_beside_the_words_that_clients_compa
     assert not VerifiedContract.objects.exists()
 
 
-def test_arguments_that_are_not_the_chains_are_named(explored: Explored) -> None:
+def test_wrong_constructor_arguments_are_reported(explored: Explored) -> None:
     found = explored.deploy("vault")
 
     guid = explored.post(**explored.form(found, constructorArguements="00" * 32))["result"]
@@ -197,7 +197,7 @@ def test_malformed_input_is_refused_immediately(explored: Explored) -> None:
     assert not Verification.objects.exists()
 
 
-def test_actions_that_write_require_post(explored: Explored) -> None:
+def test_writing_actions_require_post(explored: Explored) -> None:
     found = explored.deploy("counter")
 
     assert (
@@ -212,7 +212,7 @@ def test_sources_for_an_address_without_a_contract_are_not_read(explored: Explor
     assert explored.post(**form) == refused(f"Unable to locate ContractCode at {ADDRESS}")
 
 
-def test_a_compiler_that_is_not_there_is_named_with_how_it_is_installed(
+def test_missing_compiler_is_reported_with_installation_hint(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = explored.deploy("counter")
@@ -239,7 +239,7 @@ def test_a_submission_has_a_limit(explored: Explored, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.node_settings(verifications=20)
-def test_a_client_may_have_a_tenth_of_what_may_wait(
+def test_client_can_use_a_tenth_of_the_queue(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
@@ -254,7 +254,7 @@ def test_a_client_may_have_a_tenth_of_what_may_wait(
     assert answered["reason"].startswith("2 of your verifications are pending")
 
 
-def test_an_unknown_guid_has_its_own_answer(explored: Explored) -> None:
+def test_unknown_guid_is_refused(explored: Explored) -> None:
     for guid in ("nosuch", "no\0such", ""):
         assert explored.status(guid) == refused("Unknown UID")
     assert explored.client.get("/v2/verify/a%00b").json()["customCode"] == "job_not_found"
@@ -268,7 +268,7 @@ def test_an_unverified_contract_has_no_abi_and_no_source(explored: Explored) -> 
         assert explored.get(action="getsourcecode", **asked)["result"] == [expected]
 
 
-def test_the_same_code_elsewhere_has_the_same_sources(explored: Explored) -> None:
+def test_contract_with_the_same_code_shows_the_same_sources(explored: Explored) -> None:
     first = explored.verified("counter")
     VerifiedContract.objects.update(arguments=b"\xab\xcd")
     own = {"module": "contract", "address": "0x" + first.addresses["counter"]}
@@ -285,7 +285,7 @@ def test_the_same_code_elsewhere_has_the_same_sources(explored: Explored) -> Non
     assert json.loads(explored.get(action="getabi", **asked)["result"]) == first.fields["abi"]
 
 
-def test_a_creation_is_returned_with_its_code(explored: Explored) -> None:
+def test_contract_creation_is_returned_with_its_code(explored: Explored) -> None:
     found = explored.deploy("counter")
     address = "0x" + found.addresses["counter"]
 
@@ -326,7 +326,7 @@ def assert_executes_in_turn(
     assert execute.call_count == 1
 
 
-def test_a_contract_that_a_factory_created_is_verified_by_both_codes(
+def test_contract_created_by_a_factory_is_verified_by_both_codes(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     init_code = explored.deploy("counter").init_code("counter")
@@ -380,7 +380,7 @@ def test_an_abi_can_be_supplied_without_sources(explored: Explored) -> None:
     assert explored.post(**give, abi="[]")["result"].startswith("The contract is verified")
 
 
-def test_other_code_at_the_address_is_not_what_was_verified(explored: Explored) -> None:
+def test_replaced_code_is_not_verified(explored: Explored) -> None:
     found = explored.verified("counter")
     VerifiedContract.objects.update(code_hash=bytes(32))
 
@@ -399,7 +399,7 @@ def test_answers_are_for_every_origin_by_default(explored: Explored) -> None:
 
 
 @pytest.mark.node_settings(allowed_origins=("http://a.test",))
-def test_answers_are_for_the_origins_that_the_chains_interface_answers(explored: Explored) -> None:
+def test_allowed_origins_equal_those_of_the_rpc(explored: Explored) -> None:
     for path in ("/api", "/v2/contracts/43112"):
         for ask in (explored.client.get, explored.client.options):
             answered = ask(path, headers={"origin": "http://a.test"})

@@ -68,15 +68,13 @@ def test_transactions_are_listed_with_all_members_as_text(
     assert (paid["methodId"], paid["functionName"], paid["confirmations"]) == ("0x", "", "1")
 
 
-def test_a_contract_has_the_transaction_that_created_it(
-    explored: Explored, counter: Sample
-) -> None:
+def test_contract_names_its_creation_transaction(explored: Explored, counter: Sample) -> None:
     rows = account(explored, "txlist", address="0x" + counter.addresses["counter"])["result"]
 
     assert [row["nonce"] for row in rows] == ["0", "1", "2"]
 
 
-def test_a_function_is_named_as_it_is_declared(explored: Explored, counter: Sample) -> None:
+def test_function_names_come_from_the_abi(explored: Explored, counter: Sample) -> None:
     data = bytes.fromhex("a9059cbb") + RECIPIENT.rjust(32, b"\0") + bytes(32)
     explored.chain.do(data=data, gas=50_000)
 
@@ -97,7 +95,7 @@ PARTS: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.usefixtures("counter")
-def test_a_part_of_a_list_can_be_asked_for(explored: Explored) -> None:
+def test_list_can_be_paged(explored: Explored) -> None:
     for params, nonces in PARTS:
         rows = account(explored, "txlist", address=ME, **params)["result"]
 
@@ -115,7 +113,7 @@ UNLISTED: list[tuple[dict[str, object], str]] = [
 ]
 
 
-def test_a_list_that_is_too_long_is_refused(explored: Explored) -> None:
+def test_overlong_list_is_refused(explored: Explored) -> None:
     for params, text in UNLISTED:
         refused = {"status": "0", "message": "NOTOK", "result": text}
         assert account(explored, "txlist", **params) == refused
@@ -143,7 +141,7 @@ def test_balances_are_those_of_a_height(explored: Explored, rpc: Rpc) -> None:
 
 
 @pytest.mark.usefixtures("counter")
-def test_a_balance_whose_height_is_not_kept_is_refused(explored: Explored) -> None:
+def test_balance_at_a_pruned_height_is_refused(explored: Explored) -> None:
     KeptHistory.objects.update_or_create(id=1, defaults={"first_state": 3, "first_call": 3})
 
     for action in ("balance", "balancemulti"):
@@ -213,7 +211,7 @@ def test_logs_are_found_by_address_and_topics(
     assert found(topic0="0x1")["result"] == "Error! Invalid topic format"
 
 
-def test_logs_that_no_index_has_are_searched_in_few_blocks(
+def test_unindexed_log_search_is_limited_in_blocks(
     explored: Explored, monkeypatch: pytest.MonkeyPatch, counter: Sample
 ) -> None:
     monkeypatch.setattr("explorer_app.selectors.ledger.UNINDEXED_BLOCKS", 2)
@@ -226,7 +224,7 @@ def test_logs_that_no_index_has_are_searched_in_few_blocks(
     assert len(found(fromBlock=2, toBlock=3)) == 1
 
 
-def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
+def test_logs_of_an_address_are_searched_by_index(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Logs with each of the two words of the call data as topic, and one without a topic.
@@ -274,7 +272,7 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
     assert found(fromBlock=2, toBlock=3).startswith("Query Timeout occured")
 
 
-def test_a_failure_and_its_status_are_returned(
+def test_failed_transaction_and_status_are_returned(
     explored: Explored, counter: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = account(explored, "txlist", address=ME)["result"]
@@ -395,7 +393,7 @@ def test_the_second_version_lists_only_this_chain(explored: Explored) -> None:
     assert row["apiurl"].endswith("/v2/api?chainid=43112")
 
 
-def test_lists_are_refused_while_they_are_too_long(
+def test_lists_above_the_limit_are_refused(
     explored: Explored, monkeypatch: pytest.MonkeyPatch, counter: Sample
 ) -> None:
     monkeypatch.setattr("explorer_app.selectors.ledger.MAX_BYTES", 100)
@@ -418,7 +416,7 @@ def test_inner_transactions_are_listed_after_the_receipt(explored: Explored) -> 
     assert [item["contractFactory"] for item in found] == [factory]
 
 
-def test_lists_of_an_index_that_is_far_behind_are_refused_with_the_heights(
+def test_lists_of_an_outdated_index_are_refused_with_heights(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factory, created = _made_by_factory(explored)

@@ -17,7 +17,7 @@ NOW = 1_790_000_000
 
 
 @pytest.mark.node_settings(token_index="off")
-def test_tokens_say_what_they_have_themselves(explored: Explored) -> None:
+def test_token_balance_and_supply_come_from_the_contract(explored: Explored) -> None:
     found = explored.deploy("oldtoken")
     token = "0x" + found.addresses["oldtoken"]
     supply = int(found.fields["constructorArguments"], 16)
@@ -104,7 +104,7 @@ def test_verified_contracts_are_listed_as_blockscout_does(
     assert listed().startswith("Query Timeout occured")
 
 
-def test_verified_contracts_are_suggested_by_the_beginnings_of_their_names(
+def test_verified_contracts_are_suggested_by_name_prefix(
     explored: Explored,
 ) -> None:
     found = explored.verified("counter")

@@ -60,7 +60,7 @@ def test_a_slot_names_the_implementation(explored: Explored, target: Address) ->
         assert (found.kind, found.implementations, found.admin) == (kind, (target,), admin)
 
 
-def test_a_beacon_is_asked_for_the_implementation(explored: Explored, target: Address) -> None:
+def test_implementation_is_read_from_the_beacon(explored: Explored, target: Address) -> None:
     beacon = explored.create(deployer(answers(word(target))))
     slots = {SLOTS[1].slot: word(beacon)}
 
@@ -103,7 +103,7 @@ def test_a_contract_without_delegatecall_is_not_a_proxy(
     assert proxies.proxy(explored.site.evm, explored.create(deployer(b"\x00", slots=slots))) is None
 
 
-def test_an_implementation_named_only_by_an_answer_has_the_lowest_precedence(
+def test_implementation_named_only_by_a_call_has_lowest_precedence(
     explored: Explored, target: Address
 ) -> None:
     code = answers(word(target)) + DELEGATES
@@ -188,9 +188,7 @@ def test_facets_count_once_and_are_looked_up_together(explored: Explored) -> Non
     assert not any('"input"' in query["sql"] for query in many)
 
 
-def test_the_abis_of_facets_are_read_as_far_as_they_are_short(
-    explored: Explored, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_short_abis_of_facets_are_read(explored: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Address(bytes.fromhex(explored.verified("counter").addresses["counter"]))
     made = explored.create(deployer(diamond([found])))
 

@@ -91,7 +91,7 @@ def test_a_running_verification_is_reported_as_pending(
     assert again.json()["customCode"] == "duplicate_verification_request"
 
 
-def test_a_failure_has_its_code(explored: Explored) -> None:
+def test_failed_verification_has_an_error_code(explored: Explored) -> None:
     found = explored.deploy("counter")
     source = {"src/Counter.sol": {"content": "contract Counter { uint }"}}
 
@@ -138,7 +138,7 @@ def test_a_failed_verification_has_a_status_and_a_code(explored: Explored) -> No
         assert answered.json()["customCode"] == code
 
 
-def test_nothing_is_read_for_an_address_without_a_contract(explored: Explored) -> None:
+def test_body_is_not_read_for_an_address_without_contract(explored: Explored) -> None:
     for path in (f"/v2/verify/{CHAIN}/{NOBODY}", f"/v2/verify/metadata/{CHAIN}/{NOBODY}"):
         answered = explored.client.post(path, "{", JSON)
 
@@ -146,7 +146,7 @@ def test_nothing_is_read_for_an_address_without_a_contract(explored: Explored) -
         assert answered.json()["customCode"] == "contract_not_deployed"
 
 
-def test_more_sources_than_there_may_be_are_refused(explored: Explored) -> None:
+def test_too_many_sources_are_refused(explored: Explored) -> None:
     found = explored.deploy("counter")
     many = {str(number): "" for number in range(50_000)}
     for path, sent in (
@@ -223,7 +223,7 @@ def names_of(signatures: list[dict[str, str]]) -> list[str]:
     return [signature["signature"].partition("(")[0] for signature in signatures]
 
 
-def test_signatures_have_their_hashes(explored: Explored) -> None:
+def test_signatures_are_returned_with_hashes(explored: Explored) -> None:
     found = explored.verified("counter")
 
     path = f"/v2/contract/{CHAIN}/{at(found)}"
@@ -241,7 +241,7 @@ def test_signatures_have_their_hashes(explored: Explored) -> None:
     }  # fmt: skip
 
 
-def test_fields_that_there_are_not_are_refused(explored: Explored) -> None:
+def test_unknown_fields_are_refused(explored: Explored) -> None:
     found = explored.verified("counter")
     for query in ({"fields": "abi", "omit": "abi"}, {"fields": "other"}, {"fields": "abi.other"}):
         answered = explored.client.get(f"/v2/contract/{CHAIN}/{at(found)}", query)
@@ -267,7 +267,7 @@ def test_verified_contracts_are_listed(
     assert everywhere["results"] == rest
 
 
-def test_hardhat_2_hears_which_addresses_are_verified(explored: Explored) -> None:
+def test_hardhat_2_gets_verified_addresses(explored: Explored) -> None:
     found = explored.verified("counter")
     asked = {"addresses": f"{at(found)},{NOBODY}", "chainIds": CHAIN}
 
@@ -279,7 +279,7 @@ def test_hardhat_2_hears_which_addresses_are_verified(explored: Explored) -> Non
     ]
 
 
-def test_links_that_clients_print_lead_to_the_contracts_page(explored: Explored) -> None:
+def test_printed_links_redirect_to_the_contract_page(explored: Explored) -> None:
     for path in ("/repo-ui/{}/{}", "/server/repo-ui/{}/{}", "/contracts/full_match/{}/{}/"):
         answered = explored.client.get(path.format(CHAIN, NOBODY))
 
@@ -287,7 +287,7 @@ def test_links_that_clients_print_lead_to_the_contracts_page(explored: Explored)
         assert answered["Location"] == f"/address/{NOBODY}?tab=contract"
 
 
-def test_sources_may_be_longer_than_what_is_sent_to_pages(explored: Explored) -> None:
+def test_body_limit_is_larger_for_sources_than_for_pages(explored: Explored) -> None:
     from nodeproject.asgi import body_limit
 
     settings = this_node().settings

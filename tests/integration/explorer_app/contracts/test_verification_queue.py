@@ -18,7 +18,7 @@ from tests.builders.compilers import RecordedCompilers
 from tests.integration.explorer_app.contracts.conftest import PASSED, Explored, refused
 
 
-def test_a_verification_whose_process_ended_is_retried_a_limited_number_of_times(
+def test_verification_of_an_ended_process_has_limited_retries(
     explored: Explored,
 ) -> None:
     found = explored.deploy("counter")
@@ -40,7 +40,7 @@ def test_a_verification_whose_process_ended_is_retried_a_limited_number_of_times
 
 
 @pytest.mark.node_settings(profile="embedded")
-def test_a_verification_whose_outcome_was_not_written_is_retried(
+def test_verification_without_stored_result_is_retried(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
@@ -89,7 +89,7 @@ def test_a_verification_waits_for_the_remote_node_of_a_fork_and_not_for_ever(
 
 
 @pytest.mark.node_settings(profile="production")
-def test_one_verification_is_worked_on_at_a_time(
+def test_verifications_run_one_at_a_time(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())

@@ -33,7 +33,7 @@ def test_blocks_of_a_chain_are_listed_the_latest_first(browse: Browse, chain: st
     assert found == [(chain, height) for height in range(past.BLOCKS, 0, -1)]
 
 
-def test_all_blocks_are_one_list_by_height(browse: Browse) -> None:
+def test_blocks_of_all_chains_are_listed_by_height(browse: Browse) -> None:
     listed = browse(listing("outerblock"), show="all").rows
     heights = [past.BLOCKS - place // 2 for place in range(50)]
     assert [(row.chain, row.height) for row in listed] == list(zip("CP" * 25, heights, strict=True))

@@ -173,7 +173,7 @@ def test_decisions_are_listed_and_found(browse: Browse) -> None:
         assert shown in page.text
 
 
-def test_a_decision_says_all_that_is_known_of_it(browse: Browse) -> None:
+def test_decision_page_shows_all_fields(browse: Browse) -> None:
     consensus.add("C", [decided(8, proposer=past.node(3))], keep=10_000)
     (row, *_) = browse(listing("blockdecision")).rows
     text = browse(detail("blockdecision", row.pk)).text

@@ -28,7 +28,7 @@ def _network(browse: Browse) -> str:
 
 
 @pytest.mark.usefixtures("network")
-def test_it_shows_peers_stake_bootstrap_heartbeat_and_messages(browse: Browse) -> None:
+def test_dashboard_shows_peers_stake_bootstrap_heartbeat_and_messages(browse: Browse) -> None:
     text = _network(browse)
     for shown in (
         "65 connected", "1,234 addresses known of validators and bootstrappers",
@@ -125,7 +125,7 @@ def test_own_uptime_without_peers_has_no_report(browse: Browse) -> None:
 
 
 @pytest.mark.usefixtures("network")
-def test_it_takes_a_few_statements(browse: Browse) -> None:
+def test_dashboard_takes_few_statements(browse: Browse) -> None:
     browse(ADMIN)
     again = browse(ADMIN)
     # The report twice, the connected peers, both chains; health reads none of it here.

@@ -31,11 +31,11 @@ def test_a_peer_of_a_node_without_a_chain_has_a_page(admin_client: Client) -> No
     assert "not a validator" in admin_client.get(detail("peer", NODE_ID)).content.decode()
 
 
-def test_the_first_page_says_nothing_of_a_network_that_never_ran(admin_client: Client) -> None:
+def test_index_page_omits_a_network_that_never_ran(admin_client: Client) -> None:
     assert 'aria-label="Network"' not in admin_client.get(ADMIN).content.decode()
 
 
-def test_before_there_is_a_chain_the_first_page_says_nothing_of_the_network(
+def test_index_page_before_genesis_omits_the_network(
     admin_client: Client,
 ) -> None:
     network_rows.report()

@@ -18,7 +18,7 @@ def _page(node_id: object) -> str:
     return detail("peer", node_id).replace("change/", "do/ask-again/")
 
 
-def test_it_is_asked_about_noted_and_logged(admin_client: Client) -> None:
+def test_pardon_is_confirmed_stored_and_logged(admin_client: Client) -> None:
     offered = admin_client.get(detail("peer", BENCHED)).content.decode()
     assert f'href="{_page(BENCHED)}"' in offered
     asked = admin_client.get(_page(BENCHED)).content.decode()

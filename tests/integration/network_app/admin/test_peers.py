@@ -136,7 +136,7 @@ def test_a_page_has_all_that_is_known(browse: Browse) -> None:
         assert f'href="{escape(path)}"' in text, path
 
 
-def test_a_peer_that_knows_of_no_upgrade_has_no_date_of_one(browse: Browse) -> None:
+def test_peer_without_upgrade_has_no_upgrade_date(browse: Browse) -> None:
     Peer.objects.filter(pk=past.node(4)).update(upgrade_time=0)
     assert "1970-01-01" not in browse(detail("peer", past.node(4))).text
 

@@ -53,7 +53,7 @@ def test_progress_from_a_later_start_counts_like_its_percentage(browse: Browse) 
         assert "of 12,681" not in text
 
 
-def test_it_is_not_done_before_all_is_done(browse: Browse) -> None:
+def test_progress_is_incomplete_until_all_is_done(browse: Browse) -> None:
     past.begin_bootstrap("C", height=99_999, target=100_000)
     assert "99 %" in browse(listing("chainsync")).text
 
@@ -79,7 +79,7 @@ def test_page_shows_received_and_undecided_blocks(browse: Browse) -> None:
     assert "none" in browse(detail("chainsync", "C")).text
 
 
-def test_the_process_says_how_it_is_in_sizes_that_people_read(browse: Browse) -> None:
+def test_process_page_shows_readable_sizes(browse: Browse) -> None:
     for path in (listing("networkstatus"), detail("networkstatus", 1)):
         text = browse(path).text
         for shown in (
@@ -92,7 +92,7 @@ def test_the_process_says_how_it_is_in_sizes_that_people_read(browse: Browse) ->
     assert "75" in text
 
 
-def test_it_says_why_bootstrappers_are_not_connected(browse: Browse) -> None:
+def test_dial_failures_of_bootstrappers_are_shown(browse: Browse) -> None:
     path = detail("networkstatus", 1)
     assert "Bootstrappers not connected" in browse(path).text
     failure = DialFailure("10.0.0.1:9651", "clock", "this node's clock is 90 s ahead", 90)
@@ -100,7 +100,7 @@ def test_it_says_why_bootstrappers_are_not_connected(browse: Browse) -> None:
     assert "10.0.0.1:9651: this node&#x27;s clock is 90 s ahead" in browse(path).text
 
 
-def test_one_address_is_one(browse: Browse) -> None:
+def test_single_address_is_singular(browse: Browse) -> None:
     network_rows.report(known=1)
     assert (
         ">1 address known of validators and bootstrappers<" in browse(listing("networkstatus")).text

@@ -95,7 +95,7 @@ def test_search_by_address_takes_one_statement(browse: Browse) -> None:
     assert len(page.chain_statements) == 2  # and the process's report
 
 
-def test_a_page_of_peers_asks_the_chain_little(browse: Browse) -> None:
+def test_peer_list_takes_few_statements(browse: Browse) -> None:
     browse(listing("peer"), show="validators")
     page = browse(listing("peer"), show="validators")
     assert len(page.rows) == 50

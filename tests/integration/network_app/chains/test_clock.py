@@ -171,7 +171,7 @@ def test_a_first_block_moves_the_clock(
     assert (chain.last_accepted().height, clock.now()) == (1, time_of(first))
 
 
-def test_whom_a_node_follows_moves_its_clock_by_each_vote(
+def test_each_vote_of_the_producer_moves_the_clock(
     first_blocks: tuple[NetworkChain[Any], list[bytes]], settings: Any
 ) -> None:
     chain, raws = first_blocks

@@ -58,7 +58,7 @@ def test_reading_fetched_blocks_stops_at_a_broken_link(node: Chains) -> None:
     assert node.c.fetched(3, 10) == [block(4, "other").raw, block(5).raw]
 
 
-def test_a_later_block_takes_the_place_of_an_earlier_one(node: Chains) -> None:
+def test_later_block_replaces_an_earlier_one(node: Chains) -> None:
     node.c.keep_fetched([block(2), block(3)])
     node.c.keep_fetched([block(3, "other"), block(4, parent="other")])
 

@@ -210,7 +210,7 @@ def test_an_inner_block_of_the_p_chain_breaks_a_rule(
     assert tables.alike() == world.made
 
 
-def test_another_block_at_the_height_of_an_accepted_one(node: Chains, past: Past) -> None:
+def test_rival_of_an_accepted_block_is_refused(node: Chains, past: Past) -> None:
     for chain, blocks in zip(node, past, strict=True):
         follow(chain, blocks[:3])
         rival = forged(chain, blocks[1], time=parse(blocks[1]).time + 1)  # type: ignore[attr-defined]
@@ -220,7 +220,7 @@ def test_another_block_at_the_height_of_an_accepted_one(node: Chains, past: Past
         assert refused(chain, blocks[3:4], rival) == words
 
 
-def test_a_block_on_a_rival_of_the_last_one(node: Chains, past: Past) -> None:
+def test_block_on_a_rival_of_the_last_block_is_refused(node: Chains, past: Past) -> None:
     for chain, blocks in zip(node, past, strict=True):
         rival = forged(chain, blocks[1], time=parse(blocks[1]).time + 1)  # type: ignore[attr-defined]
         child = forged(chain, blocks[2], parent_id=parse(rival).outer_id)

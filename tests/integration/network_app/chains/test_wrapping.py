@@ -53,7 +53,7 @@ def signed(chain: NetworkChain[Any]) -> list[SignedBlock]:
     return [other for other in found if isinstance(other, SignedBlock)]
 
 
-def test_a_block_is_accepted_with_its_outer_one(world: World) -> None:
+def test_block_is_accepted_with_its_outer_block(world: World) -> None:
     world.make_c(1)
     assert OuterBlock.objects.get().chain == "C"
     world.make_p()
@@ -62,7 +62,7 @@ def test_a_block_is_accepted_with_its_outer_one(world: World) -> None:
     assert [item.height for item in OuterBlock.objects.filter(chain="C")] == [2, 1]
 
 
-def test_no_question_writes_anything(world: World) -> None:
+def test_queries_write_nothing(world: World) -> None:
     world.make_history()
     world.make_bare()
     world.make_c(1)
@@ -122,7 +122,7 @@ def test_no_block_is_without_its_outer_one_whenever_the_process_ends(
 
 
 @pytest.mark.parametrize("alias", ["P", "C"])
-def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: str) -> None:
+def test_outer_block_takes_one_insert_and_two_queries(world: World, alias: str) -> None:
     """Compared with the chain's own VM under sole consensus. The two extra reads detect a rewind."""
     for _ in range(3):
         world.make_c(1)
@@ -197,7 +197,7 @@ def test_unwrapped_blocks_of_another_process_stop_production(
     assert OuterBlock.objects.count() == 1
 
 
-def test_before_the_first_block_genesis_is_the_last_one(world: World) -> None:
+def test_genesis_is_the_last_block_initially(world: World) -> None:
     for chain in world.maker:
         place = chain.last_accepted()
         assert place.height == 0
@@ -287,7 +287,7 @@ def test_the_p_chains_height_is_that_of_half_a_minute_ago(world: World) -> None:
     assert [item.p_chain_height for item in signed(world.maker.p)] == [0, 0, 0, 1, 2, 3]
 
 
-def test_a_block_of_the_p_chain_does_not_name_itself(
+def test_outer_p_chain_block_names_an_earlier_height(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(validators, "LAG", 0)

@@ -127,7 +127,7 @@ async def test_another_node_at_a_tracked_address_is_taken_too() -> None:
             assert one.network.tracked_peers() == {other.node_id}
 
 
-async def test_a_node_does_not_talk_to_itself() -> None:
+async def test_node_does_not_connect_to_itself() -> None:
     port = free_port()
     async with running(node(0), port=port, tracked=((LOOPBACK, port),)) as same:
         await eventually(lambda: same.ended["SelfConnection"] == 2)
@@ -296,7 +296,7 @@ async def test_connection_during_stop_is_closed() -> None:
         ("localhost", "127.0.0.1", None),
     ],
 )
-def test_it_dials_from_where_it_listens_if_there_is_a_way(
+def test_dialling_uses_the_listening_address_if_routable(
     listening: str, dialled: str, source: tuple[str, int] | None
 ) -> None:
     network = PeerNetwork(

@@ -32,7 +32,7 @@ def peer_list(*claims: ClaimedIpPort) -> Message:
     return Message(peer_list=PeerList(claimed_ip_ports=claims))
 
 
-async def test_validators_find_each_other_through_one_that_all_know() -> None:
+async def test_validators_discover_each_other_through_a_common_peer() -> None:
     validators = Validators.of(node(0), node(1), node(2), node(3))
     async with (
         running(node(0), validators) as known,
@@ -226,7 +226,7 @@ async def test_malformed_known_peers_filter_closes_the_connection(
         await eventually(lambda: one.ended["KnownPeers"] == 1)
 
 
-async def test_validators_are_asked_for_addresses_again_and_again() -> None:
+async def test_validators_are_asked_for_addresses_periodically() -> None:
     validators = Validators.of(node(99))
     async with running(node(0), validators) as one, stranger(one.address) as peer:
         await peer.finish_handshake()

@@ -32,7 +32,7 @@ def test_consensus_report_expires_with_its_process() -> None:
     assert selectors.consensus_now("C") is None
 
 
-def test_a_new_run_knows_nothing_of_the_last_one_but_its_decisions() -> None:
+def test_new_run_keeps_only_decisions_of_the_last_run() -> None:
     records = DatabaseRecords(Database(), "203.0.113.7:9651")
     records.consensus(REPORT, [decided(1)])
     DatabaseRecords(Database(), "203.0.113.7:9651").begin()

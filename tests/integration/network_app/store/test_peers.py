@@ -136,7 +136,7 @@ def test_forgetting_connections_marks_all_peers_disconnected() -> None:
     assert (connected(), row(A).times_connected) == ({A}, 2)
 
 
-def test_the_process_has_one_row_of_itself() -> None:
+def test_process_has_one_row() -> None:
     totals = NetworkTotals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
     status: dict[str, Any] = {"ip": "203.0.113.7:9651", "started": at(0), "connected": 2}
     peers.write_status(**status, known=9, now=at(1), totals=totals)

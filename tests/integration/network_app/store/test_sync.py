@@ -146,7 +146,7 @@ def test_measurement_and_progress_do_not_overwrite_each_other(
     assert (row().height, row().blocks_per_second) == (400, 20.0)
 
 
-def test_a_new_run_knows_nothing_of_an_earlier_one() -> None:
+def test_new_run_clears_state_of_earlier_runs() -> None:
     sync.write("P", state(bootstrapped=True), at(0))
     sync.write("C", state(), at(0))
     assert list(syncs()) == ["P", "C"]

@@ -35,7 +35,7 @@ def write(state: SyncState) -> None:
     sync.write("P", state, datetime.now(UTC))
 
 
-def test_health_says_why_nothing_is_bootstrapped(
+def test_health_reports_why_bootstrapping_waits(
     node_settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checks, "BEGAN", 0.0)

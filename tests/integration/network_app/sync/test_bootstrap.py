@@ -237,7 +237,7 @@ async def test_a_peer_that_leaves_a_block_out_is_dropped() -> None:
     assert "as the parent of a block whose parent is" in joining.aside()[0][1]
 
 
-async def test_an_invalid_block_is_refused_its_sender_dropped_and_an_honest_one_asked() -> None:
+async def test_sender_of_an_invalid_block_is_dropped_and_another_asked() -> None:
     _, joining, lying, _ = await bootstrap_beside_a_liar("seal")
     assert {node for node, _ in joining.aside()} == {lying.node_id}
     assert "wrong seal" in joining.aside()[0][1]
@@ -341,7 +341,7 @@ async def test_a_block_with_a_height_that_does_not_fit_is_not_believed() -> None
     assert joining.aside() == []
 
 
-async def test_questions_are_answered_while_a_chain_bootstraps_and_queries_are_not() -> None:
+async def test_bootstrapping_chain_serves_requests_but_no_queries() -> None:
     world = World()
     first = world.add("first", long_chain(300), weight=1)
     chain = MemoryChain()

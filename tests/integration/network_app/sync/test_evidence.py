@@ -22,7 +22,7 @@ async def test_a_node_without_bootstrappers_still_catches_up_with_a_validator() 
     assert behind.chain.raws == validator.chain.raws
 
 
-async def test_bootstrapping_says_for_whom_it_waits() -> None:
+async def test_awaited_beacons_are_reported() -> None:
     world = World()
     names = ["first", "second", "third", "fourth"]
     nodes = [world.add(name, weight=1) for name in names]

@@ -78,7 +78,7 @@ def test_pushes_use_at_most_half_of_the_open_requests() -> None:
     assert most // 2 >= producing.MAX_PEERS * producing.WINDOW
 
 
-async def test_one_that_floods_transactions_does_not_keep_anothers_out() -> None:
+async def test_flood_of_transactions_does_not_block_other_peers() -> None:
     world = World()
     node = world.add("node", weight=1)
     flooder, honest = world.add("flooder"), world.add("honest")

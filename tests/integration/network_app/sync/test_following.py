@@ -38,7 +38,7 @@ def query(node: Node, raw: bytes) -> Message:
     return Message(push_query=PushQuery(chain_id=bytes(32), request_id=1, container=raw))
 
 
-async def test_a_pushed_block_is_accepted_without_being_asked_for() -> None:
+async def test_pushed_block_is_accepted_without_request() -> None:
     _, producer, follower = pair(poll_interval=60.0, **PATIENT)
     async with running(producer, follower):
         await until(follower.follows)
@@ -142,7 +142,7 @@ async def test_a_proposal_and_its_option_are_accepted_one_after_the_other() -> N
     assert follower.chain.raws == producer.chain.raws
 
 
-async def test_a_lost_option_is_asked_for() -> None:
+async def test_missing_option_is_requested() -> None:
     world, producer, follower = pair()
     world.lost_kinds = frozenset({"push_query"})
     async with running(producer, follower):
@@ -156,7 +156,7 @@ async def test_a_lost_option_is_asked_for() -> None:
         await until(lambda: follower.chain.height == 2)
 
 
-async def test_blocks_in_the_wrong_order_are_accepted_in_the_right_one() -> None:
+async def test_blocks_out_of_order_are_accepted_in_order() -> None:
     world, producer, follower = pair()
     world.lost_kinds = frozenset({"push_query"})
     async with running(producer, follower):
@@ -170,7 +170,7 @@ async def test_blocks_in_the_wrong_order_are_accepted_in_the_right_one() -> None
     assert follower.chain.raws == producer.chain.raws
 
 
-async def test_an_invalid_block_is_refused_and_the_right_one_accepted() -> None:
+async def test_invalid_block_is_refused_and_the_valid_one_accepted() -> None:
     _, producer, follower = pair()
     async with running(producer, follower):
         await until(follower.follows)
@@ -185,7 +185,7 @@ async def test_an_invalid_block_is_refused_and_the_right_one_accepted() -> None:
     assert follower.chain.raws == producer.chain.raws
 
 
-async def test_a_block_with_a_spoilt_seal_does_not_keep_the_right_one_away() -> None:
+async def test_block_with_a_bad_signature_does_not_hide_the_valid_one() -> None:
     _, producer, follower = pair()
     async with running(producer, follower):
         await until(follower.follows)
@@ -317,7 +317,7 @@ async def test_a_peer_that_does_not_answer_is_not_pushed_to_without_end() -> Non
         assert len(producer.engine.line("P").requests) <= 2 * producing.WINDOW
 
 
-async def test_votes_name_the_block_at_the_height_that_was_asked_for() -> None:
+async def test_chits_name_the_block_at_the_requested_height() -> None:
     _, producer, follower = pair()
     producer.chain.make_many(2000)
     answers: list[Chits] = []

@@ -60,7 +60,7 @@ async def test_garbage_is_passed_over_and_its_sender_asked_no_more(
     assert list(wires.fetcher.refused.values()) == caplog.messages
 
 
-async def test_a_question_whose_deadline_has_passed_is_not_answered() -> None:
+async def test_request_after_its_deadline_is_not_answered() -> None:
     world = World()
     node, peer = world.add("node"), world.add("peer")
     world.link_all()

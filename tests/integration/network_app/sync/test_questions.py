@@ -173,7 +173,7 @@ async def test_open_questions_are_bounded() -> None:
     requests.disconnected(PEER)
 
 
-async def test_a_peer_that_asks_a_lot_waits_for_itself() -> None:
+async def test_many_requests_of_a_peer_delay_only_itself() -> None:
     gate = PeerSlots(at_once=4, for_one=2)
     order: list[str] = []
     release = asyncio.Event()
@@ -256,7 +256,7 @@ async def test_state_summaries_are_empty(serving: Node) -> None:
     assert list(answer.accepted_state_summary.summary_ids) == []
 
 
-async def test_a_question_whose_deadline_has_passed_is_not_answered(serving: Node) -> None:
+async def test_request_after_its_deadline_is_not_answered(serving: Node) -> None:
     gate = serving.engine._gate
     top = bytes(id_of(serving.chain.raws[100]))
     request = Get(chain_id=bytes(32), container_id=top, deadline=20_000_000)

@@ -113,7 +113,7 @@ class Case:
         self.voter.deliver(self.beacons[0].node_id, enclose(question).SerializeToString())
 
 
-async def test_it_takes_part_once_it_has_reached_the_frontier() -> None:
+async def test_node_votes_once_it_reached_the_frontier() -> None:
     case = Case()
     async with running(*case.nodes):
         await until(lambda: case.part.is_running)
@@ -141,7 +141,7 @@ async def test_queries_and_questions_for_a_block_are_the_voters() -> None:
         )
 
 
-async def test_while_it_bootstraps_it_is_asked_for_accepted_blocks_alone() -> None:
+async def test_bootstrapping_node_serves_accepted_blocks_only() -> None:
     case = Case()
     case.voter.chain.make_many(2)
     case.ask(Get(container_id=bytes(id_of(case.voter.chain.raws[2]))))

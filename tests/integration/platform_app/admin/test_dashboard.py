@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("history")]
 JUMP = f"{ADMIN}jump/"
 
 
-def test_it_shows_height_time_validators_stake_supply_and_mempool(
+def test_dashboard_shows_height_time_validators_stake_supply_and_mempool(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_node.be(monkeypatch, past.node(3))
@@ -38,7 +38,7 @@ def test_it_shows_height_time_validators_stake_supply_and_mempool(
         assert shown in text, shown
 
 
-def test_it_says_when_this_node_does_not_validate_or_has_no_identity_yet(
+def test_dashboard_reports_a_non_validator_or_missing_identity(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_node.be(monkeypatch, past.past_node(0))
@@ -47,7 +47,7 @@ def test_it_says_when_this_node_does_not_validate_or_has_no_identity_yet(
     assert browse(ADMIN).status == 200
 
 
-def test_it_lists_the_latest_blocks_and_transactions(browse: Browse) -> None:
+def test_dashboard_lists_the_latest_blocks_and_transactions(browse: Browse) -> None:
     text = browse(ADMIN).text
     for block in models.Block.objects.order_by("-height")[:5]:
         assert str(block.block_id) in text
@@ -122,7 +122,7 @@ def test_a_height_that_both_chains_have_is_asked_about(browse: Browse) -> None:
 @pytest.mark.parametrize(
     "text", ["", "hello", "9" * 12, past.dropped_id(9_999), NodeID(bytes(20)), "<script>alert(1)"]
 )
-def test_the_box_says_when_there_is_nothing(admin_client: Client, text: object) -> None:
+def test_empty_panel_is_explained(admin_client: Client, text: object) -> None:
     answer = admin_client.get(JUMP, {"q": str(text)}, follow=True)
     assert answer.redirect_chain == [(ADMIN, 302)]
     assert f"Nothing found for: {escape(str(text))}" in answer.content.decode()

@@ -146,7 +146,7 @@ def test_a_subnet_shows_its_control_keys_validators_and_blockchains(browse: Brow
         assert _leads_to(text, path), path
 
 
-def test_a_subnet_with_another_owner_shows_that_one(browse: Browse) -> None:
+def test_subnet_page_shows_its_new_owner(browse: Browse) -> None:
     subnet = past.subnet_tx(5).tx_id
     owner = OutputOwners(past.NOW, 1, (past.person(999),))
     models.Subnet.objects.filter(pk=subnet).update(
@@ -215,7 +215,7 @@ def test_an_output_of_another_asset_is_not_called_coins(browse: Browse) -> None:
     assert "1.5 AVAX" not in text
 
 
-def test_an_output_between_chains_says_from_where_to_where(browse: Browse) -> None:
+def test_exported_output_shows_source_and_destination(browse: Browse) -> None:
     text = browse(detail("sharedoutput", exported(3))).text
     assert text.index(">P-Chain</span>") < text.index(">C-Chain</span>")
     assert "4 AVAX" in text

@@ -141,7 +141,7 @@ def test_a_row_has_a_page_of_a_few_statements_by_index(browse: Browse, model: st
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_page_asks_besides_only_for_clock_session_and_user(browse: Browse, model: str) -> None:
+def test_page_reads_only_clock_session_and_user_besides(browse: Browse, model: str) -> None:
     page = browse(listing(model))
     assert len(page.statements) == len(page.chain_statements) + 2
 

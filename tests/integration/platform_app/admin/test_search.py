@@ -159,7 +159,7 @@ def test_search_without_match_is_an_empty_list(browse: Browse, model: str, text:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_null_byte_is_refused_with_a_word(browse: Browse, model: str) -> None:
+def test_null_byte_is_refused_with_a_message(browse: Browse, model: str) -> None:
     page = browse(listing(model), q="7\x00")
     assert page.status == 200
     assert "Null characters are not allowed." in page.text

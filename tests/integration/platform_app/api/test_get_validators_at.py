@@ -72,7 +72,7 @@ def test_future_height_is_refused(rpc: Rpc) -> None:
 
 
 @pytest.mark.parametrize("height", [-1, 1.5, "x", "Proposed", 2**64, True, ""])
-def test_a_height_must_be_one(rpc: Rpc, height: object) -> None:
+def test_malformed_height_is_refused(rpc: Rpc, height: object) -> None:
     with pytest.raises(JsonRpcError, match="couldn't unmarshal an argument"):
         rpc("platform.getValidatorsAt", height=height)
 

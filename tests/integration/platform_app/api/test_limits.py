@@ -84,13 +84,13 @@ def test_long_asset_name_is_shortened_in_the_error(pchain: PChain) -> None:
     assert refusal(avm, "avm.getAssetDescription", assetID=LONG) == f"asset '{SHORT}' not found"
 
 
-@pytest.mark.parametrize("door", ["platform", "keystore"])
-def test_error_messages_are_short_for_long_parameters(pchain: PChain, door: str) -> None:
+@pytest.mark.parametrize("api", ["platform", "keystore"])
+def test_error_messages_are_short_for_long_parameters(pchain: PChain, api: str) -> None:
     """However long a text parameter is, the response stays short."""
     endpoints = this_node().endpoints
-    endpoint = {"platform": endpoints.platform, "keystore": endpoints.keystore}[door]
+    endpoint = {"platform": endpoints.platform, "keystore": endpoints.keystore}[api]
     ask = asking(endpoint.dispatcher)
-    table = {"platform": registry, "keystore": keystore.registry}[door]
+    table = {"platform": registry, "keystore": keystore.registry}[api]
     told = []
     for method in table(this_node().platform_rpc):
         for param in method.params:

@@ -13,7 +13,7 @@ from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 
 
-def test_as_many_as_asked_for_and_the_same_node_several_times(pchain: PChain, rpc: Rpc) -> None:
+def test_sample_has_the_requested_size_with_repetitions(pchain: PChain, rpc: Rpc) -> None:
     for size in (2, "2"):
         assert rpc("platform.sampleValidators", size=size) == {
             "validators": [str(pchain.node_id)] * 2

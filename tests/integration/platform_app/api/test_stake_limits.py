@@ -99,7 +99,7 @@ def test_the_most_stake_in_a_period(pchain: PChain, rpc: Rpc) -> None:
     assert most(now + 10, now + DAY, subnetID=SUBNET) == 0
 
 
-def test_a_period_must_be_one(pchain: PChain, rpc: Rpc) -> None:
+def test_invalid_period_is_refused(pchain: PChain, rpc: Rpc) -> None:
     node = str(pchain.node_id)
     asked = {"nodeID": node, "startTime": pchain.now - 1, "endTime": pchain.now}
     assert refusal(rpc, "platform.getMaxStakeAmount", **asked) == "start time in the past"

@@ -42,7 +42,7 @@ def test_all_subnets_in_the_order_of_their_creation(pchain: PChain, rpc: Rpc) ->
     }
 
 
-def test_some_subnets_in_the_order_asked_for(pchain: PChain, rpc: Rpc) -> None:
+def test_requested_subnets_keep_their_order(pchain: PChain, rpc: Rpc) -> None:
     first, second = create(pchain, EWOQ), create(pchain, EWOQ)
     unknown = str(platform.SUBNET_ID)
 

@@ -57,7 +57,7 @@ def test_heights_that_there_are_not_are_left_out(chain: list[Block]) -> None:
     assert raw_blocks(platform_chain(), 5, 9, PLENTY) == []
 
 
-def test_they_end_where_the_bytes_would_be_too_many(chain: list[Block]) -> None:
+def test_raw_blocks_end_before_the_byte_limit(chain: list[Block]) -> None:
     sizes = [len(block.raw) for block in chain]
 
     assert shown(raw_blocks(platform_chain(), 1, 4, sizes[1] + sizes[2])) == [1, 2]

@@ -73,7 +73,7 @@ def assert_one_of_each_won(lists: list[list[Tx]]) -> None:
     assert models.MempoolInput.objects.count() == 0
 
 
-def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
+def test_one_of_conflicting_transactions_of_threads_is_accepted(
     shared_pchain: PChain,
 ) -> None:
     lists = rivals_of(payments(shared_pchain, 12), THREADS)
@@ -102,7 +102,7 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
     assert_replays(before, height, lambda _block: now)
 
 
-def test_of_rivals_that_processes_issue_at_once_one_gets_into_a_block(
+def test_one_of_conflicting_transactions_of_processes_is_accepted(
     shared_pchain: PChain,
 ) -> None:
     lists = rivals_of(payments(shared_pchain, 12), 2)

@@ -204,7 +204,7 @@ def test_restarted_process_continues_the_chain(pchain: PChain) -> None:
     assert staker_of(tx).phase == Phase.CURRENT
 
 
-def test_a_block_costs_as_many_questions_with_many_transactions_as_with_few(
+def test_statements_per_block_do_not_grow_with_transactions(
     pchain: PChain,
 ) -> None:
     asked = []

@@ -111,7 +111,7 @@ def test_own_network_starts_now_with_this_node(start: Start) -> None:
     assert validator.shares == 20_000
 
 
-def test_it_has_the_c_chains_genesis_in_the_transaction_that_creates_that_chain(
+def test_c_chain_genesis_is_in_its_creation_transaction(
     start: Start,
 ) -> None:
     network = start()
@@ -164,7 +164,7 @@ def test_a_start_after_blocks_were_made_finds_it_too(pchain: PChain) -> None:
     assert platform_chain().tip().height == 1
 
 
-def test_a_file_that_says_the_same_is_taken_again(start: Start) -> None:
+def test_equal_genesis_file_is_accepted_again(start: Start) -> None:
     network = start(document=genesis.document(), parameters="avalanchego")
 
     assert start(document=genesis.document(), now=platform.NOW + DAY) == network

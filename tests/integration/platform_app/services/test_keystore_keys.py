@@ -52,7 +52,7 @@ def test_key_imported_twice_is_stored_once() -> None:
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == list(ADDRESSES[:2])
 
 
-def test_two_users_have_the_same_key_each_for_itself() -> None:
+def test_two_users_can_have_the_same_key() -> None:
     for name in ("one", "two"):
         some_user(KEYS[0], name=name)
 

@@ -100,7 +100,7 @@ def test_accepted_transaction_is_acknowledged_without_pooling(pchain: PChain) ->
     assert list(waiting.oldest_first(platform_chain().db)) == []
 
 
-def test_one_that_is_too_large_is_refused_but_not_remembered(pchain: PChain) -> None:
+def test_oversized_transaction_is_refused_without_recording(pchain: PChain) -> None:
     tx = signed(
         platform.unsigned(
             BaseTx,
@@ -392,7 +392,7 @@ def test_garbage_takes_no_lock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) 
         mempool.issue_tx(platform_chain(), rival(tx), now=pchain.now)
 
 
-def test_one_that_became_invalid_while_it_waited_is_dropped_with_its_reason(
+def test_pending_transaction_that_became_invalid_is_dropped_with_reason(
     pchain: PChain,
 ) -> None:
     first = scheduled_validator(pchain, "node", start=600, end=3 * DAY)

@@ -81,7 +81,7 @@ def test_failed_admission_keeps_nothing(pchain: PChain, monkeypatch: pytest.Monk
 
 
 @by_celery
-def test_a_block_is_asked_for_after_the_commit_and_only_then(
+def test_block_is_requested_only_after_the_commit(
     pchain: PChain, sent: Sent, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks() as callbacks:

@@ -338,9 +338,7 @@ def test_command_without_chain_explains_what_is_missing() -> None:
     assert not Clock.objects.exists()
 
 
-def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
-    pchain: PChain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_follower_refuses_time_travel(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform_runtime(), "_consensus", deciding(platform_runtime(), here=False))
     before = clock.offset()
 

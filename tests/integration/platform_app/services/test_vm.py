@@ -99,7 +99,7 @@ def test_transactions_of_processing_ancestors_are_not_built_again(sides: Sides) 
     assert (second.parent_id, second.txs) == (first.block_id, txs)
 
 
-def test_a_block_that_is_built_twice_is_one(sides: Sides) -> None:
+def test_block_built_twice_is_the_same(sides: Sides) -> None:
     side = sides[0]
     first = side.built(side.transfer())
     assert side.vm.build(BlockContext(side.now)) == first
@@ -412,7 +412,7 @@ def test_each_refusal_has_its_class_and_leaves_nothing(sides: Sides) -> None:
         side.vm.parse(child(side, tx).raw[:-1])
 
 
-def test_of_a_line_all_is_processing_or_nothing(sides: Sides) -> None:
+def test_batch_of_blocks_is_processing_completely_or_not_at_all(sides: Sides) -> None:
     side = sides[0]
     known, tx, other = side.transfer(), side.transfer(), side.transfer()
     first = child(side, known)
@@ -436,7 +436,7 @@ def test_of_a_line_all_is_processing_or_nothing(sides: Sides) -> None:
 
 
 @pytest.mark.parametrize(("waiting", "questions"), [(0, 4), (3, 9)])
-def test_a_block_asks_as_few_questions_as_in_one_transaction(
+def test_statements_per_block_are_as_few_as_in_one_transaction(
     sides: Sides, waiting: int, questions: int
 ) -> None:
     """Two reads of the tip, the next stakers, the pending transactions; with transfers also the outputs they spend."""

@@ -74,7 +74,7 @@ def test_a_validator_waits_and_then_validates(rich: PChain) -> None:
     assert platform.NODE_ID in stakers.current_validators(platform_chain()).by_node
 
 
-def test_without_a_node_it_is_this_one(rich: PChain) -> None:
+def test_missing_node_id_means_this_node(rich: PChain) -> None:
     issued = wallet.add_delegator(platform_chain(), PAYER, **delegator(rich))
 
     assert accepted(rich, issued).unsigned.validator.node_id == rich.node_id
@@ -406,7 +406,7 @@ def test_a_blockchain_of_an_illegal_name_is_not_created(
     assert reason_of(refused.value.values["cause"]) is reason
 
 
-def test_another_subnets_owner_is_not_asked(rich: PChain) -> None:
+def test_owner_of_another_subnet_is_not_needed(rich: PChain) -> None:
     created = wallet.create_subnet(
         platform_chain(), PAYER, control_keys=[OTHER], threshold=1, now=rich.now
     )

@@ -161,7 +161,7 @@ def test_outputs_being_imported_are_not_imported_again(rich: PChain) -> None:
     ]
 
 
-def test_the_same_asked_for_while_it_is_being_issued_is_another(
+def test_repeated_payment_during_issue_is_a_new_transaction(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payer = funded(pchain, 2 * UNIT, 2 * UNIT)

@@ -84,7 +84,7 @@ def test_uptime_ends_with_the_staking_period() -> None:
     assert of(FIRST).fraction(END) == 0.5
 
 
-def test_a_moment_before_the_last_one_known_is_answered_as_of_then() -> None:
+def test_uptime_before_the_last_update_is_that_of_the_update() -> None:
     uptime.connect(platform_chain().db, [FIRST], START + 400)
     uptime.settle_all(platform_chain().db, START + 800, tracking=True)
 

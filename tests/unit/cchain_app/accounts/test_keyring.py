@@ -118,7 +118,7 @@ def test_account_without_key_is_unknown() -> None:
         NO_KEYS.key_of(EWOQ)
 
 
-def test_it_shows_no_key_by_itself() -> None:
+def test_repr_shows_no_key() -> None:
     keyring = development_keyring(MNEMONIC, 2, DERIVATION_PATH)
     assert f"{keyring!r} {keyring}" == "<Keyring of 3 accounts> <Keyring of 3 accounts>"
 

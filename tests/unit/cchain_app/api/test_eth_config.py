@@ -68,7 +68,7 @@ def test_eth_config_shows_next_and_last_fork(rpc, memory_chain, scheduled):
     assert len({item["forkId"] for item in found.values()}) == 3
 
 
-def test_the_next_fork_is_the_last_one_where_there_is_one_more(rpc, memory_chain, scheduled):
+def test_next_fork_is_the_last_one_if_only_one_follows(rpc, memory_chain, scheduled):
     head = memory_chain.accept().header.timestamp
     scheduled(shanghaiTime=0, cancunTime=0, pragueTime=0, osakaTime=head + 1)
     found = rpc("eth_config")

@@ -93,7 +93,7 @@ def test_the_nonce_is_not_checked(call):
     assert call(bytecode.COUNTER, nonce="0xffff", **{"from": hexed(SENDERS[0])}) == word(8)
 
 
-def test_the_base_fee_reads_zero_without_a_price_and_true_with_one(call):
+def test_basefee_opcode_is_zero_without_a_gas_price(call):
     read = bytecode.assemble("BASEFEE 0 MSTORE 32 0 RETURN")
     assert call(read) == word(0)
     rich = {"from": hexed(SENDERS[0]), "gas": "0x186a0"}

@@ -105,7 +105,7 @@ def test_the_count_has_three_forms(rpc, memory_chain, count):
     assert len(rpc("eth_feeHistory", count, "latest")["gasUsedRatio"]) == 1
 
 
-def test_no_blocks_are_asked_for_in_vain(rpc, memory_chain):
+def test_unneeded_blocks_are_not_read(rpc, memory_chain):
     assert rpc("eth_feeHistory", "0x0", "latest", [25]) == {
         "oldestBlock": "0x0", "gasUsedRatio": None,
     }  # fmt: skip

@@ -216,7 +216,7 @@ def lives(rpc, made):
     return True
 
 
-def test_of_too_many_the_one_that_was_polled_longest_ago_gives_way(rpc, chain, settings):
+def test_least_recently_polled_filter_is_evicted(rpc, chain, settings):
     settings.NODE = updated(settings.NODE, filters=3)
     first, second, third = (rpc("eth_newBlockFilter") for _ in range(3))
     rpc("eth_getFilterChanges", first)

@@ -128,7 +128,7 @@ def test_call_beyond_the_loop_time_runs_in_a_thread(monkeypatch: pytest.MonkeyPa
     assert [answer is MISS for answer in asyncio.run(ask())] == [False, True, False]
 
 
-def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole() -> None:
+def test_event_loop_ended_within_a_turn_leaves_the_next_a_full_turn() -> None:
     clock = Clock()
     gas = LoopGas(clock)
 

@@ -239,7 +239,7 @@ def test_invalid_percentiles_are_refused(value, words):
     assert refusal.value.text == words
 
 
-def test_a_filter_id_that_cannot_be_one_is_one_that_does_not_exist():
+def test_malformed_filter_id_counts_as_unknown():
     assert params.filter_id("0xff") == 255
     assert params.filter_id("nonsense") == params.NO_FILTER
     with pytest.raises(InvalidParam, match=r"rpc.ID"):

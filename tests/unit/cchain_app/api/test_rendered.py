@@ -112,7 +112,7 @@ def test_later_renderings_count_towards_the_limit() -> None:
     assert kept.weight == sum(entry.weight for entry in rendered[-len(kept) :])
 
 
-def test_of_little_that_is_asked_for_more_blocks_are_kept() -> None:
+def test_more_blocks_are_cached_if_less_of_each_is_rendered() -> None:
     def blocks_kept(render: Callable[[RenderedBlock], None]) -> int:
         kept = RenderedBlocks(most_bytes=500_000)
         for number in range(40):

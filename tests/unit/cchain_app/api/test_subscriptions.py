@@ -136,7 +136,7 @@ async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(soc
     assert [item["number"] for item in socket.heard()] == ["0x1"]
 
 
-async def test_a_chain_that_was_set_back_is_followed_without_a_word(socket, memory_chain):
+async def test_rewound_chain_is_followed_without_notification(socket, memory_chain):
     socket.call("eth_subscribe", "newHeads")
     for _ in range(3):
         memory_chain.accept()

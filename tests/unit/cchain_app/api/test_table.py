@@ -186,7 +186,7 @@ def test_signing_methods_are_absent_on_public_networks(network, node_settings, s
     assert methods.methods["eth_accounts"].handler() == []
 
 
-def test_each_method_says_its_name_in_its_first_line():
+def test_docstrings_start_with_the_method_name():
     families = {"eth_chain": "eth_chain"}
     for description in registry(this_node().evm_rpc).describe():
         name = description.name

@@ -29,7 +29,7 @@ def test_consensus_blocks_of_the_same_block_are_equal():
     assert evm_block(accepted(8)) not in blocks
 
 
-def test_an_executed_block_is_encoded_only_when_its_bytes_are_asked_for(monkeypatch):
+def test_executed_block_is_encoded_lazily(monkeypatch):
     encoded: list[object] = []
     monkeypatch.setattr(module, "encode_block", lambda *given: encoded.append(given) or RAW)
     block = evm_block(EXECUTED)

@@ -103,7 +103,7 @@ def test_invalid_call_is_rejected(engine: TracingEngine) -> None:
         estimate(engine, genesis_state(), NOBODY, sender=CONTRACT, value=1)
 
 
-def test_the_state_is_asked_once_for_everything(engine: TracingEngine) -> None:
+def test_state_is_read_once_per_estimate(engine: TracingEngine) -> None:
     asked: Counter[tuple[bytes, ...]] = Counter()
 
     class Counting(MemoryState):

@@ -50,5 +50,5 @@ def test_numbers_beyond_256_bits_are_refused() -> None:
 
 
 @given(st.binary(max_size=300))
-def test_keccak_is_the_one_that_python_has(data: bytes) -> None:
+def test_keccak_equals_the_python_implementation(data: bytes) -> None:
     assert cchain_native.keccak256(data) == keccak256(data)

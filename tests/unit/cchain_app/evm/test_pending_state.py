@@ -92,7 +92,7 @@ _blocks = st.lists(
 
 
 @given(_blocks)
-def test_it_is_the_same_as_if_the_blocks_were_stored(
+def test_pending_state_equals_the_stored_state(
     blocks: list[
         tuple[
             dict[Address, AccountState | None], dict[tuple[Address, int], int], frozenset[Address]
@@ -168,7 +168,7 @@ def test_changes_of_several_blocks_merge_into_one_difference() -> None:
     )
 
 
-def test_of_a_cleared_account_all_slots_that_are_set_are_different() -> None:
+def test_set_slots_of_a_cleared_account_are_changed() -> None:
     pending = PendingState(stored())
     pending.put(StateChanges(cleared=frozenset([ALICE, BOB])))
     pending.put(

@@ -322,7 +322,7 @@ def test_input_that_cannot_be_in_the_block_is_refused(engine: TracingEngine) -> 
         block(engine, increments(2)[1], state=world(b""))
 
 
-def test_of_a_creation_the_address_is_known_even_if_it_fails(engine: TracingEngine) -> None:
+def test_failed_creation_has_an_address(engine: TracingEngine) -> None:
     failed = transaction(to=None, data=b"\xfe", gas=100_000)
     (found,) = block(engine, failed, state=genesis_state(), recording=FRAMES)
     assert (found.succeeded, found.contract_address) == (False, created(SENDERS[0], 0))
@@ -382,7 +382,7 @@ def test_recording_fails_above_the_byte_limit(engine: TracingEngine, recording: 
     assert trace(engine, state, recording._replace(most_bytes=10**6)).succeeded
 
 
-def test_transactions_of_one_question_share_the_bytes(engine: TracingEngine) -> None:
+def test_trace_size_limit_is_shared_by_a_requests_transactions(engine: TracingEngine) -> None:
     state = world(bytecode.COUNTER)
     steps = Recording(steps=StepOptions())
     (one,) = block(engine, *increments(1), state=state, recording=steps)

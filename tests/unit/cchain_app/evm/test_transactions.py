@@ -113,7 +113,7 @@ def test_without_skipping_a_bad_transaction_makes_the_block_invalid(engine: Trac
         engine.execute_block(block_env(), [bad], genesis_state(), skip_invalid=False)
 
 
-def test_a_sender_with_code_is_refused_and_one_that_delegates_is_not(engine: TracingEngine) -> None:
+def test_sender_with_code_is_refused_unless_it_delegates(engine: TracingEngine) -> None:
     state = genesis_state()
     state.put(SENDERS[0], balance=COIN, code=bytecode.COUNTER)
     state.put(SENDERS[1], balance=COIN, code=bytes.fromhex("ef0100") + CONTRACT)

@@ -72,7 +72,7 @@ def test_credits_are_added_after_execution() -> None:
     }
 
 
-def test_a_credit_of_nothing_makes_no_account_and_ends_an_empty_one() -> None:
+def test_zero_credit_creates_no_account_and_deletes_an_empty_one() -> None:
     state = MemoryState(accounts={OTHER: EMPTY})
 
     paid = pay({OTHER: 0, POOR: 0}, StateChanges(), state, "shanghai")

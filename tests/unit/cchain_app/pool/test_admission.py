@@ -151,7 +151,7 @@ def test_a_sender_cannot_queue_more_than_its_share():
     assert message == "account limit exceeded: pooled 64 txs"
 
 
-def test_a_lower_nonce_takes_the_place_of_the_highest_queued_one():
+def test_lower_nonce_replaces_the_highest_queued_transaction():
     waiting = [entry(nonce) for nonce in range(2, 66)]
     admission = admit(entry(1), waiting)
     assert admission.evicted == (waiting[-1],)
@@ -206,13 +206,13 @@ def test_queued_transaction_evicts_a_cheaper_queued_one():
     assert admission.evicted == (queued.queued[1],)
 
 
-def test_a_queued_one_that_pays_no_more_than_the_cheapest_is_underpriced():
+def test_queued_transaction_at_the_lowest_price_is_underpriced():
     others = [queued_of_bob(20, 10)]
     message = refusal(PoolReason.UNDERPRICED, paying(10, nonce=3), others=others, **FULL)
     assert message == "transaction underpriced"
 
 
-def test_an_executable_one_that_pays_least_of_all_is_underpriced():
+def test_executable_transaction_at_the_lowest_price_is_underpriced():
     limits = {"pending_slots": 1, "queued_slots": 0, "account_pending_slots": 1}
     others = [of_bob(10)]
     refusal(PoolReason.UNDERPRICED, paying(10), others=others, **limits)

@@ -25,7 +25,7 @@ def prepared(*, validate=False, left=LEFT, env=FREE, account=RICH, **fields) -> 
     return prepare(request, account, env, left, validate=validate)
 
 
-def test_a_call_that_says_nothing_has_the_nonce_of_its_sender_and_all_gas_of_the_block():
+def test_call_defaults_are_the_senders_nonce_and_the_blocks_gas():
     call = prepared()
     assert (call.transaction.type, call.transaction.nonce, call.transaction.gas) == (
         2,
@@ -36,12 +36,12 @@ def test_a_call_that_says_nothing_has_the_nonce_of_its_sender_and_all_gas_of_the
     assert not call.capped
 
 
-def test_it_has_no_more_gas_than_all_calls_may_use_together():
+def test_gas_of_a_call_is_limited_by_the_total():
     call = prepared(left=GasLeft(30_000_000, 60_000))
     assert (call.message.gas, call.capped) == (60_000, True)
 
 
-def test_it_may_not_want_more_gas_than_the_block_has_left():
+def test_call_above_the_blocks_remaining_gas_is_refused():
     assert prepared(gas=30_000_000).message.gas == 30_000_000
     with raises(
         plan.SimulationReason.BLOCK_GAS_LIMIT,

@@ -87,6 +87,6 @@ def test_calls_are_counted_by_block_and_together() -> None:
         plan(BASE, [full, full, BlockRequest(calls=(CallRequest(),))])
 
 
-def test_no_block_is_later_than_its_header_can_say() -> None:
+def test_block_time_above_64_bits_is_refused() -> None:
     with raises(SimulationReason.TIMESTAMP_TOO_HIGH, kind=SimulationRefused):
         plan(BASE, [request(time=2**64 - 1), request()])

@@ -20,7 +20,7 @@ SENDERS, RECIPIENTS = frozenset({CALLER}), frozenset({OTHER})
         (CallFilter(SENDERS, frozenset({CALLEE}), intersection=True), True),
     ],
 )
-def test_of_both_lists_one_will_do_unless_both_must(wanted, matches):
+def test_from_and_to_lists_combine_by_mode(wanted, matches):
     assert wanted.matches(frame()) is matches
 
 

@@ -37,7 +37,7 @@ def test_call_entry_has_input_and_output():
     }  # fmt: skip
 
 
-def test_an_entry_of_a_block_says_where_it_is():
+def test_trace_entry_has_block_and_position():
     (entry,) = localized_entries([frame()], PLACE)
 
     assert entry["blockHash"] == hexed(PLACE.block_hash)
@@ -87,7 +87,7 @@ def test_a_creation_has_init_code_address_and_code(kind):
     assert entry["result"] == {"address": hexed(OTHER), "code": "0x03", "gasUsed": "0x2bc"}
 
 
-def test_a_selfdestruct_says_where_the_balance_went():
+def test_selfdestruct_entry_has_the_beneficiary():
     _, entry = entries([frame(), selfdestruct(1)])
 
     assert entry == {

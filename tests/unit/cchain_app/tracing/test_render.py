@@ -138,7 +138,7 @@ def test_reasons_of_reverts(output: bytes, reason: str | None) -> None:
         ("max call depth exceeded", "max call depth exceeded"),
     ],
 )
-def test_errors_are_converted_when_asked_for(error: str, word: str) -> None:
+def test_errors_are_converted_on_request(error: str, word: str) -> None:
     traced = trace(frame(), frame(1, error=error))
     assert shown(traced, "flatCallTracer")[1]["error"] == error
     entry = shown(traced, "flatCallTracer", convertParityErrors=True)[1]

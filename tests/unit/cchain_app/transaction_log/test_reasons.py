@@ -55,7 +55,7 @@ def test_revert_data_is_described(output, reason) -> None:
     assert failure_of([reverted(output=output)], KNOWN) == FailureText(reason)
 
 
-def test_an_error_that_is_not_encoded_as_its_name_says_is_a_selector() -> None:
+def test_error_with_malformed_arguments_is_shown_as_selector() -> None:
     output = error("OwnableInvalidOwner(address)", "0x" + CALLER.hex())[:20]
 
     found = failure_of([reverted(output=output)], KNOWN)
@@ -95,7 +95,7 @@ def test_the_frame_is_named_that_failed_first() -> None:
     )
 
 
-def test_a_call_that_ran_out_of_gas_is_named_below_one_that_reverts_for_it() -> None:
+def test_out_of_gas_call_is_named_if_its_caller_reverts() -> None:
     frames = [reverted(), frame(1, error=OUT_OF_GAS, output=b"", input=b"\x01\x02\x03\x04")]
 
     assert failure_of(frames, KNOWN) == FailureText(

@@ -166,7 +166,7 @@ def test_a_failure_belongs_to_the_call_before_it() -> None:
     assert taken(line) == [WaitingCall("eth_call", 1), WaitingCall("eth_call", 1, failure=NO)]
 
 
-def test_the_same_failure_again_is_counted_and_another_one_is_not() -> None:
+def test_equal_failures_are_counted_together() -> None:
     line = LogQueue()
     for failure in (NO, NO, OTHER, OTHER):
         line.add_call("eth_call")

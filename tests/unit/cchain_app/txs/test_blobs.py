@@ -39,14 +39,14 @@ def test_one_is_read_with_all_its_fields(raw: bytes) -> None:
     assert (ours.max_fee_per_blob_gas, ours.blob_hashes) == (10**9, (BLOB_HASH,) * 4)
 
 
-def test_its_blobs_cost_too(raw: bytes) -> None:
+def test_blob_fees_count_as_cost(raw: bytes) -> None:
     transaction = with_sender(decode_unsigned(raw), SENDER)
 
     assert transaction.blob_gas == 4 * 2**17
     assert transaction.cost == 21_000 * 20 * 10**9 + 4 * 2**17 * 10**9 + 1
 
 
-def test_one_that_is_cut_is_malformed(raw: bytes) -> None:
+def test_truncated_transaction_is_malformed(raw: bytes) -> None:
     with raises(TransactionReason.MALFORMED, kind=InvalidTransaction):
         decode_unsigned(raw[:-1])
 
@@ -68,7 +68,7 @@ def test_malformed_transaction_is_passed_to_the_codec(raw: bytes) -> None:
         decode_unsigned(raw)
 
 
-def test_an_envelope_without_sidecar_is_itself(raw: bytes) -> None:
+def test_envelope_without_sidecar_is_unchanged(raw: bytes) -> None:
     assert separate(raw, LIMIT) == SentTransaction(raw, None)
     assert join(SentTransaction(raw, None)) == raw
 

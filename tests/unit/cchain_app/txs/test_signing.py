@@ -113,7 +113,9 @@ KINDS: list[dict[str, Any]] = [
     "sender", [SENDERS[0], SHORT, ZERO_ADDRESS], ids=["plain", "short", "zero"]
 )
 @pytest.mark.parametrize("fields", KINDS, ids=["legacy", "access list", "dynamic fee", "set code"])
-def test_it_names_its_sender_and_is_read_back(fields: dict[str, Any], sender: Address) -> None:
+def test_impersonated_transaction_encodes_its_sender(
+    fields: dict[str, Any], sender: Address
+) -> None:
     made = impersonate(unsigned(**fields), sender)
     read = decode_unsigned(made.raw)
 

@@ -136,7 +136,7 @@ def test_tuples_and_arrays_are_read_with_the_names_of_their_members() -> None:
     assert none.is_empty
 
 
-def test_of_many_parts_the_first_are_shown_and_none_appears_empty() -> None:
+def test_first_of_many_parts_are_shown_and_none_is_empty() -> None:
     (rows,) = arguments_of(
         Declaration.parse("f(uint8[][])").parameters, eth_abi.encode(["uint8[][]"], [[[1, 2], [], [3]]])
     )  # fmt: skip

@@ -40,7 +40,7 @@ def test_shortened_address_in_minimal_proxy_is_found() -> None:
     assert found.address == SHORT
 
 
-def test_soladys_minimal_proxy_is_one() -> None:
+def test_soladys_minimal_proxy_is_recognised() -> None:
     code = (
         bytes.fromhex("3d3d3d3d363d3d37363d73")
         + ADDRESS
@@ -71,7 +71,7 @@ def test_other_code_is_not_a_minimal_proxy(code: bytes) -> None:
     assert target_in_code(code) is None
 
 
-def test_a_word_is_an_address_if_it_has_no_more_than_that() -> None:
+def test_word_with_twelve_zero_bytes_is_an_address() -> None:
     assert address_of(bytes(12) + ADDRESS) == ADDRESS
     assert address_of(bytes(32)) is None
     assert address_of(b"\1" + bytes(11) + ADDRESS) is None

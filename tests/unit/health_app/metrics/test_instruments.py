@@ -84,7 +84,7 @@ def test_a_counter_follows_a_total(instruments: Instruments) -> None:
         assert page(instruments)[2:] == [f'svc_cache_hits_total{{cache="one"}} {sum_of_all}.0']
 
 
-def test_an_instrument_is_there_when_it_is_first_asked_for(instruments: Instruments) -> None:
+def test_instrument_is_created_on_first_use(instruments: Instruments) -> None:
     assert page(instruments) == []
     assert instruments.gauge("python_threads") is instruments.gauge("python_threads")
     assert page(instruments)[2:] == ["svc_python_threads 0.0"]

@@ -48,7 +48,7 @@ def value(process: ProcessMetrics, name: str, **labels: str) -> float | None:
         (object(), "other"),
     ],
 )
-def test_a_statement_is_known_by_its_first_word(sql: object, word: str) -> None:
+def test_statements_are_classified_by_first_word(sql: object, word: str) -> None:
     assert statement_of(sql) == word
 
 

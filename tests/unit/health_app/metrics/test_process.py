@@ -125,7 +125,7 @@ def test_cache_metrics_show_hits_and_misses(process: ProcessMetrics) -> None:
     assert values(process, "cache_misses_total") == {("one",): 8, ("other",): 30}
 
 
-def test_a_pool_of_connections_is_shown_where_there_is_one(
+def test_connection_pool_is_exported_if_present(
     process: ProcessMetrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert values(process, "database_pool_waiting") == {}

@@ -43,7 +43,7 @@ def test_all_parts_are_read() -> None:
     }
 
 
-def test_a_part_that_fails_hides_no_other_one(caplog: pytest.LogCaptureFixture) -> None:
+def test_failing_part_does_not_hide_others(caplog: pytest.LogCaptureFixture) -> None:
     assert shown(RowCounts([("a", wrong), ("b", works)]).read()) == {
         "svc_scrape_success/a": 0,
         "svc_chain_height": 7,
@@ -53,7 +53,7 @@ def test_a_part_that_fails_hides_no_other_one(caplog: pytest.LogCaptureFixture) 
     assert [record.exc_info is not None for record in caplog.records] == [True]
 
 
-def test_a_database_that_is_away_is_asked_once() -> None:
+def test_unavailable_database_is_queried_once() -> None:
     asked = []
 
     def ask() -> Iterator[Metric]:
@@ -85,7 +85,7 @@ def test_only_changes_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert len(caplog.records) == 2
 
 
-def test_a_database_that_hangs_counts_as_away_and_is_asked_once() -> None:
+def test_hanging_database_counts_as_unavailable_and_is_queried_once() -> None:
     go_on, begun, entered = threading.Event(), [], threading.Event()
 
     def hang() -> Iterator[Metric]:

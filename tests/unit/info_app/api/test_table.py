@@ -30,7 +30,7 @@ def test_registry_has_only_the_specified_methods() -> None:
     assert len(INFO) == len(SPECIFIED + NEEDED)
 
 
-def test_each_method_says_its_name_in_its_first_line() -> None:
+def test_docstrings_start_with_the_method_name() -> None:
     for description in INFO.describe():
         assert description.summary.startswith(f"{description.name}:"), description.name
 

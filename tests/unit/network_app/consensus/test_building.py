@@ -28,7 +28,7 @@ def test_a_block_is_built_as_soon_as_there_is_something_to_put_into_it() -> None
     virtually(run())
 
 
-def test_without_a_word_the_clock_finds_it() -> None:
+def test_clock_finds_work_without_notification() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await asyncio.sleep(0.5)
@@ -123,7 +123,7 @@ def test_transaction_during_building_triggers_another_block() -> None:
     virtually(run())
 
 
-def test_a_chain_that_cannot_build_is_asked_again_by_the_clock_alone() -> None:
+def test_chain_that_cannot_build_is_retried_by_the_clock_only() -> None:
     async def run() -> None:
         vm = Failing(waiting=["a"])
         async with Voter(vm) as voter:

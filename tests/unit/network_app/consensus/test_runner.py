@@ -121,7 +121,7 @@ def test_proposal_block_is_issued_with_both_options() -> None:
     virtually(run())
 
 
-def test_a_node_that_has_nothing_to_do_asks_one_validator_for_news() -> None:
+def test_idle_node_queries_one_validator() -> None:
     async def run() -> None:
         async with Voter() as voter:
             await asyncio.sleep(10.0)

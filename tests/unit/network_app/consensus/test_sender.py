@@ -185,7 +185,7 @@ def test_undeliverable_query_extends_the_timeout() -> None:
     virtually(run())
 
 
-def test_a_block_that_is_asked_for() -> None:
+def test_requested_block_is_sent() -> None:
     async def run() -> None:
         case = Case()
         case.sender.send_get(PEERS[0], 5, A.block_id)

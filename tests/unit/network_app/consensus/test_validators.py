@@ -33,7 +33,7 @@ class Case:
         self.now += REFRESH
 
 
-def test_this_node_is_connected_to_itself() -> None:
+def test_own_node_counts_as_connected() -> None:
     case = Case()
     assert case.validators.connected_share() == 0.2
     for peer in PEERS[:2]:
@@ -67,7 +67,7 @@ def test_all_are_drawn_by_stake_wherever_they_are() -> None:
     assert abs(shares[OWN] - 0.6) < 0.05
 
 
-def test_one_of_those_that_are_connected_is_asked_for_news() -> None:
+def test_frontier_is_requested_from_a_connected_validator() -> None:
     case = Case()
     assert case.validators.random_connected() is None
     for peer in PEERS[:2]:
@@ -75,7 +75,7 @@ def test_one_of_those_that_are_connected_is_asked_for_news() -> None:
     assert {case.validators.random_connected() for _ in range(50)} == set(PEERS[:2])
 
 
-def test_a_benched_validator_counts_as_one_that_is_away() -> None:
+def test_benched_validator_counts_as_disconnected() -> None:
     peers = Peers()
     peers.facts |= dict.fromkeys((OWN, *PEERS[1:]), ValidatorInfo(5000, None))
     case = Case(peers)

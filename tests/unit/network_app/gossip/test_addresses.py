@@ -49,7 +49,7 @@ def test_a_first_claim_is_kept_and_dialled() -> None:
     assert len(book) == 1
 
 
-def test_of_two_claims_the_newer_one_counts() -> None:
+def test_newer_of_two_claims_counts() -> None:
     book = a_book()
     book.add(a_claim(1, NOW))
 

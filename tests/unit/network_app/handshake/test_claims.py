@@ -33,7 +33,7 @@ def passed_on(**changes: Any) -> ClaimedIpPort:
     return message
 
 
-def test_an_ipv4_address_is_signed_as_a_mapped_one() -> None:
+def test_ipv4_address_is_signed_as_mapped_ipv6() -> None:
     signed = claims.preimage(ip_address("1.2.3.4"), 0x2233, 0x445566778899AABB)
 
     assert signed.hex() == "00000000000000000000ffff01020304" + "2233" + "445566778899aabb"

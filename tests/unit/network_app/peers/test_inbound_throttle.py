@@ -40,67 +40,67 @@ def test_inbound_connections_are_limited_with_a_validator_reserve() -> None:
 
 
 def test_host_is_admitted_once_per_cooldown() -> None:
-    door = arrivals()
-    door.admit(HOST, 0.0, inbound=0)
+    limits = arrivals()
+    limits.admit(HOST, 0.0, inbound=0)
 
     with refused(errors.PeerReason.CAME_TOO_SOON, f"{HOST} connected less than 10 s ago"):
-        door.admit(HOST, 9.9, inbound=0)
-    door.admit("192.0.2.2", 9.9, inbound=0)
-    door.admit(HOST, 10.0, inbound=0)
+        limits.admit(HOST, 9.9, inbound=0)
+    limits.admit("192.0.2.2", 9.9, inbound=0)
+    limits.admit(HOST, 10.0, inbound=0)
 
 
 def test_a_host_that_is_refused_does_not_wait_longer_for_it() -> None:
-    door = arrivals()
-    door.admit(HOST, 0.0, inbound=0)
+    limits = arrivals()
+    limits.admit(HOST, 0.0, inbound=0)
     for _ in range(100):
         with raises(errors.PeerReason.CAME_TOO_SOON, kind=errors.NotWanted):
-            door.admit(HOST, 9.0, inbound=0)
+            limits.admit(HOST, 9.0, inbound=0)
 
-    door.admit(HOST, 10.0, inbound=0)
-    door.admit("192.0.2.2", 10.0, inbound=0)  # other hosts do not wait for its attempts either
+    limits.admit(HOST, 10.0, inbound=0)
+    limits.admit("192.0.2.2", 10.0, inbound=0)  # other hosts do not wait for its attempts either
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"])
 def test_loopback_is_not_throttled(host: str) -> None:
-    door = arrivals()
+    limits = arrivals()
 
     for _ in range(5):
-        door.admit(host, 0.0, inbound=0)
-    assert len(door) == 0
+        limits.admit(host, 0.0, inbound=0)
+    assert len(limits) == 0
 
 
 @pytest.mark.parametrize("network", ["192.0.2.{}", "2001:db8:0:1::{}"])
 def test_hosts_of_one_prefix_are_limited_per_cooldown(network: str) -> None:
-    door = arrivals()
+    limits = arrivals()
     for number in range(1, 5):
-        door.admit(network.format(number), float(number), inbound=0)
+        limits.admit(network.format(number), float(number), inbound=0)
 
     with refused(
         errors.PeerReason.CAME_TOO_SOON,
         f"{prefix_of(network.format(9))} connected less than 10 s ago",
     ):
-        door.admit(network.format(9), 10.9, inbound=0)
-    door.admit("198.51.100.1", 10.9, inbound=0)
-    door.admit("2001:db8:0:2::1", 10.9, inbound=0)
-    door.admit(network.format(9), 11.0, inbound=0)
+        limits.admit(network.format(9), 10.9, inbound=0)
+    limits.admit("198.51.100.1", 10.9, inbound=0)
+    limits.admit("2001:db8:0:2::1", 10.9, inbound=0)
+    limits.admit(network.format(9), 11.0, inbound=0)
 
 
 def test_inbound_connections_per_second_are_limited() -> None:
-    door = arrivals(inbound_per_prefix=10)
+    limits = arrivals(inbound_per_prefix=10)
     for number in range(5):
-        door.admit(f"198.51.100.{number}", 0.0, inbound=0)
+        limits.admit(f"198.51.100.{number}", 0.0, inbound=0)
 
     with refused(errors.PeerReason.TOO_MANY_ARRIVALS, "more than 5 inbound connections a second"):
-        door.admit(HOST, 0.0, inbound=0)
-    door.admit(HOST, 0.2, inbound=0)
+        limits.admit(HOST, 0.0, inbound=0)
+    limits.admit(HOST, 0.2, inbound=0)
 
 
 def test_expired_hosts_are_dropped() -> None:
-    door = arrivals(inbound_per_second=1000)
+    limits = arrivals(inbound_per_second=1000)
     for number in range(250):
-        door.admit(f"192.0.{number}.1", number / 8, inbound=0)
+        limits.admit(f"192.0.{number}.1", number / 8, inbound=0)
 
-    assert len(door) == len(door._of_prefix) == 80
+    assert len(limits) == len(limits._of_prefix) == 80
 
 
 @pytest.mark.parametrize(

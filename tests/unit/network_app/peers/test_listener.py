@@ -22,7 +22,7 @@ class Half:
         self.ended = reason
 
 
-class Door:
+class ListeningServer:
     """A listener, and the connections that it accepted."""
 
     def __init__(self, **config: Any) -> None:
@@ -44,49 +44,49 @@ class Door:
 
 
 async def test_the_oldest_of_the_network_that_has_most_gives_way() -> None:
-    door = Door(max_half_open=4)
-    alone, first, second, third = door.comes("198.51.100.1", *(f"192.0.2.{n}" for n in (1, 2, 3)))
+    server = ListeningServer(max_half_open=4)
+    alone, first, second, third = server.comes("198.51.100.1", *(f"192.0.2.{n}" for n in (1, 2, 3)))
 
-    (newcomer,) = door.comes("203.0.113.1")
+    (newcomer,) = server.comes("203.0.113.1")
 
     assert str(first.ended) == "more than 4 connections without TLS"
     assert not any(value.ended for value in (alone, second, third, newcomer))
-    assert door.listener.half_open == 4
+    assert server.listener.half_open == 4
 
 
-async def test_on_one_machine_it_is_the_oldest_of_all() -> None:
-    door = Door(max_half_open=4)
-    came = door.comes(*["127.0.0.1"] * 9)
+async def test_oldest_connection_of_one_machine_is_evicted() -> None:
+    server = ListeningServer(max_half_open=4)
+    came = server.comes(*["127.0.0.1"] * 9)
 
     assert [item.ended is not None for item in came] == [True] * 5 + [False] * 4
-    assert not door.refused
+    assert not server.refused
 
 
 async def test_validators_do_not_count_as_unknown_inbound_peers() -> None:
-    door = Door(max_half_open=2, max_inbound=3)
+    server = ListeningServer(max_half_open=2, max_inbound=3)
     for number in range(5):
-        (one,) = door.comes(f"192.0.{number}.1")
-        door.listener.secured(cast(Stream, one))
-    door.comes("203.0.113.1")
-    assert len(door.refused) == 1
+        (one,) = server.comes(f"192.0.{number}.1")
+        server.listener.secured(cast(Stream, one))
+    server.comes("203.0.113.1")
+    assert len(server.refused) == 1
 
-    door.listener.takes_no_place(cast(Stream, one))
-    door.comes("203.0.113.1")
+    server.listener.takes_no_place(cast(Stream, one))
+    server.comes("203.0.113.1")
 
-    assert len(door.refused) == 1
+    assert len(server.refused) == 1
     await asyncio.sleep(0)
-    assert len(door.arrived) == 6
+    assert len(server.arrived) == 6
 
 
 async def test_half_open_connections_do_not_count_as_unknown_peers() -> None:
-    door = Door(max_half_open=4, max_inbound=3)
+    server = ListeningServer(max_half_open=4, max_inbound=3)
     for number in range(3):
-        (one,) = door.comes(f"192.0.{number}.1")
-        door.listener.secured(cast(Stream, one))
-    door.comes(*(f"198.51.100.{number}" for number in range(4)))
+        (one,) = server.comes(f"192.0.{number}.1")
+        server.listener.secured(cast(Stream, one))
+    server.comes(*(f"198.51.100.{number}" for number in range(4)))
 
-    (perhaps_a_validator,) = door.comes("203.0.113.1")
+    (perhaps_a_validator,) = server.comes("203.0.113.1")
 
-    assert not door.refused
+    assert not server.refused
     assert perhaps_a_validator.ended is None
-    assert (door.listener.seated, door.listener.half_open) == (3, 4)
+    assert (server.listener.seated, server.listener.half_open) == (3, 4)

@@ -223,7 +223,7 @@ async def test_peer_that_became_known_returns_its_lease_as_unknown() -> None:
     assert tested._grant(Lease(BOB, strange=True), LARGE)
 
 
-async def test_of_the_shared_pool_one_peer_has_a_part() -> None:
+async def test_share_of_the_common_pool_per_peer_is_limited() -> None:
     readers = Readers(pool(shared_pool=10 * LARGE, shared_pool_of_one=2 * LARGE))
 
     for name in "abc":

@@ -179,7 +179,7 @@ def test_signature_without_certificate_is_refused() -> None:
         parse(encode_signed(*head, signature=b"!"))
 
 
-def test_a_certificate_is_one_that_nodes_accept() -> None:
+def test_malformed_certificate_is_refused() -> None:
     raw = encode_signed(an_id("parent"), 5, 6, None, b"inner", certificate=b"x", signature=b"y")
     with raises(
         OuterBlockReason.INVALID_CERTIFICATE,

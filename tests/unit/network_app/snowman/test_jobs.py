@@ -24,7 +24,7 @@ def test_a_job_without_dependencies_is_ready() -> None:
     assert len(jobs) == 0
 
 
-def test_it_is_known_which_blocks_are_waited_for() -> None:
+def test_awaited_blocks_are_reported() -> None:
     jobs: Jobs[str] = Jobs()
     jobs.add("vote", [_id(1)])
     assert jobs.waits_for(_id(1))

@@ -66,7 +66,7 @@ async def test_executed_blocks_free_space() -> None:
         await kept.keep(blocks(15))
 
 
-async def test_it_waits_while_blocks_are_being_executed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_fetching_waits_while_blocks_are_executed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "LOOK", 0.001)
     chain = MemoryChain()
     kept = backlog_of(chain)

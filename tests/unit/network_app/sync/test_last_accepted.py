@@ -10,7 +10,7 @@ from network_app.sync.last_accepted import LastAccepted
 from tests.builders.memory_chain import MemoryChain
 
 
-async def test_a_block_that_is_made_during_the_question_is_asked_for_again() -> None:
+async def test_block_built_during_the_query_is_queried_again() -> None:
     chain = MemoryChain()
 
     async def meanwhile(work: Callable[..., Any], *args: object) -> Any:
@@ -27,7 +27,7 @@ async def test_a_block_that_is_made_during_the_question_is_asked_for_again() -> 
     assert not last_accepted.stale
 
 
-async def test_a_question_that_fails_leaves_the_place_stale() -> None:
+async def test_failed_query_leaves_the_position_stale() -> None:
     async def fails(work: Callable[..., Any], *args: object) -> Any:
         raise OSError("the database is away")
 

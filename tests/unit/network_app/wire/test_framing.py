@@ -147,7 +147,7 @@ def test_message_without_kind_is_not_encoded() -> None:
         encode(Message())
 
 
-def test_two_fields_of_one_message_are_the_last_one() -> None:
+def test_last_of_duplicate_fields_counts() -> None:
     both = PING.SerializeToString() + Message(pong=Pong()).SerializeToString()
 
     assert decode(both) == Message(pong=Pong())
@@ -188,7 +188,7 @@ def test_malformed_protobuf_is_refused(payload: bytes) -> None:
         decode(payload)
 
 
-def test_a_field_of_another_form_is_an_unknown_one() -> None:
+def test_field_of_another_wire_type_is_unknown() -> None:
     # field 3 of Chits as a number
     payload = bytes.fromhex("ea01 02 1805")
 

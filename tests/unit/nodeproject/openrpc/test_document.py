@@ -122,7 +122,7 @@ def test_an_interface_reports_its_own_methods_alone_and_makes_that_once() -> Non
         assert interface.discover() is interface.discover()
 
 
-def test_the_whole_document_says_where_each_method_is_asked() -> None:
+def test_document_names_the_path_of_each_method() -> None:
     document = json.loads(whole(interfaces()))
     where = {
         method["name"]: [server["url"] for server in method["servers"]]

@@ -28,7 +28,7 @@ def whole() -> None:
     Unspecified: `pending` is the head.
 
     Args:
-        rpc: The door.
+        rpc: The endpoint.
 
     Raises:
         JsonRpcError: -32000, there is no such block; 3, it

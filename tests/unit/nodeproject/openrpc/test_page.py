@@ -110,7 +110,7 @@ def test_public_network_page_has_no_development_methods() -> None:
     assert not [name for name in names if name.startswith(("anvil_", "evm_", "hardhat_"))]
 
 
-def test_a_method_is_asked_where_it_is_answered() -> None:
+def test_forms_post_to_the_methods_path() -> None:
     found = methods(facts())
 
     assert found["eth_chainId"].path == "/ext/bc/C/rpc"

@@ -49,7 +49,7 @@ def test_a_fraction_is_never_rounded_up(fraction: float, text: str) -> None:
     assert format_fraction(fraction) == text
 
 
-def test_a_vm_has_a_name_where_its_id_is_one() -> None:
+def test_vm_is_named_if_its_id_is_known() -> None:
     assert format_vm(EVM_ID) == "evm"
     for unnamed in (PRIMARY_NETWORK_ID, ID(bytes(range(32))), ID(b"\xff" * 32)):
         assert format_vm(unnamed) == str(unnamed)

@@ -40,7 +40,7 @@ def test_registry_has_only_the_specified_methods() -> None:
 
 
 @pytest.mark.parametrize("table", [REGISTRY, KEYSTORE])
-def test_each_method_says_its_name_in_its_first_line(table: MethodRegistry) -> None:
+def test_docstrings_start_with_the_method_name(table: MethodRegistry) -> None:
     for description in table.describe():
         assert description.summary.startswith(f"{description.name}:"), description.name
 

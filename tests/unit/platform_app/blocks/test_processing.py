@@ -368,7 +368,7 @@ def test_branch_verified_at_once_equals_block_by_block(seed: int) -> None:
     assert one.rejected == other.rejected
 
 
-def test_of_a_line_that_breaks_a_rule_nothing_new_is_processing() -> None:
+def test_batch_with_an_invalid_block_adds_no_processing_block() -> None:
     parent = _on(GENESIS, _spend(FIRST))
     child, again = _on(parent, _spend(SECOND)), _on(parent, _spend(FIRST))
     made = _processing(parent)

@@ -157,7 +157,7 @@ PEERS: list[tuple[type[UnsignedTx], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "field"), PEERS)
-def test_the_other_chain_is_not_this_one(kind: type[UnsignedTx], field: str) -> None:
+def test_import_from_the_own_chain_is_refused(kind: type[UnsignedTx], field: str) -> None:
     tx = platform.signed(kind, **{field: PRIMARY_NETWORK_ID})
 
     assert_refused(tx, with_shared(), TxStateReason.SAME_CHAIN, "same chainID")

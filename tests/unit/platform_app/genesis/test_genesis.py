@@ -103,7 +103,7 @@ def test_staked_funds_are_shared_and_the_last_validator_gets_the_rest() -> None:
     }
 
 
-def test_of_a_part_that_meets_a_full_share_nothing_is_cut_off() -> None:
+def test_allocation_that_fills_a_share_is_not_split() -> None:
     genesis = genesis_of(staking(6, 2, 4, validators=2))
     of_node = {
         tx.unsigned.validator.node_id[0]: stake

@@ -67,7 +67,7 @@ def test_staker_added_and_removed_in_a_diff_is_listed_as_removed() -> None:
     assert list(diff.stakers.pending()) == []
 
 
-def test_a_seat_that_one_left_can_be_taken_by_another_in_the_same_diff() -> None:
+def test_node_id_of_a_removed_staker_can_be_reused_in_one_diff() -> None:
     first, second = staker("first"), staker("second")
     below = Diff(platform_state.state(stakers=stakers(first)))
     diff = Diff(below)
@@ -80,7 +80,7 @@ def test_a_seat_that_one_left_can_be_taken_by_another_in_the_same_diff() -> None
     assert list(below.stakers.current()) == [second]
 
 
-def test_stakers_below_are_walked_no_further_than_asked() -> None:
+def test_parent_stakers_are_iterated_lazily() -> None:
     class CountingStakers(platform_state.MemoryStakers):
         seen = 0
 

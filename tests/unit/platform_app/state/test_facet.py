@@ -22,7 +22,7 @@ def counting() -> MemoryState:
     return made
 
 
-def test_it_reads_through_and_is_applied_to_the_parent() -> None:
+def test_facet_reads_from_and_applies_to_its_parent() -> None:
     below = CountingDiff(counting())
     below.counters.set(FIRST, 3)
     diff = CountingDiff(below)

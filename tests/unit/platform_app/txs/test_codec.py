@@ -106,7 +106,7 @@ def test_a_number_of_something_else_is_refused(type_id: int) -> None:
         parse(b"\0\0" + type_id.to_bytes(4, "big") + SIGNED.raw[6:])
 
 
-def test_nested_locks_are_refused_at_the_second_one() -> None:
+def test_nested_locks_are_refused() -> None:
     lock = (22).to_bytes(4, "big") + bytes(8)
     one_output = (1).to_bytes(4, "big") + bytes(32) + lock * 10_000
 

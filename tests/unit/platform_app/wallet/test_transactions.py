@@ -48,7 +48,7 @@ def burned(tx: Tx, into: MemoryState) -> int:
     return before - into.unspent() - staked
 
 
-def test_a_validator_is_added_as_asked_for() -> None:
+def test_add_validator_has_the_given_terms() -> None:
     into = some_state()
 
     tx = transactions.build_add_validator(
@@ -64,7 +64,7 @@ def test_a_validator_is_added_as_asked_for() -> None:
     assert into.stakers.get(tx.tx_id) is not None
 
 
-def test_a_delegator_is_added_as_asked_for() -> None:
+def test_add_delegator_has_the_given_terms() -> None:
     validator = platform.validator(weight=CONFIG.min_delegator_stake)
     into = some_state(stakers=stakers(staker(end=platform.NOW + 300 * DAY)))
 
@@ -76,7 +76,7 @@ def test_a_delegator_is_added_as_asked_for() -> None:
     assert into.stakers.get(tx.tx_id) is not None
 
 
-def test_a_validator_with_a_bls_key_is_added_as_asked_for() -> None:
+def test_permissionless_validator_has_the_given_terms() -> None:
     into = some_state()
 
     tx = transactions.build_add_permissionless_validator(
@@ -214,7 +214,7 @@ def chain(**changes: Any) -> dict[str, Any]:
     return {**fields, **changes}
 
 
-def test_a_blockchain_is_created_as_asked_for() -> None:
+def test_create_chain_has_the_given_terms() -> None:
     into = with_subnet()
 
     tx = transactions.build_create_chain(rich(KEY_2, KEY_1), **chain(state=into))

@@ -132,7 +132,7 @@ def test_addresses_of_services_are_named_and_ignored(run: Run) -> None:
     assert "NODE_PORT " not in done.stderr
 
 
-def test_hosts_and_origins_that_no_request_can_have_stop_a_command(run: Run) -> None:
+def test_impossible_hosts_and_origins_stop_a_command(run: Run) -> None:
     done = run(
         "check", NODE_ALLOWED_HOSTS="localhost,https://a.example", NODE_ALLOWED_ORIGINS="a.example"
     )
@@ -148,7 +148,7 @@ def test_hosts_and_origins_that_no_request_can_have_stop_a_command(run: Run) -> 
     )
 
 
-def test_a_file_of_tokens_that_cannot_be_used_stops_a_command(run: Run, tmp_path: Path) -> None:
+def test_unusable_token_file_stops_a_command(run: Run, tmp_path: Path) -> None:
     (tmp_path / "short").write_text("shorter-than-16")
     done = run(
         "node_settings",
@@ -176,14 +176,14 @@ def test_web_workers_of_the_embedded_profile_stop_a_command(run: Run) -> None:
     assert "NODE_PROFILE=production" in done.stderr
 
 
-def test_what_other_programs_read_fails_no_strict_check(run: Run) -> None:
+def test_variables_of_other_programs_pass_the_strict_check(run: Run) -> None:
     strict = ("check", "--fail-level", "WARNING")
 
     assert run(*strict, NODE_ENV="test", NODE_OPTIONS="", NODE_FOO="1").returncode == 0
     assert run(*strict, NODE_MINNG="manual").returncode == 1
 
 
-def test_a_wrong_value_is_one_line_with_what_is_allowed(run: Run) -> None:
+def test_wrong_value_is_reported_in_one_line_with_allowed_values(run: Run) -> None:
     for name, value, allowed in (
         ("NODE_MINING", "atuo", "one of auto, interval, manual, mixed"),
         ("NODE_HTTP_PORT", "http", "a whole number from 0 to 65535"),
@@ -198,7 +198,7 @@ def test_a_wrong_value_is_one_line_with_what_is_allowed(run: Run) -> None:
 @pytest.mark.parametrize("signal", ["worker_init", "beat_init"])
 @pytest.mark.node_settings(profile="production")
 @pytest.mark.usefixtures("node_settings")
-def test_celerys_processes_name_it_in_their_log(
+def test_celery_processes_log_misspelled_settings(
     signal: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("NODE_MINNG", "manual")

@@ -90,7 +90,7 @@ def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> 
     assert len(_logged()) == 1
 
 
-def test_a_chain_that_others_follow_lets_its_own_pool_be_changed(
+def test_own_pool_of_a_followed_chain_can_be_changed(
     scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashes, paths = _pooled(scene)
@@ -99,7 +99,7 @@ def test_a_chain_that_others_follow_lets_its_own_pool_be_changed(
     assert pool.transaction(scene.chain.evm, hashes[0]) is None
 
 
-def test_what_a_block_has_meanwhile_is_not_dropped(
+def test_transaction_mined_meanwhile_is_not_dropped(
     scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, paths = _pooled(scene)
@@ -170,7 +170,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
 
 
 @EMBEDDED
-def test_an_interval_that_was_set_over_rpc_outlives_a_pause(
+def test_interval_set_over_rpc_survives_a_pause(
     scene: Scene, admin_client: Client, rpc: Any
 ) -> None:
     rpc("evm_setIntervalMining", 7)
@@ -190,7 +190,7 @@ def test_an_interval_that_was_set_over_rpc_outlives_a_pause(
         ),
     ],
 )
-def test_automine_that_was_set_over_rpc_outlives_a_pause(
+def test_automine_set_over_rpc_survives_a_pause(
     scene: Scene, admin_client: Client, rpc: Any, calls: tuple[tuple[str, object], ...]
 ) -> None:
     for method, argument in calls:
@@ -224,9 +224,7 @@ def test_enabling_production_ends_a_pause(
 
 @EMBEDDED
 @AUTO
-def test_disabling_production_keeps_a_pause_and_outlasts_it(
-    scene: Scene, admin_client: Client, rpc: Any
-) -> None:
+def test_disabled_production_survives_a_pause(scene: Scene, admin_client: Client, rpc: Any) -> None:
     _confirm(admin_client, PAUSE)
     rpc("evm_setIntervalMining", 0)
     assert development.mining(scene.chain.evm) == "manual"
@@ -248,7 +246,7 @@ def test_disabling_production_keeps_a_pause_and_outlasts_it(
 
 
 @AUTO
-def test_where_others_rely_on_the_chain_production_is_not_paused(
+def test_pause_is_refused_if_other_nodes_rely_on_the_chain(
     scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scene.chain.evm, "has_peers", lambda: True)
@@ -262,7 +260,7 @@ def test_where_others_rely_on_the_chain_production_is_not_paused(
     assert _logged() == []
 
 
-def test_a_check_is_run_again(
+def test_check_can_be_run_again(
     scene: Scene, admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reporter = this_node().observation.reporter
@@ -294,7 +292,7 @@ def test_a_check_is_run_again(
         ("drop", "delete_pooltransaction", "Drop this transaction"),
     ],
 )
-def test_only_who_has_the_right_may(
+def test_actions_need_their_permission(
     scene: Scene, staff: Callable[..., Client], path: str, codename: str, asked: str
 ) -> None:
     if path == "drop":
@@ -326,7 +324,7 @@ def test_without_permission_pending_actions_are_hidden(
 
 
 @AUTO
-def test_what_was_done_is_in_the_log_though_there_can_be_no_entry(
+def test_action_is_logged_if_its_log_entry_fails(
     scene: Scene,
     admin_client: Client,
     monkeypatch: pytest.MonkeyPatch,

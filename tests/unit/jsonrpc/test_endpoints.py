@@ -102,7 +102,7 @@ def workers():
 
 
 @pytest.fixture
-def door(registry, workers) -> Callable[..., AsgiRpc]:
+def make_app(registry, workers) -> Callable[..., AsgiRpc]:
     def make(
         limits: DispatchLimits | None = None, seconds: float = 30.0, **options: Any
     ) -> AsgiRpc:
@@ -114,21 +114,21 @@ def door(registry, workers) -> Callable[..., AsgiRpc]:
     return make
 
 
-async def test_a_hot_call_and_a_cold_one(door) -> None:
+async def test_hot_and_cold_calls_are_answered(make_app) -> None:
     for text in (NUMBER, ECHO % b'"0x10"'):
-        answer = await ask(door(), parts=(text,))
+        answer = await ask(make_app(), parts=(text,))
         assert answer.status == 200
         assert answer.body == b'{"jsonrpc":"2.0","id":1,"result":"0x10"}'
         assert answer.headers == {"content-type": "application/json", "content-length": "40"}
 
 
-async def test_paths_are_exact_but_for_a_slash_at_the_end(door) -> None:
-    assert (await ask(door(), path="/rpc/", parts=(NUMBER,))).status == 200
+async def test_paths_are_exact_but_for_a_slash_at_the_end(make_app) -> None:
+    assert (await ask(make_app(), path="/rpc/", parts=(NUMBER,))).status == 200
     for path in ("/", "/rpc//", "/rpcs", "/RPC", ""):
-        assert (await ask(door(), path=path, parts=(NUMBER,))).body == b"elsewhere"
+        assert (await ask(make_app(), path=path, parts=(NUMBER,))).body == b"elsewhere"
 
 
-async def test_other_scopes_are_handed_on(door) -> None:
+async def test_other_scopes_are_handed_on(make_app) -> None:
     seen = []
 
     async def fallback(scope, receive, send) -> None:
@@ -140,39 +140,39 @@ async def test_other_scopes_are_handed_on(door) -> None:
     assert seen == ["lifespan", "websocket"]
 
 
-async def test_notifications_only_get_an_empty_body(door) -> None:
-    answer = await ask(door(), parts=(NUMBER.replace(b'"id":1,', b""),))
+async def test_notifications_only_get_an_empty_body(make_app) -> None:
+    answer = await ask(make_app(), parts=(NUMBER.replace(b'"id":1,', b""),))
     assert (answer.status, answer.body) == (200, b"")
 
 
-async def test_body_in_parts_is_accepted(door) -> None:
-    answer = await ask(door(), parts=(NUMBER[:5], 0.01, NUMBER[5:20], NUMBER[20:]))
+async def test_body_in_parts_is_accepted(make_app) -> None:
+    answer = await ask(make_app(), parts=(NUMBER[:5], 0.01, NUMBER[5:20], NUMBER[20:]))
     assert answer.body.endswith(b'"result":"0x10"}')
 
 
-async def test_a_body_over_the_limit_is_not_read_to_its_end(door) -> None:
+async def test_a_body_over_the_limit_is_not_read_to_its_end(make_app) -> None:
     parts = (b" " * 600, b" " * 600, b"never read")
-    answer = await ask(door(), parts=parts)
+    answer = await ask(make_app(), parts=parts)
     assert (answer.status, answer.headers["connection"]) == (413, "close")
-    answer = await ask(door(), parts=(b" " * 1001,))
+    answer = await ask(make_app(), parts=(b" " * 1001,))
     assert answer.status == 413
-    assert (await ask(door(), parts=(b" " * 958 + NUMBER,))).status == 200
+    assert (await ask(make_app(), parts=(b" " * 958 + NUMBER,))).status == 200
 
 
-async def test_late_body_times_out(door) -> None:
-    answer = await ask(door(seconds=0.05), parts=(NUMBER[:9], 5.0, NUMBER[9:]))
+async def test_late_body_times_out(make_app) -> None:
+    answer = await ask(make_app(seconds=0.05), parts=(NUMBER[:9], 5.0, NUMBER[9:]))
     assert (answer.status, answer.headers["connection"]) == (408, "close")
-    answer = await ask(door(seconds=0.05), parts=(5.0, NUMBER))
+    answer = await ask(make_app(seconds=0.05), parts=(5.0, NUMBER))
     assert answer.status == 408
 
 
-async def test_disconnected_client_gets_no_answer(door) -> None:
+async def test_disconnected_client_gets_no_answer(make_app) -> None:
     for parts in ((), (0.01,)):
-        assert (await ask(door(), parts=parts)).status == 0
+        assert (await ask(make_app(), parts=parts)).status == 0
 
 
-async def test_too_many_waiting_calls_get_a_503(door) -> None:
-    app = door()
+async def test_too_many_waiting_calls_get_a_503(make_app) -> None:
+    app = make_app()
     answers = await asyncio.gather(*[ask(app, parts=(SLEEP,)) for _ in range(5)])
     assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503]
     busy = next(answer for answer in answers if answer.status == 503)
@@ -182,14 +182,14 @@ async def test_too_many_waiting_calls_get_a_503(door) -> None:
     assert (await ask(app, parts=(NUMBER,))).status == 200
 
 
-async def test_overlong_call_times_out(door, monkeypatch) -> None:
+async def test_overlong_call_times_out(make_app, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
-    answer = await ask(door(DispatchLimits(seconds=0.05)), parts=(SLEEP,))
+    answer = await ask(make_app(DispatchLimits(seconds=0.05)), parts=(SLEEP,))
     assert answer.status == 200
     assert b'"code":-32002' in answer.body
 
 
-async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(door, monkeypatch) -> None:
+async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(make_app, monkeypatch) -> None:
     read_in = []
     original = Dispatcher.give_up
 
@@ -199,24 +199,24 @@ async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(door, monkey
 
     monkeypatch.setattr(Dispatcher, "give_up", give_up)
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
-    answer = await ask(door(DispatchLimits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
+    answer = await ask(make_app(DispatchLimits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
     assert (answer.status, b'"code":-32002' in answer.body) == (200, True)
     assert read_in
     assert threading.current_thread() not in read_in
 
 
-async def test_internal_error_hides_its_details(door, monkeypatch, caplog) -> None:
+async def test_internal_error_hides_its_details(make_app, monkeypatch, caplog) -> None:
     def fail(*_args: object) -> None:
         raise ZeroDivisionError("an inside")
 
     monkeypatch.setattr(Dispatcher, "answer_hot", fail)
-    answer = await ask(door(), parts=(NUMBER,))
+    answer = await ask(make_app(), parts=(NUMBER,))
     assert (answer.status, b"-32603" in answer.body, b"inside" in answer.body) == (200, True, False)
     assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize("method", [b"whose", b"whose_in_thread"])
-async def test_a_handler_that_asks_learns_whose_request_it_is(door, registry, method) -> None:
+async def test_handler_gets_the_client_address(make_app, registry, method) -> None:
     config = GateConfig(proxies=TrustedProxies.of("192.0.2.1"))
     for client, forwarded, key in (
         ("198.51.100.7", {}, "198.51.100.7"),
@@ -225,7 +225,7 @@ async def test_a_handler_that_asks_learns_whose_request_it_is(door, registry, me
         ("2001:db8::1", {}, "2001:db8::/64"),
     ):
         call = NUMBER.replace(b"number", method)
-        app = door(config=config)
+        app = make_app(config=config)
         answer = await ask(app, headers=JSON | forwarded, parts=(call,), client=client)
         assert answer.body == b'{"jsonrpc":"2.0","id":1,"result":"%b"}' % key.encode()
         meta = {
@@ -238,14 +238,14 @@ async def test_a_handler_that_asks_learns_whose_request_it_is(door, registry, me
         assert respond(request, endpoint).content == answer.body
 
 
-async def test_over_http_nothing_can_be_subscribed(door) -> None:
+async def test_over_http_nothing_can_be_subscribed(make_app) -> None:
     call = b'{"jsonrpc":"2.0","id":1,"method":"subscribe","params":["heads"]}'
-    answer = await ask(door(), parts=(call,))
+    answer = await ask(make_app(), parts=(call,))
     assert b'"notifications not supported"' in answer.body
 
 
-async def test_a_client_over_its_rate_gets_429_with_its_id(door, clock) -> None:
-    app = door(throttle=LocalThrottle(Rate(1, 3), clock))
+async def test_a_client_over_its_rate_gets_429_with_its_id(make_app, clock) -> None:
+    app = make_app(throttle=LocalThrottle(Rate(1, 3), clock))
     batch = b"[%b,%b]" % (NUMBER, NUMBER)
     assert (await ask(app, parts=(batch,))).status == 200
     refused = await ask(app, parts=(batch,))
@@ -260,15 +260,15 @@ async def test_a_client_over_its_rate_gets_429_with_its_id(door, clock) -> None:
     assert (await ask(app, parts=(NUMBER,))).status == 200
 
 
-async def test_a_long_batch_is_counted_by_its_calls_too(door, clock) -> None:
-    app = door(DispatchLimits(hot_body=100), throttle=LocalThrottle(Rate(1, 3), clock))
+async def test_a_long_batch_is_counted_by_its_calls_too(make_app, clock) -> None:
+    app = make_app(DispatchLimits(hot_body=100), throttle=LocalThrottle(Rate(1, 3), clock))
     batch = b"[%b]" % b",".join([NUMBER] * 3)
     assert (await ask(app, parts=(batch,))).status == 200
     assert (await ask(app, parts=(NUMBER,))).status == 429
 
 
-async def test_a_shared_throttle_is_waited_for(door) -> None:
-    answer = await ask(door(throttle=Shared()), parts=(NUMBER,))
+async def test_a_shared_throttle_is_waited_for(make_app) -> None:
+    answer = await ask(make_app(throttle=Shared()), parts=(NUMBER,))
     assert (answer.status, answer.headers["retry-after"]) == (429, "3")
 
 
@@ -278,8 +278,8 @@ async def test_endpoint_without_throttle_admits_everyone(registry) -> None:
     assert await endpoint.charge(head, 1000) == 0.0
 
 
-async def test_long_answer_is_compressed_if_accepted(door) -> None:
-    app = door(gzip_from=100)
+async def test_long_answer_is_compressed_if_accepted(make_app) -> None:
+    app = make_app(gzip_from=100)
     text = ECHO % (b'"%b"' % (b"0" * 500))
     plain = await ask(app, parts=(text,))
     assert "content-encoding" not in plain.headers
@@ -295,7 +295,7 @@ async def test_long_answer_is_compressed_if_accepted(door) -> None:
     assert "content-encoding" not in short.headers
 
 
-async def test_every_path_answers_a_preflight_but_not_every_options(door) -> None:
+async def test_every_path_answers_a_preflight_but_not_every_options(make_app) -> None:
     app = AsgiRpc({}, elsewhere, Answering(Workers()), gate=Gate(GateConfig(), GETH))
     asked = {"origin": "https://a.example", "access-control-request-method": "POST"}
     answer = await ask(app, "OPTIONS", "/anywhere", asked)

@@ -43,7 +43,7 @@ def go_back(tokens: TokenChain, rpc: Rpc, snapshot: Any, nonce: int) -> None:
     tokens.chain.nonce = nonce
 
 
-def test_evm_revert_takes_all_back_that_follows_from_blocks(tokens: TokenChain, rpc: Rpc) -> None:
+def test_evm_revert_undoes_the_index(tokens: TokenChain, rpc: Rpc) -> None:
     coin, cats, things = used(tokens)
     made = puppet.emit((events.CONSECUTIVE_TRANSFER, 10, NOBODY, SENDER), words(19))
     tokens.call(cats, made)
@@ -70,7 +70,7 @@ def test_evm_revert_takes_all_back_that_follows_from_blocks(tokens: TokenChain, 
     assert tokens.index() == 1
 
 
-def test_false_claims_about_the_past_change_nothing(tokens: TokenChain, rpc: Rpc) -> None:
+def test_revert_undoes_false_transfers(tokens: TokenChain, rpc: Rpc) -> None:
     cats = tokens.deploy(puppet.of_erc721())
     tokens.call(cats, erc721(NOBODY, SENDER, 1))
     tokens.index()
@@ -100,7 +100,7 @@ def test_a_negative_sum_counts_as_zero_until_the_next_query(tokens: TokenChain, 
     assert models.TokenBalance.objects.get(holder=OTHER).summed == 2**256 - 3
 
 
-def test_ranges_that_are_gone_give_back_what_they_moved(tokens: TokenChain, rpc: Rpc) -> None:
+def test_revert_of_ranges_restores_owners(tokens: TokenChain, rpc: Rpc) -> None:
     cats = tokens.deploy(puppet.of_erc721())
 
     def ranged(first: int, last: int, sender: bytes, to: bytes) -> bytes:
@@ -126,7 +126,7 @@ def test_ranges_that_are_gone_give_back_what_they_moved(tokens: TokenChain, rpc:
     assert everything() == before
 
 
-def test_going_back_costs_what_is_taken_back(tokens: TokenChain, rpc: Rpc) -> None:
+def test_revert_reads_by_index_only(tokens: TokenChain, rpc: Rpc) -> None:
     coin, cats, things = used(tokens)
     tokens.index()
     nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
@@ -222,7 +222,7 @@ def test_answers_from_before_a_rewind_are_not_written(
     assert not models.Token.objects.exists()
 
 
-def test_rows_that_were_restored_are_not_written_over(tokens: TokenChain, monkeypatch: Any) -> None:
+def test_restored_rows_are_not_overwritten(tokens: TokenChain, monkeypatch: Any) -> None:
     coin = tokens.deploy(puppet.of_erc20())
     tokens.move(coin, NOBODY, RECIPIENT, 7)
     read = token_logs.next_logs

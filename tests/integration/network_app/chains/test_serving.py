@@ -55,7 +55,7 @@ def test_the_whole_history_ends_with_the_first_block_after_genesis(
             assert ancestors(chain, parse(blocks[height - 1]).outer_id) == blocks[:height]
 
 
-def test_genesis_is_bare_and_given_to_whom_asks_for_it(world: World, made: Past) -> None:
+def test_genesis_is_returned_unwrapped_on_request(world: World, made: Past) -> None:
     for chain in world.maker:
         genesis = chain.rows.genesis
         assert ancestors(chain, genesis.block_id) == [genesis.raw]
@@ -63,7 +63,7 @@ def test_genesis_is_bare_and_given_to_whom_asks_for_it(world: World, made: Past)
     assert world.maker.p.accepted_at([0]) == [ID(sha256(world.maker.p.rows.genesis.raw))]
 
 
-def test_of_an_unknown_block_nothing_is_known(world: World, made: Past) -> None:
+def test_unknown_block_is_not_found(world: World, made: Past) -> None:
     for chain, blocks in zip(world.maker, made, strict=True):
         inner_id = tip(chain).block_id
         for block_id in (UNKNOWN, inner_id):

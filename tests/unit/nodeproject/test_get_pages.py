@@ -15,7 +15,7 @@ from jsonrpc.limits.client_address import TrustedProxies
 from nodeproject.apps import this_node
 from nodeproject.web.get_pages import Front, GetPage, GetPagesMiddleware, PageContent, Query
 from nodeproject.web.paths import BasePaths
-from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import Answer, ask, elsewhere
 
 CONFIG = GateConfig(node_id="NodeID-x")
 OTHERS = ("/ext/rpc", "/ext/rpc/", "/ext/both", "/ext/both/", "/ext/docs")
@@ -39,11 +39,11 @@ class Scene:
         }
         front = Front(known, Gate(CONFIG, GORILLA), OTHERS)
         base_paths = BasePaths("", TrustedProxies.of("127.0.0.1"))
-        self.door = GetPagesMiddleware(front, elsewhere, self.workers, base_paths)
+        self.app = GetPagesMiddleware(front, elsewhere, self.workers, base_paths)
 
     async def get(self, path: str, method: str = "GET", **options: Any) -> Answer:
         return await ask(
-            self.door, method, path, {"host": "localhost"} | options.pop("headers", {}), **options
+            self.app, method, path, {"host": "localhost"} | options.pop("headers", {}), **options
         )
 
 
@@ -145,9 +145,9 @@ async def test_other_scopes_are_handed_on(scene: Scene) -> None:
     async def behind(scope: Any, receive: Any, send: Any) -> None:
         seen.append(scope["type"])
 
-    scene.door._behind = behind
-    await scene.door({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
-    await scene.door({"type": "websocket", "path": "/ext/page"}, None, None)  # type: ignore[arg-type]
+    scene.app._behind = behind
+    await scene.app({"type": "lifespan"}, None, None)  # type: ignore[arg-type]
+    await scene.app({"type": "websocket", "path": "/ext/page"}, None, None)  # type: ignore[arg-type]
     assert seen == ["lifespan", "websocket"]
 
 
@@ -208,13 +208,13 @@ async def test_pages_are_counted_by_path_and_unknown_paths_together() -> None:
         known, Gate(CONFIG, GORILLA), OTHERS, lambda name: counted.setdefault(name, Replies())
     )
     workers = Workers(threads=1)
-    door = GetPagesMiddleware(front, elsewhere, workers)
+    app = GetPagesMiddleware(front, elsewhere, workers)
     local = {"host": "localhost"}
     for path in ("/ext/page", "/ext/page/", "/ext/both", "/ext/nothing", "/ext/rpc", "/other"):
-        await ask(door, "GET", path, local)
-    await ask(door, "HEAD", "/ext/page", local, query="tag=bad")
-    await ask(door, "POST", "/ext/page", local)
-    await ask(door, "GET", "/ext/page", {"host": "node.lan"})
+        await ask(app, "GET", path, local)
+    await ask(app, "HEAD", "/ext/page", local, query="tag=bad")
+    await ask(app, "POST", "/ext/page", local)
+    await ask(app, "GET", "/ext/page", {"host": "node.lan"})
     workers.close()
 
     assert {name: replies.read() for name, replies in counted.items()} == {

@@ -31,9 +31,9 @@ from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from tests.builders import health_checks as checks
 from tests.builders.process import restart_node
-from tests.integration.jsonrpc.two_doors import Served, exchange, request, two_doors
+from tests.integration.jsonrpc.three_servers import Served, exchange, request, three_servers
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import elsewhere
+from tests.unit.jsonrpc.test_endpoints import elsewhere
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -85,12 +85,12 @@ def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     monkeypatch.setattr(node.observation, "reporter", reporter)
     reporter.run_once()
     endpoints = by_path(node.endpoints.all())
-    door = GetPagesMiddleware(
+    app = GetPagesMiddleware(
         node.plain.front,
         AsgiRpc(endpoints, elsewhere, Answering(node.endpoints.workers)),
         node.plain.workers,
     )
-    with two_doors(door, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
+    with three_servers(app, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
         yield made
     node.endpoints.workers.close()
     node.plain.workers.close()
@@ -120,7 +120,7 @@ def assert_as_through_django(
 
 
 @pytest.mark.parametrize(("path", "method", "params"), CALLS)
-def test_a_call_is_answered_alike_by_all_doors(
+def test_call_has_the_same_response_at_all_endpoints(
     served: Served, path: str, method: str, params: dict[str, Any]
 ) -> None:
     content = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).encode()
@@ -141,7 +141,7 @@ def test_a_call_is_answered_alike_by_all_doors(
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_answered_alike_by_all_doors(served: Served, path: str) -> None:
+def test_page_has_the_same_response_at_all_endpoints(served: Served, path: str) -> None:
     asked, origin = get(path), get(path, b"Origin: https://wallet.example")
     plain = [exchange(served, "plain", item) for item in (asked, origin, asked + asked)]
     before = served.asgi["direct"]
@@ -163,7 +163,7 @@ def test_unusual_requests_are_left_to_the_regular_path(served: Served, name: str
     assert direct == exchange(served, "plain", UNUSUAL[name])
 
 
-def test_pages_of_the_direct_door_are_counted_with_the_others(served: Served) -> None:
+def test_pages_of_the_direct_endpoint_are_counted(served: Served) -> None:
     counted = this_node().observation.metrics.replies_of("health/liveness")
     before = counted.read().get(("GET", 200), 0)
     exchange(served, "direct", get("/ext/health/liveness"))
@@ -171,7 +171,7 @@ def test_pages_of_the_direct_door_are_counted_with_the_others(served: Served) ->
     assert counted.read()["GET", 200] == before + 2
 
 
-def test_a_page_that_fails_is_left_to_the_door_behind(
+def test_page_that_fails_on_the_fast_path_is_left_to_asgi(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(Reporter, "version", lambda _: 1 / 0)
@@ -219,7 +219,7 @@ async def _turn() -> None:
     await done.wait()
 
 
-async def test_the_loop_makes_pauses_while_either_chain_makes_a_block(
+async def test_event_loop_pauses_while_either_chain_builds_a_block(
     shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = this_node()

@@ -42,7 +42,7 @@ def _listed(client: Client, **asked: str) -> list[LogEntry]:
     return list(client.get(LIST, asked).context["cl"].result_list)
 
 
-def test_the_list_says_who_did_what_and_when(admin_client: Client, entries: list[LogEntry]) -> None:
+def test_list_shows_user_action_and_time(admin_client: Client, entries: list[LogEntry]) -> None:
     assert _listed(admin_client) == entries[::-1]
     text = admin_client.get(LIST).content.decode()
     for words in ("Paused the C-Chain&#x27;s production", "Changed Active.", "o&#x27;brien"):
@@ -56,12 +56,12 @@ def test_the_list_says_who_did_what_and_when(admin_client: Client, entries: list
     assert "Paused the C-Chain&#x27;s production" in page
 
 
-def test_it_is_searched_by_a_user_s_name(admin_client: Client, entries: list[LogEntry]) -> None:
+def test_entries_are_searched_by_user_name(admin_client: Client, entries: list[LogEntry]) -> None:
     assert _listed(admin_client, q=" o'brien ") == [entries[3]]
     assert _listed(admin_client, q="brien") == []
 
 
-def test_many_entries_take_as_many_statements_as_one(
+def test_number_of_statements_does_not_grow_with_entries(
     admin_client: Client, admin_user: User
 ) -> None:
     def write(count: int) -> None:
@@ -88,7 +88,7 @@ def test_many_entries_take_as_many_statements_as_one(
     assert count() == before
 
 
-def test_nobody_changes_one(admin_client: Client, entries: list[LogEntry]) -> None:
+def test_entries_are_read_only(admin_client: Client, entries: list[LogEntry]) -> None:
     path = f"{LIST}{entries[0].pk}/"
     assert admin_client.get(f"{LIST}add/").status_code == 403
     assert admin_client.post(f"{path}change/", {"change_message": "x"}).status_code == 403
@@ -98,7 +98,7 @@ def test_nobody_changes_one(admin_client: Client, entries: list[LogEntry]) -> No
     assert entries[0].change_message == PAUSED
 
 
-def test_only_who_may_view_sees_them(client: Client, entries: list[LogEntry]) -> None:
+def test_entries_need_the_view_permission(client: Client, entries: list[LogEntry]) -> None:
     other = entries[3].user
     client.force_login(other)
     assert client.get(LIST).status_code == 403

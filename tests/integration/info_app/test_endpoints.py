@@ -12,7 +12,7 @@ from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import Answer, ask, elsewhere
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -26,11 +26,11 @@ def through_django(content: bytes, method: str = "POST") -> Any:
     return client.generic(method, "/ext/info", content, "application/json")
 
 
-async def through_the_raw_door(content: bytes, method: str = "POST") -> Answer:
+async def through_the_raw_endpoint(content: bytes, method: str = "POST") -> Answer:
     workers = Workers(threads=1)
     try:
-        door = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, Answering(workers))
-        return await ask(door, method, "/ext/info", parts=(content,))
+        app = AsgiRpc(by_path(this_node().endpoints.all()), elsewhere, Answering(workers))
+        return await ask(app, method, "/ext/info", parts=(content,))
     finally:
         workers.close()
 
@@ -50,7 +50,7 @@ CALLS = [
 
 @pytest.mark.parametrize("content", CALLS)
 async def test_both_endpoints_return_the_same_bytes(pchain: PChain, content: bytes) -> None:
-    raw = await through_the_raw_door(content)
+    raw = await through_the_raw_endpoint(content)
     plain = through_django(content)
 
     assert (raw.status, raw.body) == (plain.status_code, plain.content)
@@ -59,13 +59,13 @@ async def test_both_endpoints_return_the_same_bytes(pchain: PChain, content: byt
 
 @pytest.mark.usefixtures("pchain")
 async def test_error_messages_equal_avalanchegos() -> None:
-    unknown = await through_the_raw_door(body("info.nope"))
+    unknown = await through_the_raw_endpoint(body("info.nope"))
     assert json.loads(unknown.body)["error"] == {
         "code": -32000,
         "message": 'rpc: can\'t find method "info.Nope"',
         "data": None,
     }
-    refused = await through_the_raw_door(b"", "GET")
+    refused = await through_the_raw_endpoint(b"", "GET")
     assert (refused.status, refused.body) == (405, b"rpc: POST method required, received GET\n")
 
 

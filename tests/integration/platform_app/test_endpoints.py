@@ -14,7 +14,7 @@ from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import PChain
-from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
+from tests.unit.jsonrpc.test_endpoints import Answer, ask, elsewhere
 
 pytestmark = pytest.mark.sqlite_only
 

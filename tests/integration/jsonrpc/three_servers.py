@@ -64,7 +64,7 @@ class Served:
 
 
 @contextmanager
-def two_doors(
+def three_servers(
     application: Application,
     replies: Replies,
     heads: RequestHeads,

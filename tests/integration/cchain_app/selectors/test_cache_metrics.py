@@ -83,7 +83,7 @@ def array(chain: Chain) -> tuple[Address, dict[Slot, bytes]]:
     return contract, values
 
 
-def test_slots_that_are_asked_for_one_after_another_are_read_together(
+def test_consecutive_slots_are_read_in_one_query(
     array: tuple[Address, dict[Slot, bytes]],
 ) -> None:
     contract, values = array

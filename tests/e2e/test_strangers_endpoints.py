@@ -35,7 +35,7 @@ BESIDE_SECONDS = 5.0
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     """A node for these tests alone, because they measure the resources of its process."""
-    with RunningNode(tmp_path_factory.mktemp("doors")) as running:
+    with RunningNode(tmp_path_factory.mktemp("endpoints")) as running:
         yield running.start()
 
 
@@ -142,7 +142,7 @@ def test_a_body_of_300_megabytes_is_not_taken(node, path: str, status: int, chun
 
 
 @pytest.mark.parametrize("path", ["/no/such/path", "/static/x", "/ext/nothing"])
-def test_where_nobody_reads_a_body_the_answer_does_not_wait_for_it(node, path: str) -> None:
+def test_response_does_not_wait_for_an_unread_body(node, path: str) -> None:
     with RawConnection(node.port) as connection:
         connection.say(post(path, b"Content-Length: 10"))
         status, head, _ = connection.response()
@@ -158,7 +158,7 @@ def daphne(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
         yield running.start()
 
 
-def test_what_is_slow_is_closed_in_its_time_and_delays_nobody(
+def test_slow_clients_are_closed_in_time_and_delay_no_other(
     node: RunningNode, daphne: RunningNode
 ) -> None:
     """Heads, line ends and bodies sent byte by byte to each endpoint, and to Daphne, which has the same timeouts."""
@@ -286,7 +286,7 @@ def test_four_websocket_messages_of_12_megabytes_need_no_memory(node: RunningNod
     assert memory_peak(node) - before < 200 * MIB
 
 
-def test_bodies_that_are_held_by_many_have_one_bound(node: RunningNode) -> None:
+def test_partial_bodies_are_limited_in_total(node: RunningNode) -> None:
     """Sixty partial bodies of 4 MB use up one client's share; further bodies are rejected with 503."""
     before = memory_peak(node)
     head = post(RPC, b"Content-Type: application/json", b"Content-Length: 5000000")
@@ -359,7 +359,7 @@ def test_the_jdks_client_is_served_and_a_body_is_no_request(node: RunningNode) -
 
 
 @pytest.mark.parametrize("host", [b"[::1].evil.example", b"127.0.0.1:9650@evil.example"])
-def test_a_host_that_only_begins_like_an_address_is_refused(node: RunningNode, host) -> None:
+def test_host_that_only_starts_like_an_address_is_refused(node: RunningNode, host) -> None:
     upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" + (
         b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
     )
@@ -388,7 +388,7 @@ def idle_socket(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), 20)
 
 
-def test_idle_sockets_of_one_address_shut_nobody_out(tmp_path: Path) -> None:
+def test_idle_sockets_of_one_address_block_no_other(tmp_path: Path) -> None:
     """1,100 connections at the usual limit of 1,024 file descriptors, which the node cannot raise here."""
     command = ("prlimit", "--nofile=1024:1024", sys.executable, "manage.py", "runnode")
     with ExitStack() as stay:
