@@ -51,7 +51,7 @@ def make_repr(fields: Sequence[Any], globals: object) -> Method:
     return guarded
 
 
-def make_freezing(cls: type, fields: Sequence[Any], globals: object) -> tuple[Method, Method]:
+def make_freezing(cls: type[Any], fields: Sequence[Any], globals: object) -> tuple[Method, Method]:
     """Return `__setattr__` and `__delattr__` of a frozen class."""
     names = frozenset(field.name for field in fields)
 
