@@ -2,8 +2,10 @@
 
 import dataclasses
 import importlib.util
+import operator
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -86,17 +88,17 @@ def outcomes(lib: Any, options: dict[str, bool]) -> list[tuple[str, str]]:
         setattr(item, name, 9)
         return getattr(item, name)
 
-    found = [outcome(lambda a=a, b=b: a == b) for a in made for b in (*made, 3, None)]
-    found += [outcome(lambda a=a, b=b: a < b) for a in made for b in made if type(a) is type(b)]
+    found = [outcome(partial(operator.eq, a, b)) for a in made for b in (*made, 3, None)]
+    found += [outcome(partial(operator.lt, a, b)) for a in made for b in made if type(a) is type(b)]
     has_hash = options.get("frozen") or options.get("unsafe_hash")
     for item in made:
         if has_hash:
-            found.append(outcome(lambda item=item: hash(item)))
+            found.append(outcome(partial(hash, item)))
         found.append(("hash", str(type(item).__hash__ is None)))
-        found += [outcome(lambda item=item: repr(item)), ("name", type(item).__eq__.__qualname__)]
+        found += [outcome(partial(repr, item)), ("name", type(item).__eq__.__qualname__)]
         for name in ("number", "hidden", "other", "only"):
-            found.append(outcome(lambda item=item, name=name: reassign(item, name)))
-            found.append(outcome(lambda item=item, name=name: delattr(item, name)))
+            found.append(outcome(partial(reassign, item, name)))
+            found.append(outcome(partial(delattr, item, name)))
     return [*found, outcome(lambda: repr(deep))]
 
 
