@@ -74,7 +74,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
                 )
             return _begin(chain, genesis, makes_blocks=True)
         genesis = chain.genesis
-        first = stored.load_block(chain.db, 0, chain.format)
+        first = stored.load_block(chain.db, chain.first_number, chain.format)
         if not genesis.timestamp:
             genesis = genesis.with_timestamp(first.header.timestamp)
         block, _ = first_block(chain.trie, genesis, chain.format)
@@ -154,7 +154,7 @@ def genesis_text(chain: EvmChain) -> str:
             text, timestamp=begin_time(chain, REFERENCE_LOCAL_TIME), config=own.config
         )
     began = stored.head_number(chain.db) is not None
-    timestamp = stored.time_of(chain.db, 0) if began else _first_time(chain)
+    timestamp = stored.time_of(chain.db, chain.first_number) if began else _first_time(chain)
     return complete_text(text, timestamp=timestamp, config=chain.config)
 
 
@@ -183,6 +183,7 @@ def remarks(chain: EvmChain) -> list[str]:
         ("NODE_GAS_LIMIT", wanted.gas_limit, genesis.gas_limit, 0),
         ("NODE_BASE_FEE", wanted.base_fee, genesis.base_fee, -1),
         ("NODE_TIMESTAMP", wanted.timestamp, genesis.timestamp, 0),
+        ("NODE_GENESIS_NUMBER", wanted.number, genesis.number, 0),
         ("NODE_TX_GAS_LIMIT", wanted.transaction_gas_limit, limits.transaction_gas, False),
         ("NODE_BLOCK_GAS_LIMIT", wanted.block_gas_limit, limits.block_gas, True),
         ("NODE_CODE_SIZE_LIMIT", wanted.code_size_limit, limits.code_size, None),
