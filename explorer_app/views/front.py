@@ -154,7 +154,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
                     for point in points
                 ],
                 format_whole(max((point.value for point in points), default=0), unit),
-                (_date(points[0].time), _date(points[-1].time)) if points else ("", ""),
+                _ends(points[0].time, points[-1].time) if points else ("", ""),
             ),
             Chart(
                 "Uptime by stake",
@@ -173,9 +173,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _date(seconds: int) -> str:
-    """Return a time's date in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+def _ends(first: int, last: int) -> tuple[str, str]:
+    """Return the first and the last time of a chart: days in UTC, or times of the same day."""
+    begun, ended = (datetime.fromtimestamp(seconds, UTC) for seconds in (first, last))
+    if begun.date() == ended.date():
+        first_time, last_time = f"{begun:%H:%M}", f"{ended:%H:%M}"
+        return first_time if first_time != last_time else "", f"{last_time} UTC"
+    return f"{begun.day} {begun:%b}", f"{ended.day} {ended:%b}"
 
 
 def _check(name: str, result: CheckResult) -> CheckText:
