@@ -244,15 +244,17 @@ class EvmChain:
 
     @property
     def first_number(self) -> int:
-        """The height of its first block: 0, or a fork's pin."""
+        """The height of its first block: 0, a fork's pin, or that of a development chain's genesis file."""
+        if not self.is_development:
+            return 0
         fork = self.fork
-        return 0 if fork is None else fork.number
+        return self.own_genesis.number if fork is None else fork.number
 
     @property
     def begun_number(self) -> int:
         """The height at which the chain began, the limit of rewinds; for a fork with a replay, the replayed block's."""
         fork = self.fork
-        return 0 if fork is None else fork.begun_number
+        return self.first_number if fork is None else fork.begun_number
 
     def read_fork_again(self) -> None:
         """Forget which fork the chain is: it has just begun, or anvil_reset has changed it."""
@@ -293,7 +295,11 @@ class EvmChain:
         Raises:
             GenesisFileError: The file cannot be used.
         """
-        found = load_genesis(self.genesis_file(), min_base_fee=self.settings.min_base_fee)
+        found = load_genesis(
+            self.genesis_file(),
+            min_base_fee=self.settings.min_base_fee,
+            may_have_number=self.is_development,
+        )
         if self._upgrades is not None and self.is_of_coreth:
             return with_upgrades(found, self._upgrades())
         has_blobs = self.node.network_id == LOCAL and not self.node.votes
@@ -365,11 +371,7 @@ class EvmChain:
             return text
         wei = self.settings.local.balance * WEI
         balances = {address: wei for address in self.keyring if address != EWOQ}
-        known = set(DEV_KEYS) - {EWOQ}
-        begins_with = {address: one.balance for address, one in load_genesis(text).alloc.items()}
-        if balances == {address: begins_with[address] for address in known}:
-            return text
-        return fund_accounts(text, balances, known)
+        return fund_accounts(text, balances, set(DEV_KEYS) - {EWOQ})
 
     @cached_property
     def keyring(self) -> Keyring:

@@ -118,7 +118,11 @@ class Genesis:
 
 
 def load_genesis(
-    text: str | bytes, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE
+    text: str | bytes,
+    *,
+    min_base_fee: int = 0,
+    coinbase: Address = BLACKHOLE,
+    may_have_number: bool = False,
 ) -> Genesis:
     """Return the chain that a genesis file in geth's JSON format describes.
 
@@ -126,6 +130,7 @@ def load_genesis(
         text: The file's content.
         min_base_fee: Floor of the base fee in wei, from settings; a floor in the file takes precedence.
         coinbase: Recipient of the tips, from settings.
+        may_have_number: Whether the first block may have another number than 0.
 
     Raises:
         GenesisFileError: The file cannot be used.
@@ -141,7 +146,9 @@ def load_genesis(
         raise GenesisFileError(f"not a JSON document: {error}") from error
     if not isinstance(document, Mapping):
         raise GenesisFileError("not a JSON object")
-    return parse_genesis(document, min_base_fee=min_base_fee, coinbase=coinbase)
+    return parse_genesis(
+        document, min_base_fee=min_base_fee, coinbase=coinbase, may_have_number=may_have_number
+    )
 
 
 def complete_text(text: str | bytes, *, timestamp: int, config: ChainConfig) -> str:
@@ -166,7 +173,7 @@ def complete_text(text: str | bytes, *, timestamp: int, config: ChainConfig) -> 
 
 
 def fund_accounts(text: str | bytes, balances: Mapping[Address, int], old: Set[Address]) -> bytes:
-    """Return a genesis file that allocates coins to some accounts in place of others.
+    """Return a genesis file that allocates coins to some accounts in place of others; the same text if it does already.
 
     Args:
         text: A file that `load_genesis` accepts.
@@ -177,6 +184,12 @@ def fund_accounts(text: str | bytes, balances: Mapping[Address, int], old: Set[A
     allocated = {
         parse_address(key, f"alloc.{key}"): (key, entry) for key, entry in document["alloc"].items()
     }
+    if balances == {
+        address: read_optional_number(entry, "balance", bits=256)
+        for address, (_, entry) in allocated.items()
+        if address in old or address in balances
+    }:
+        return text.encode() if isinstance(text, str) else text
     kept = {
         address: entry
         for address, entry in allocated.items()
@@ -204,7 +217,11 @@ def built_in_text(name: str) -> bytes:
 
 
 def parse_genesis(
-    document: Document, *, min_base_fee: int = 0, coinbase: Address = BLACKHOLE
+    document: Document,
+    *,
+    min_base_fee: int = 0,
+    coinbase: Address = BLACKHOLE,
+    may_have_number: bool = False,
 ) -> Genesis:
     """Return the chain that a decoded genesis file describes; errors as `load_genesis`.
 
@@ -219,7 +236,8 @@ def parse_genesis(
     extra_data = read_bytes(document, "extraData")
     if len(extra_data) > 32:
         raise GenesisFileError(f"extraData: {len(extra_data)} bytes, want at most 32")
-    if number := _read_quantity(document, "number"):
+    number = _read_quantity(document, "number")
+    if number and not may_have_number:
         raise GenesisFileError(f"number: {number}, want 0")
     genesis = Genesis(
         config=config,
@@ -234,6 +252,7 @@ def parse_genesis(
         base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
         is_of_coreth=_is_of_coreth(config_object),
         stated_base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
+        number=number,
         gas_used=_read_quantity(document, "gasUsed"),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
         excess_blob_gas=_read_optional_quantity(document, "excessBlobGas"),

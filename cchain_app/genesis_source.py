@@ -72,6 +72,7 @@ class GenesisSource:
             base_fee=local.base_fee,
             min_base_fee=self._settings.min_base_fee,
             timestamp=local.timestamp,
+            number=local.genesis_number,
             create2_deployer=local.create2_deployer,
             transaction_gas_limit=local.tx_gas_limit,
             block_gas_limit=local.block_gas_limit,
@@ -96,7 +97,7 @@ class GenesisSource:
     def of_local_chain(self, new: bytes, old: bytes, *, is_fork: bool) -> bytes:
         """Return a local chain's genesis file: the one that the stored chain started with, else a new chain's.
 
-        The hash of block 0 identifies the file, among the file that was kept at the first start, the one that the
+        The hash of the first block identifies the file, among the file that was kept at the first start, the one that the
         settings give now, and those of older versions. If none matches, the new one is returned, and the start rejects
         it.
 
@@ -131,9 +132,9 @@ class GenesisSource:
         write_whole(self.kept, text)
 
     def _makes(self, text: bytes, block_hash: Hash, timestamp: int) -> bool:
-        """Return whether a genesis file gives this block 0; the timestamp is used if the file leaves it open."""
+        """Return whether a genesis file gives this first block; the timestamp is used if the file leaves it open."""
         try:
-            genesis = load_genesis(text)
+            genesis = load_genesis(text, may_have_number=True)
         except GenesisFileError:
             return False
         if not genesis.timestamp:

@@ -53,6 +53,8 @@ class LocalChoices:
     """Floor of the base fee in wei per gas, from settings, used if the file has none."""
     timestamp: int = 0
     """Unix seconds of block 0; 0: the time of the first start."""
+    number: int = 0
+    """Number of the first block; not 0 only if one node makes all blocks."""
     create2_deployer: bool = True
     """Whether the chain has the deterministic CREATE2 deployer."""
     transaction_gas_limit: bool = False
@@ -92,6 +94,8 @@ def local_text(choices: LocalChoices | None = None, *, as_in_0_1_0: bool = False
             config[MIN_BASE_FEE] = choices.base_fee
     if choices.timestamp:
         document["timestamp"] = encode_quantity(choices.timestamp)
+    if choices.number:
+        document["number"] = encode_quantity(choices.number)
     document["config"] = config
     document["extraData"] = encode_data(_fingerprint(config))
     contracts = predeployed()

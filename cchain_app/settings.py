@@ -122,6 +122,13 @@ class LocalChainSettings:
         most=2**63 - 1,
         options=(),
     )
+    genesis_number: int = flag(
+        0,
+        "Number of the first block of a new local chain, if this node alone makes its blocks.",
+        least=0,
+        most=2**53,
+        options=("--number",),
+    )
     create2_deployer: bool = flag(
         True,
         "Whether a new local chain has the deterministic CREATE2 deployer.",

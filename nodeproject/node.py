@@ -34,7 +34,7 @@ from nodeproject.startup.x_chain import PlatformNetwork
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.get_pages import PlainPages
 from nodeproject.web.observation import Observation
-from nodeproject.web.openrpc.page import Reference
+from nodeproject.web.openrpc.reference import Reference
 from nodeproject.web.paths import running_url
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app.api import PlatformRpc

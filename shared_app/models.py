@@ -1,6 +1,4 @@
-"""Outputs that one chain exported and another has not imported yet, imports accepted before their exports, and both ends
-of each finished transfer.
-"""
+"""Outputs that wait between chains, imports accepted before their exports, and both ends of finished transfers."""
 
 from django.db import models
 from typing_extensions import override

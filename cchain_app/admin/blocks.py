@@ -69,7 +69,7 @@ class BlockAdmin(RowsAdmin):
     @admin.display(description="Parent")
     def parent(self, block: Block) -> SafeString:
         """Return the parent's hash; the genesis block's parent does not exist."""
-        if block.number == 0:
+        if block.number == evm_chain().first_number:
             return display.full(block.parent_hash)
         return display.full_link(block.parent_hash, pages.block_page(block.number - 1))
 

@@ -12,9 +12,6 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 
-FIRST = 0
-"""Height of the genesis block; on a fork it is upstream's genesis block, which is not stored here (`forked`)."""
-
 
 def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
     """Return the height of a number or tag; it may be above the head.
@@ -27,13 +24,16 @@ def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
 def tag_height(chain: EvmChain, tag: Tag) -> int:
     """Return the height of the accepted block that a tag means; `pending` means the head.
 
-    Unspecified: on a chain that is too short, safe and finalized are block 0, as in Anvil.
+    Unspecified: on a chain that is too short, safe and finalized are the earliest block, as in Anvil. If a local chain's
+    first block has another number than 0, `earliest` is that block. On a fork it is the remote chain's block 0, which
+    is not stored here (`forked`).
     """
+    earliest = 0 if chain.fork is not None else chain.first_number
     if tag is Tag.EARLIEST:
-        return FIRST
+        return earliest
     slots = chain.settings.slots_in_an_epoch
     behind = {Tag.SAFE: slots, Tag.FINALIZED: 2 * slots}.get(tag, 0)
-    return max(blocks.head(chain).number - behind, FIRST)
+    return max(blocks.head(chain).number - behind, earliest)
 
 
 def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:

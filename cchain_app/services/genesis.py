@@ -83,7 +83,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         if block.hash != began[0]:
             raise _other_block(began[0], block)
         _verify_chain_id(chain)
-        return stored.load_block(chain.db, 0, chain.format)
+        return stored.load_block(chain.db, chain.first_number, chain.format)
 
 
 def _verify_chain_id(chain: EvmChain) -> None:
@@ -156,7 +156,7 @@ def genesis_text(chain: EvmChain) -> str:
             text, timestamp=begin_time(chain, REFERENCE_LOCAL_TIME), config=own.config
         )
     began = stored.head_number(chain.db) is not None
-    timestamp = stored.time_of(chain.db, 0) if began else _first_time(chain)
+    timestamp = stored.time_of(chain.db, chain.first_number) if began else _first_time(chain)
     return complete_text(text, timestamp=timestamp, config=chain.config)
 
 
@@ -185,6 +185,7 @@ def remarks(chain: EvmChain) -> list[str]:
         ("NODE_GAS_LIMIT", wanted.gas_limit, genesis.gas_limit, 0),
         ("NODE_BASE_FEE", wanted.base_fee, genesis.base_fee, -1),
         ("NODE_TIMESTAMP", wanted.timestamp, genesis.timestamp, 0),
+        ("NODE_GENESIS_NUMBER", wanted.number, genesis.number, 0),
         ("NODE_TX_GAS_LIMIT", wanted.transaction_gas_limit, limits.transaction_gas, False),
         ("NODE_BLOCK_GAS_LIMIT", wanted.block_gas_limit, limits.block_gas, True),
         ("NODE_CODE_SIZE_LIMIT", wanted.code_size_limit, limits.code_size, None),

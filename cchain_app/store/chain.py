@@ -93,10 +93,10 @@ def head_id(db: Database) -> tuple[int, Hash] | None:
 
 
 def first_block(db: Database) -> tuple[Hash, int] | None:
-    """Return hash and time (Unix seconds) of block 0, or None if it, or the table, does not exist yet."""
+    """Return hash and time (Unix seconds) of the lowest block, or None if it, or the table, does not exist yet."""
     if not db.has_table("cchain_app_block"):
         return None
-    row = db.row("SELECT hash, timestamp FROM cchain_app_block WHERE number = 0")
+    row = db.row("SELECT hash, timestamp FROM cchain_app_block ORDER BY number LIMIT 1")
     return None if row is None else (Hash(bytes(row[0])), int(row[1]))
 
 

@@ -1,6 +1,7 @@
 """The front page: heads, latest blocks and transactions, charts, validators and health."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from json import dumps
 from typing import Any, Final, NamedTuple
@@ -54,8 +55,12 @@ class Chart(NamedTuple):
     latest: str
     values: Sequence[float]
     label: str
-    texts: Sequence[str] = ()
-    """Each value as text, with its block or validator; shown at the pointer."""
+    texts: Sequence[str]
+    """Each value as text, with its block, time or validator; shown at the pointer."""
+    top: str
+    """The largest value as text. Zero is at the bottom."""
+    ends: tuple[str, str]
+    """What the first and the last value belong to."""
 
 
 @page
@@ -115,7 +120,15 @@ def _chart(
     values = [value for _, value in points]
     latest = text(values[-1]) if values else "–"
     blocks = counted(len(points), "block")
-    return Chart(title, latest, values, f"{title}, the last {blocks}", texts)
+    return Chart(
+        title,
+        latest,
+        values,
+        f"{title}, the last {blocks}",
+        texts,
+        text(max(values)) if values else "",
+        (f"#{points[0][0].number:,}", f"#{points[-1][0].number:,}") if points else ("", ""),
+    )
 
 
 def _gwei(wei: int) -> str:
@@ -129,7 +142,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
     rows = staking.validators(chain)
     total = sum(row.stake for row in rows)
     points = staking.stake_over_time(chain)[-CHARTED:]
-    uptimes = [row.uptime for row in rows if row.uptime is not None]
+    ranked = sorted((row.uptime, str(row.node_id)) for row in rows if row.uptime is not None)
     weighted = sum(row.stake * row.uptime for row in rows if row.uptime is not None)
     observed_stake = sum(row.stake for row in rows if row.uptime is not None)
     uptime = f"{100 * weighted / observed_stake:.1f} %" if observed_stake else "–"
@@ -149,12 +162,33 @@ def _platform(site: Explorer) -> dict[str, Any]:
                     f"{format_time(point.time)}: {format_whole(point.value, unit)}"
                     for point in points
                 ],
+                format_whole(max((point.value for point in points), default=0), unit),
+                _ends(points[0].time, points[-1].time) if points else ("", ""),
             ),
             Chart(
-                "Uptime by stake", uptime, sorted(uptimes), "Uptime of each validator, lowest first"
+                "Uptime by stake",
+                uptime,
+                [share for share, _ in ranked],
+                "Uptime of each validator, lowest first",
+                [f"{node_id}: {_percent(share)}" for share, node_id in ranked],
+                _percent(ranked[-1][0]) if ranked else "",
+                ("lowest", "highest"),
             ),
         ],
     }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _ends(first: int, last: int) -> tuple[str, str]:
+    """Return the first and the last time of a chart: days in UTC, or times of the same day."""
+    begun, ended = (datetime.fromtimestamp(seconds, UTC) for seconds in (first, last))
+    if begun.date() == ended.date():
+        first_time, last_time = f"{begun:%H:%M}", f"{ended:%H:%M}"
+        return first_time if first_time != last_time else "", f"{last_time} UTC"
+    return f"{begun.day} {begun:%b}", f"{ended.day} {ended:%b}"
 
 
 def _check(name: str, result: CheckResult) -> CheckText:

@@ -231,17 +231,21 @@ def supply(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @page
 def supply_figures(site: Explorer, _request: HttpRequest) -> HttpResponse:
-    """Return supply and stake over time for the chart: times in Unix seconds, amounts in coins."""
+    """Return supply and stake over time for the chart: times in Unix seconds, amounts in coins.
+
+    Each time occurs once, with its last amount: the chart would leave out all but the first.
+    """
     unit = site.platform.network().unit
     series = {
         "supply": staking.supply_over_time(site.platform),
         "stake": staking.stake_over_time(site.platform),
     }
+    last_at = {
+        name: {point.time: point.value / unit for point in points}
+        for name, points in series.items()
+    }
     return JsonResponse(
-        {
-            name: [[point.time for point in points], [point.value / unit for point in points]]
-            for name, points in series.items()
-        }
+        {name: [list(values), list(values.values())] for name, values in last_at.items()}
     )
 
 

@@ -5,7 +5,7 @@ Requests are answered from the database and write nothing.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from chaindb import clock
 from chainvm.consensus import SoleConsensus
@@ -14,7 +14,6 @@ from network_app.chains.accepting import Acceptor
 from network_app.chains.backend import ChainBackend
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.voting import voted_chain
-from network_app.consensus.vm import VotedChain
 from network_app.ports import (
     ANCESTOR_OVERHEAD,
     AcceptResult,
@@ -25,6 +24,9 @@ from network_app.ports import (
 from network_app.proposervm.vm import ProposerBlock
 from network_app.store import fetched
 from primitives.ids import ID, NodeID
+
+if TYPE_CHECKING:  # imported with the connections
+    from network_app.consensus.vm import VotedChain
 
 CHUNK = 128
 """Number of blocks read together when many are requested."""
@@ -71,7 +73,7 @@ class NetworkChain(Generic[B]):
         """The ID of the chain."""
         return self._chain_id()
 
-    def voted(self, *, followed: NodeID | None = None) -> VotedChain[ProposerBlock[B]]:
+    def voted(self, *, followed: NodeID | None = None) -> "VotedChain[ProposerBlock[B]]":
         """Return the chain for the engine that votes on it, or that queries the followed node. Blocking."""
         return voted_chain(
             self.alias,

@@ -6,7 +6,7 @@ If one node produces all blocks, `chainvm.consensus.SoleConsensus` decides on th
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from chaindb import clock
 from chaindb.chains import is_left_out
@@ -16,7 +16,6 @@ from chainvm.port import Block, ChainVM
 from network_app import selectors
 from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import OuterRows
-from network_app.consensus.vm import VotedChain
 from network_app.proposervm.block import SignedBlock
 from network_app.proposervm.verification import Proposers
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
@@ -24,6 +23,9 @@ from network_app.proposervm.windower import proposer_at, slot_of
 from network_app.services import clock_follows_blocks, move_clock
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
+
+if TYPE_CHECKING:  # imported with the connections
+    from network_app.consensus.vm import VotedChain
 
 BLOCKS_WAITING = "consensus.waiting"
 """Type of the event that a chain may have transactions for a block."""
@@ -170,7 +172,7 @@ def voted_chain(
     *,
     timing: BuildTiming,
     followed: NodeID | None,
-) -> VotedChain[ProposerBlock[B]]:
+) -> "VotedChain[ProposerBlock[B]]":
     """Return a chain for the engine that votes on it; all its work runs in one thread. Blocking.
 
     Args:
@@ -181,6 +183,8 @@ def voted_chain(
         timing: When blocks are built.
         followed: The node that produces all blocks and whose vote alone decides; None if the validators vote.
     """
+    from network_app.consensus.vm import VotedChain
+
     thread = OneThread(f"consensus-{alias}", vm.lock)
     outer = vm.get()
     time_of = _FollowedTime(outer, followed)

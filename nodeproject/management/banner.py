@@ -10,7 +10,7 @@ from chaindb.chains import C_CHAIN, X_CHAIN, absence, is_left_out
 from explorer_app.selectors import known_accounts
 from explorer_app.selectors.known_accounts import KnownAccount
 from jsonrpc.dispatch.caller import naming
-from nodeproject.management.terminal import print_section
+from nodeproject.management.terminal import print_as_markdown, print_section
 from nodeproject.node import Node
 from primitives.hexadecimal import checksum_address
 from primitives.networks import LOCAL
@@ -40,9 +40,11 @@ def banner_of(node: Node) -> Callable[[str], None]:
         if hidden:
             parts["Accounts"]["…"] = hidden
 
+    show = print_as_markdown if node.settings.markdown else print_section
+
     def printed(base: str) -> None:
         for title, facts in {**parts, "URLs": _urls(node, base)}.items():
-            print_section(title, facts)
+            show(title, facts)
 
     return printed
 

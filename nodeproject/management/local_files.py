@@ -114,7 +114,7 @@ def load_state_file(chain: EvmChain, path: Path, *, must_exist: bool = False) ->
     verify_has_state(chain)
     if not path.exists() and not must_exist:
         return None
-    if blocks.head(chain).number:
+    if blocks.head(chain).number > chain.first_number:
         return f"{path} is not loaded: the chain here already has blocks and keeps its state."
     try:
         load_state(chain, path.read_bytes())

@@ -72,6 +72,16 @@ def print_section(title: str, values: Mapping[str, str]) -> None:
         print(f"  {bold}{name:<{width}}{end}  {value}")
 
 
+def print_as_markdown(title: str, values: Mapping[str, str]) -> None:
+    """Print a heading and a table with a row for each value; nothing without values."""
+    if not values:
+        return
+    print(f"## {title}\n\n| | |\n|---|---|")
+    for name, value in values.items():
+        print("|", " | ".join(text.replace("|", "\\|") for text in (name, value)), "|")
+    print()
+
+
 def print_listening(host: str, port: int) -> None:
     """Print the line for which programs wait: connections are accepted from now on."""
     print(f"Listening on {f'[{host}]' if ':' in host else host}:{port}", flush=True)  # for programs

@@ -103,6 +103,11 @@ class NodeSettings:
         meaning="Print nothing at the start, neither addresses nor keys, and log nothing below a warning.",
         options=("--silent", "-q"),
     )
+    markdown: bool = flag(
+        default=False,
+        meaning="Print addresses and keys at the start as Markdown tables.",
+        options=("--md",),
+    )
     config_out: str = flag(
         "",
         "File to which the start writes accounts, keys and fees of a local chain, as JSON.",

@@ -27,6 +27,8 @@ class ToolFlag(NamedTuple):
     """Returns the setting's text. Raises ValueError."""
     bare: str | None = None
     """The setting's text if the flag has no value; None: it needs one."""
+    fixed: str | None = None
+    """The setting's text, for a flag that takes no value."""
 
 
 def _milliseconds(text: str) -> str:
@@ -56,6 +58,12 @@ CONVERTED: Final = (
         "States that are kept; without a number the fewest possible.",
         bare="1",
     ),
+    ToolFlag(
+        ("--preserve-historical-states",),
+        "history_state",
+        "All states are kept, in the data directory; a state file has the last one.",
+        fixed="0",
+    ),
 )  # fmt: skip
 """The order is that of the help."""
 
@@ -64,6 +72,9 @@ ALWAYS: Final[Mapping[tuple[str, ...], str]] = {
         "--steps-tracing",
         "--tracing",
     ): "Traces with steps are available (debug_trace…); they always are.",
+    (
+        "--no-storage-caching",
+    ): "Forks share no cache of remote state; each data directory always has its own.",
 }
 """Flags whose effect this node always has."""
 
@@ -83,10 +94,6 @@ CHOICES: Final[Mapping[str, Mapping[str, str | None]]] = {
 
 REFUSED: Final[Mapping[str, str]] = {
     "--celo": "the C-Chain has Ethereum's rules and no features of Celo",
-    "--md": "the log is text or JSON (--json)",
-    "--preserve-historical-states": "a dump has the state at the head; the data directory keeps earlier states",
-    "--no-storage-caching": "a fork is stored in the data directory with all state that it has fetched",
-    "--number": "a new local chain begins with block 0",
     "--memory-limit": "gas limits the memory of a call",
 }
 """Flags without a meaning or an implementation here, each with the reason."""
@@ -130,6 +137,16 @@ def add_tool_flags(
     """
     group = parser.add_argument_group("flags of Anvil and Hardhat in their units")
     for flag in CONVERTED:
+        if flag.fixed is not None:
+            group.add_argument(
+                *flag.options,
+                dest=dest(flag.setting),
+                default=SUPPRESS,
+                action="store_const",
+                const=flag.fixed,
+                help=flag.meaning,
+            )
+            continue
         optional: dict[str, Any] = {} if flag.bare is None else {"nargs": "?", "const": flag.bare}
         group.add_argument(
             *flag.options,

@@ -37,7 +37,7 @@ from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
 from nodeproject.web.observation import Observation
-from nodeproject.web.openrpc.document import RpcInterface, ServerPath
+from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 from nodeproject.web.paths import BasePaths, paths_of
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api

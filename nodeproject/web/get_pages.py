@@ -31,7 +31,7 @@ from jsonrpc.http.replies import GZIPPED, accepts_gzip, by_path, to_response
 from jsonrpc.http.replies import read_head as read_django_head
 from nodeproject.web.endpoints import ROOT, Endpoints
 from nodeproject.web.observation import Observation
-from nodeproject.web.openrpc.page import Reference
+from nodeproject.web.openrpc.reference import Reference
 from nodeproject.web.paths import NO_BASE_PATHS, BasePaths
 from primitives.bearer import NO_TOKENS, BearerTokens
 

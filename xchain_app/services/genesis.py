@@ -2,6 +2,7 @@
 
 import logging
 
+from primitives.counting import counted
 from xchain_app.chain import AvmChain
 from xchain_app.genesis.genesis import parse_genesis
 from xchain_app.store import blocks
@@ -29,7 +30,7 @@ def load_genesis(chain: AvmChain) -> StoredXChain:
         blocks.begin(chain.db, genesis)
         outputs = sum(1 for _ in genesis.utxos())
         _log.info(
-            "created the X-Chain %s with %d assets and %d outputs",
-            chain.blockchain_id, len(genesis.assets), outputs,
+            "created the X-Chain %s with %s and %s",
+            chain.blockchain_id, counted(len(genesis.assets), "asset"), counted(outputs, "output"),
         )  # fmt: skip
         return StoredXChain(genesis.chain_id, genesis.fee_asset_id, genesis.block.parent_id)

@@ -34,7 +34,23 @@ function color(figure, name) {
   return resolved;
 }
 
-/** Draws a chart into a figure: steps over time or blocks, from the lowest to the highest value, with the values at the pointer. */
+/** Returns a range around the values, however little they differ: an axis from zero would show no change of the supply. */
+function around(_chart, least, most) {
+  const room = (most - least) / 10 || 1;
+  return [Math.max(0, least - room), most + room];
+}
+
+/** Returns the drawing of one value for each day: bars from zero, with room for half a bar at both ends. */
+const bars = () => ({
+  paths: uPlot.paths.bars({ size: [0.8, 60] }),
+  x: { range: (_chart, first, last) => [first - DAY / 2, last + DAY / 2] },
+  y: { range: (_chart, _least, most) => [0, most * 1.1 || 1] },
+});
+
+/** Returns the drawing of values that hold until the next one: steps. */
+const steps = (isClose) => ({ paths: uPlot.paths.stepped({ align: 1 }), x: {}, y: isClose ? { range: around } : {} });
+
+/** Draws a chart into a figure: by day, or steps over time or blocks, with the values at the pointer. */
 function drawChart(figure, data) {
   const palette = (name) => () => color(figure, name);
   const axis = { stroke: palette("--faint"), grid: { stroke: palette("--line"), width: 1 }, ticks: { stroke: palette("--line"), width: 1 } };
@@ -42,15 +58,16 @@ function drawChart(figure, data) {
   const byBlock = figure.dataset.x === "block";
   const numbers = (_, ticks) => ticks.map((tick) => TEXT.format(tick));
   const label = figure.dataset.label ?? figure.closest("section").querySelector("h2").textContent;
+  const { paths, x, y } = "bars" in figure.dataset ? bars() : steps("close" in figure.dataset);
   const options = {
-    scales: { x: { time: !byBlock } },
+    scales: { x: { time: !byBlock, ...x }, y }, padding: [null, byBlock ? null : 36, null, null],
     width: figure.clientWidth, height: 280, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
     cursor: { y: false }, legend: { markers: { show: false } },
     series: [
       byBlock ? { label: "Block", value: (_, value) => TEXT.format(latest(value, 0)) } : { label: "Time (UTC)", value: (_, value) => utc(latest(value, 0)) },
       {
         label, value: (_, value) => `${TEXT.format(latest(value, 1))} ${figure.dataset.unit ?? ""}`.trim(),
-        stroke: palette("--accent"), fill: palette("--soft"), width: 2, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }),
+        stroke: palette("--accent"), fill: palette("--soft"), width: 2, points: { show: false }, paths,
       },
     ],
     axes: [

@@ -6,19 +6,17 @@ interface only lists its own methods; the document of the whole node also names 
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
-from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.web.openrpc import results_evm, results_platform, schemas
-from nodeproject.web.openrpc.entries import MethodEntry, MethodParameter, entries_of
+from nodeproject.web.openrpc.entries import MethodEntry, MethodParameter
+from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 from nodeproject.web.openrpc.schemas import WHERE, Schema
 from primitives.product import NAME, VERSION
 
-DISCOVER: Final = "rpc.discover"
 OPENRPC: Final = "1.3.2"
 
 COMPONENTS: Final[Mapping[str, Schema]] = {
@@ -31,62 +29,17 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
 Json = dict[str, Any]
 
 
-class ServerPath(NamedTuple):
-    """The address of an interface: a path of the node, because the node does not know its public host name."""
-
-    name: str
-    path: str
-    is_socket: bool = False
-
-
-class RpcInterface:
-    """An RPC interface with its methods, one of which returns their description.
-
-    Args:
-        title: The displayed name.
-        servers: The addresses, the usual one first.
-        registry: The methods; `rpc.discover` is added to them.
-        by_name: Whether params are objects; otherwise they are arrays.
-
-    Raises:
-        RegistrationError: The registry already has an `rpc.discover`.
-    """
-
-    def __init__(
-        self,
-        title: str,
-        servers: Iterable[ServerPath],
-        registry: MethodRegistry,
-        *,
-        by_name: bool,
-    ) -> None:
-        self.title = title
-        self.servers = tuple(servers)
-        self.registry = registry
-        self.by_name = by_name
-        registry.add(DISCOVER, self.discover, computes=True)
-
-    @cached_property
-    def entries(self) -> tuple[MethodEntry, ...]:
-        """Its methods without `rpc.discover`, which OpenRPC tools take for granted."""
-        described = (item for item in self.registry if item.name != DISCOVER)
-        return tuple(entries_of(described, examples(), by_name=self.by_name))
-
-    def discover(self) -> msgspec.Raw:
-        """rpc.discover: the methods of this interface, as an OpenRPC document."""
-        return self._document
-
-    @cached_property
-    def _document(self) -> msgspec.Raw:
-        document = _document(self.title, _servers(self.servers), map(_method, self.entries))
-        return msgspec.Raw(msgspec.json.encode(document))
-
-
 def examples() -> Mapping[str, Mapping[str, Any]]:
     """Return an example of each method: its params, and the result or the error."""
     text = files("nodeproject.web.openrpc").joinpath("examples.json").read_text()
     found: Mapping[str, Mapping[str, Any]] = json.loads(text)["examples"]
     return found
+
+
+def document_of(interface: RpcInterface) -> bytes:
+    """Return the document of an interface's methods as JSON."""
+    methods = map(_method, interface.entries)
+    return msgspec.json.encode(_document(interface.title, _servers(interface.servers), methods))
 
 
 def whole(interfaces: Iterable[RpcInterface], base: str = "") -> bytes:

@@ -5,21 +5,19 @@ and sends trial calls to the node that served the page. A JSON Schema is shown a
 object; names link to their types.
 """
 
-import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from django.template.loader import render_to_string
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from nodeproject.settings.theme import FAVICON
-from nodeproject.web.middleware import script_prefix
-from nodeproject.web.openrpc.document import COMPONENTS, RpcInterface, servers_of, whole
+from nodeproject.web.openrpc.document import COMPONENTS, servers_of
 from nodeproject.web.openrpc.entries import MethodEntry, MethodError, MethodParameter
+from nodeproject.web.openrpc.interface import RpcInterface
+from nodeproject.web.openrpc.reference import BASE
 from nodeproject.web.openrpc.schemas import WHERE, Schema
 from primitives.product import NAME, VERSION
 
@@ -142,9 +140,6 @@ def inline(text: str) -> SafeString:
     return mark_safe("".join(parts))  # noqa: S308  # each part is escaped
 
 
-TEMPLATE: Final = "reference.html"
-
-
 class ShownArgument(NamedTuple):
     """A parameter as the page shows it."""
 
@@ -190,71 +185,24 @@ class ShownInterface(NamedTuple):
     namespaces: list[Namespace]
 
 
-class CompressedBody(NamedTuple):
-    """A body that is sent repeatedly, also in compressed form."""
-
-    body: bytes
-    gzipped: bytes
-
-    @classmethod
-    def of(cls, body: bytes) -> "CompressedBody":
-        """Compress a body once for all requests."""
-        return cls(body, gzip.compress(body, mtime=0))
-
-
-BASE: Final = "/@base@"
-"""A placeholder for the base path in the page and the document, which are rendered once for all requests."""
-_VARIANTS: Final = 8
-"""Number of base paths for which the page and the document are cached."""
-
-
-class Reference:
-    """The reference of a node's methods: the page and the document, each created at its first use.
+def context_of(interfaces: Iterable[RpcInterface], address: str) -> dict[str, Any]:
+    """Return the context of the page's template.
 
     Args:
-        address: Returns the base of the node's URLs, for browsers without scripts. Called when the page is rendered,
-            because before that the node may not know its port.
-        interfaces: Returns the interfaces of the node.
+        interfaces: The interfaces of the node.
+        address: The base of the node's URLs, for browsers without scripts.
     """
-
-    def __init__(
-        self, address: Callable[[], str], interfaces: Callable[[], Iterable[RpcInterface]]
-    ) -> None:
-        self._address = address
-        self._interfaces = interfaces
-        self.html = lru_cache(_VARIANTS)(self._html_for)
-        """Returns the page whose links begin with a base path."""
-        self.document = lru_cache(_VARIANTS)(self._document_for)
-        """Returns the OpenRPC document of all methods as JSON, whose servers' paths begin with a base path."""
-
-    def _html_for(self, base: str) -> CompressedBody:
-        return CompressedBody.of(self._html.replace(BASE.encode(), base.encode()))
-
-    def _document_for(self, base: str) -> CompressedBody:
-        return CompressedBody.of(self._document.replace(BASE.encode(), base.encode()))
-
-    @cached_property
-    def _html(self) -> bytes:
-        with script_prefix(f"{BASE}/"):
-            return render_to_string(TEMPLATE, self.context()).encode()
-
-    @cached_property
-    def _document(self) -> bytes:
-        return whole(self._interfaces(), BASE)
-
-    def context(self) -> dict[str, Any]:
-        """Return the context of the page's template."""
-        shown = [_interface(interface) for interface in self._interfaces()]
-        return {
-            "name": NAME,
-            "version": VERSION,
-            "favicon": FAVICON,
-            "address": self._address(),
-            "base": BASE,
-            "interfaces": shown,
-            "count": sum(len(space.methods) for item in shown for space in item.namespaces),
-            "types": [(name, schema_html(schema)) for name, schema in sorted(COMPONENTS.items())],
-        }
+    shown = [_interface(interface) for interface in interfaces]
+    return {
+        "name": NAME,
+        "version": VERSION,
+        "favicon": FAVICON,
+        "address": address,
+        "base": BASE,
+        "interfaces": shown,
+        "count": sum(len(space.methods) for item in shown for space in item.namespaces),
+        "types": [(name, schema_html(schema)) for name, schema in sorted(COMPONENTS.items())],
+    }
 
 
 def _interface(one: RpcInterface) -> ShownInterface:

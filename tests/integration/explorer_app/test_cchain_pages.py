@@ -53,6 +53,29 @@ def test_front_page_shows_heads_and_latest_blocks_and_transactions(
     assert page.slow_plans() == []
 
 
+def test_a_chart_of_the_front_page_has_axes_and_a_figure_for_each_point(
+    made: TracedChain, client: Client
+) -> None:
+    text = client.get("/").content.decode()
+    charts = dict(
+        re.findall(r'<section class="card"><h2>([^<]+)</h2>(.*?)</section>', text, re.DOTALL)
+    )
+
+    for title, part in charts.items():
+        if "axes" not in part:
+            continue
+        top, bottom, first, last = re.findall(r"<span>([^<]*)</span>", part)
+        points = re.findall(r"<title>([^<]+)</title>", part)
+        assert (bottom, bool(top)) == ("0", True)
+        assert any(point.endswith(top) for point in points), title
+        if title in {"Transactions per block", "Gas used", "Base fee"}:
+            assert (first, last) == ("#0", "#3")
+            assert [point.partition(":")[0] for point in points] == [
+                f"Block {number}" for number in range(4)
+            ]
+    assert sum("axes" in part for part in charts.values()) >= 4
+
+
 def test_policy_allows_own_scripts_only(made: TracedChain, browse: Browse) -> None:
     policy = browse("/").response["Content-Security-Policy"]
 

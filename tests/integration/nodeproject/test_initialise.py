@@ -86,6 +86,27 @@ def test_funded_accounts_are_shown_with_keys(
         assert line in shown
 
 
+def test_the_banner_is_printed_as_markdown_tables(
+    empty_directory: Path, settings: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.NODE = updated(settings.NODE, markdown=True)
+    initialise(this_node())
+    capsys.readouterr()
+
+    banner_of(this_node())("http://127.0.0.1:9650")
+
+    sections = capsys.readouterr().out.split("## ")[1:]
+    assert [text.partition("\n")[0].partition(" ")[0] for text in sections] == [
+        "Nunatak", "Accounts", "Private", "Wallet", "Funded", "URLs",
+    ]  # fmt: skip
+    for text in sections:
+        _, _, head, line, *rows = text.rstrip("\n").split("\n")
+        assert (head, line) == ("| | |", "|---|---|")
+        assert rows
+        assert all(row.count(" | ") == 1 for row in rows)
+    assert "| Explorer | http://127.0.0.1:9650/ |" in sections[-1]
+
+
 # Only the embedded profile signs with the keys of the mnemonic.
 @pytest.mark.node_settings(profile="embedded")
 @pytest.mark.parametrize(

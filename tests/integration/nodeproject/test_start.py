@@ -47,7 +47,9 @@ print("whole" if admin.site.is_registered(Peer) else "partial")
 UNUSED = (
     "nodeproject.web.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn "
     "celery django_celery_beat rich explorer_app.site network_app.runtime network_app.peers.network OpenSSL "
-    "google.protobuf cryptography.x509 django.core.handlers.asgi nodeproject.startup.migrating nodeproject.processes.ipc nodeproject.copies.backup_manifest"
+    "google.protobuf cryptography.x509 django.core.handlers.asgi nodeproject.startup.migrating nodeproject.processes.ipc nodeproject.copies.backup_manifest "
+    "network_app.consensus.vm network_app.snowman.topological nodeproject.web.openrpc.page "
+    "nodeproject.web.openrpc.entries nodeproject.web.openrpc.results_platform"
 )
 
 WORKING = """

@@ -304,6 +304,37 @@ def test_no_chain_is_started_that_would_need_eip_1283(begin: Begin, tmp_path: Pa
         load_genesis(evm_chain())
 
 
+def test_a_chain_begins_with_the_number_that_a_flag_names(begin: Begin, rpc: Rpc) -> None:
+    begin(genesis_number=100)
+    chain = Chain()
+    assert chain.genesis.number == 100
+    hashes = [chain.genesis.hash, chain.do()[1].hash]
+
+    begin(genesis_number=0)  # the stored chain keeps its number
+
+    assert load_genesis(evm_chain()).hash == hashes[0]
+    numbers = ("earliest", "0x64", "latest", "0x65")
+    found = [rpc("eth_getBlockByNumber", number, False)["hash"][2:] for number in numbers]
+    assert found == [hashes[0].hex()] * 2 + [hashes[1].hex()] * 2
+    assert rpc("eth_getBlockByNumber", "0x63", False) is None
+    begin(genesis_number=7)
+    assert [remark.split(",")[0] for remark in remarks(evm_chain())] == ["NODE_GENESIS_NUMBER is 7"]
+    assert json.loads(genesis_text(evm_chain()))["number"] == "0x64"
+    rpc("anvil_reset")
+    assert rpc("eth_blockNumber") == "0x64"
+    assert rpc("eth_getBlockByNumber", "latest", False)["hash"] == f"0x{hashes[0].hex()}"
+
+
+@pytest.mark.parametrize("changes", [{"consensus": "snowman"}, {"bootstrap": ("127.0.0.1:9",)}])
+def test_only_a_chain_of_one_node_begins_with_another_number_than_0(
+    begin: Begin, changes: dict[str, Any]
+) -> None:
+    begin(genesis_number=100, **changes)
+
+    with pytest.raises(GenesisFileError, match=r"^number: 100, want 0$"):
+        load_genesis(evm_chain())
+
+
 def test_a_database_without_tables_is_one_without_a_chain(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,8 +6,9 @@ from jsonschema import Draft7Validator
 
 from nodeproject.apps import this_node
 from nodeproject.node import Node
-from nodeproject.web.openrpc.document import COMPONENTS, RpcInterface
+from nodeproject.web.openrpc.document import COMPONENTS
 from nodeproject.web.openrpc.entries import MethodEntry
+from nodeproject.web.openrpc.interface import RpcInterface
 from nodeproject.web.openrpc.schemas import Schema
 from tests.builders.node_settings import updated
 

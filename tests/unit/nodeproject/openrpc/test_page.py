@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from nodeproject.web.openrpc.page import Reference, ShownMethod, inline, paragraphs, schema_html
+from nodeproject.web.openrpc.page import ShownMethod, inline, paragraphs, schema_html
+from nodeproject.web.openrpc.reference import Reference
 from nodeproject.web.openrpc.schemas import (
     BOOLEAN,
     COUNT,
