@@ -141,7 +141,7 @@ class ThreeChains:
             self._issued(self._pay)
             return
         other = self.random.choice([one for one in NAMES if one != name])
-        make = self.random.choice([self._export, self._import])
+        make = self.random.choice([self.export, self._import])
         self._issued(partial(make, name, other))
 
     def grow(self, name: str) -> None:
@@ -208,7 +208,8 @@ class ThreeChains:
         nonce = state.nonce + self.random.randrange(3)
         self.both.c.send(signed(key=key, nonce=nonce, value=self.random.randrange(UNIT * WEI)))
 
-    def _export(self, name: str, destination: str) -> None:
+    def export(self, name: str, destination: str) -> None:
+        """Issue an export of a random amount. Raises one of `REFUSALS`."""
         amount, chain_id = self.random.randint(BURN, 9 * UNIT), self.ids[destination]
         if name == "P":
             if len(self.p.coins()) < COINS // 2:  # some were in transactions that were lost
