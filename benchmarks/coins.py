@@ -1,4 +1,4 @@
-"""Signed P-Chain transactions, made before any clock starts: transfers, splits, delegations.
+"""Signed transactions of the P-Chain and the X-Chain, made before any clock starts: transfers, splits, delegations.
 
 Encoded in the reference's format (avalanchego, vms/platformvm/txs and vms/secp256k1fx), as a client
 library does it; no code of the node is used.
@@ -25,8 +25,8 @@ DAY = 86_400
 SPLIT = 600
 """Outputs of one transaction: about 48 of the 64 KiB that the mempool accepts."""
 
-PRIMARY_NETWORK = P_CHAIN = bytes(32)
-BASE_TX, ADD_PERMISSIONLESS_DELEGATOR_TX = 34, 26
+PRIMARY_NETWORK = bytes(32)
+ADD_PERMISSIONLESS_DELEGATOR_TX = 26
 TRANSFER_INPUT, TRANSFER_OUTPUT, CREDENTIAL, OUTPUT_OWNERS = 5, 7, 9, 11
 """Type IDs of the codec's version 0."""
 VERSION = struct.pack(">H", 0)
@@ -56,6 +56,19 @@ class Coin:
     index: int
     asset_id: bytes
     amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A chain of unspent outputs: its ID, and the type IDs of its transactions."""
+
+    chain_id: bytes
+    base_tx: int
+    import_tx: int
+    export_tx: int
+
+
+PLATFORM = Chain(bytes(32), base_tx=34, import_tx=17, export_tx=18)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +102,33 @@ RICH = _owner_of(EWOQ_KEY)
 """The owner that every local network funds."""
 
 
-def transfer(coin: Coin, sender: Owner, payments: Iterable[tuple[bytes, int]]) -> Tx:
+def transfer(
+    coin: Coin, sender: Owner, payments: Iterable[tuple[bytes, int]], chain_of: Chain = PLATFORM
+) -> Tx:
     """Spend a coin: pay, burn the fee, and return the rest to the sender.
 
     Args:
         coin: An output that the sender alone can spend.
         sender: The signer.
         payments: Addresses and amounts; together with the fee at most the value of the coin.
+        chain_of: The chain of the coin.
     """
     made = list(payments)
     if rest := coin.amount - sum(amount for _, amount in made) - FEE:
         made.append((sender.short_id, rest))
-    made.sort(key=lambda payment: _output(coin.asset_id, *payment))
-    outputs = [_output(coin.asset_id, *payment) for payment in made]
-    return _sign(_base(BASE_TX, outputs, coin), sender, coin, made)
+    made.sort(key=lambda payment: output_of(coin.asset_id, *payment))
+    outputs = [output_of(coin.asset_id, *payment) for payment in made]
+    base = _base(chain_of.base_tx, outputs, [coin], chain_of)
+    return _sign(base, sender, coin, made)
 
 
-def split(coin: Coin, sender: Owner, payments: Sequence[tuple[bytes, int]]) -> list[Tx]:
+def split(
+    coin: Coin, sender: Owner, payments: Sequence[tuple[bytes, int]], chain_of: Chain = PLATFORM
+) -> list[Tx]:
     """Split a coin into any number of payments: each transaction spends the rest of the previous one."""
     txs: list[Tx] = []
     for start in range(0, len(payments), SPLIT):
-        tx = transfer(coin, sender, payments[start : start + SPLIT])
+        tx = transfer(coin, sender, payments[start : start + SPLIT], chain_of)
         txs.append(tx)
         coin = largest(coins_of(tx, sender))
     return txs
@@ -120,11 +139,11 @@ def delegation(coin: Coin, delegator: Owner, node_id: bytes, start: int, end: in
     return _sign(
         b"".join(
             [
-                _base(ADD_PERMISSIONLESS_DELEGATOR_TX, [], coin),
+                _base(ADD_PERMISSIONLESS_DELEGATOR_TX, [], [coin]),
                 node_id,
                 struct.pack(">QQQ", start, end, coin.amount),
                 PRIMARY_NETWORK,
-                _listed([_output(coin.asset_id, delegator.short_id, coin.amount)]),
+                listed([output_of(coin.asset_id, delegator.short_id, coin.amount)]),
                 struct.pack(">I", OUTPUT_OWNERS),
                 _owners(delegator.short_id),
             ]
@@ -132,6 +151,21 @@ def delegation(coin: Coin, delegator: Owner, node_id: bytes, start: int, end: in
         delegator,
         coin,
     )
+
+
+def export(coin: Coin, sender: Owner, chain_of: Chain, destination: bytes) -> Tx:
+    """Export a whole coin, less the fee, to the same owner on another chain."""
+    payment = (sender.short_id, coin.amount - FEE)
+    base = _base(chain_of.export_tx, [], [coin], chain_of)
+    exported = listed([output_of(coin.asset_id, *payment)])
+    return _sign(base + destination + exported, sender, coin, [payment])
+
+
+def import_coin(coin: Coin, owner_of: Owner, chain_of: Chain, source: bytes) -> Tx:
+    """Import an output that another chain has exported, less the fee."""
+    payment = (owner_of.short_id, coin.amount - FEE)
+    base = _base(chain_of.import_tx, [output_of(coin.asset_id, *payment)], [], chain_of)
+    return _sign(base + source + listed([input_of(coin)]), owner_of, coin, [payment])
 
 
 def coins_of(tx: Tx, holder: Owner) -> list[Coin]:
@@ -154,16 +188,23 @@ def largest(coins: Iterable[Coin]) -> Coin:
     return max(coins, key=lambda coin: coin.amount)
 
 
-def _base(kind: int, outputs: Sequence[bytes], coin: Coin) -> bytes:
-    """Return the common part of all transactions: kind, network, chain, outputs, one input, no memo."""
-    spent = struct.pack(
+def _base(
+    kind: int, outputs: Sequence[bytes], coins: Sequence[Coin], chain_of: Chain = PLATFORM
+) -> bytes:
+    """Return the common part of all transactions: kind, network, chain, outputs, inputs, no memo."""
+    head = VERSION + struct.pack(">II", kind, NETWORK) + chain_of.chain_id
+    return b"".join([head, listed(outputs), listed(map(input_of, coins)), struct.pack(">I", 0)])
+
+
+def input_of(coin: Coin) -> bytes:
+    """Return the input that spends a coin with the first signature."""
+    return struct.pack(
         ">32sI32sIQII", coin.tx_id, coin.index, coin.asset_id, TRANSFER_INPUT, coin.amount, 1, 0
     )
-    head = VERSION + struct.pack(">II", kind, NETWORK) + P_CHAIN
-    return b"".join([head, _listed(outputs), _listed([spent]), struct.pack(">I", 0)])
 
 
-def _output(asset_id: bytes, address: bytes, amount: int) -> bytes:
+def output_of(asset_id: bytes, address: bytes, amount: int) -> bytes:
+    """Return an output with one owner."""
     return asset_id + struct.pack(">IQ", TRANSFER_OUTPUT, amount) + _owners(address)
 
 
@@ -172,12 +213,20 @@ def _owners(address: bytes) -> bytes:
     return struct.pack(">QII", 0, 1, 1) + address
 
 
-def _listed(items: Iterable[bytes]) -> bytes:
+def listed(items: Iterable[bytes]) -> bytes:
+    """Return items after their number."""
     all_items = list(items)
     return b"".join(chain([struct.pack(">I", len(all_items))], all_items))
 
 
-def _sign(unsigned: bytes, sender: Owner, coin: Coin, made: Iterable[tuple[bytes, int]] = ()) -> Tx:
+def signed(
+    unsigned: bytes, sender: Owner, asset_id: bytes, made: Iterable[tuple[bytes, int]]
+) -> Tx:
+    """Sign a transaction with one credential; `made` are the payments of its outputs."""
     signature = sender.key.sign_recoverable(unsigned)  # hashes with SHA-256
     credential = struct.pack(">III", 1, CREDENTIAL, 1) + signature
-    return Tx(unsigned + credential, coin.asset_id, tuple(made))
+    return Tx(unsigned + credential, asset_id, tuple(made))
+
+
+def _sign(unsigned: bytes, sender: Owner, coin: Coin, made: Iterable[tuple[bytes, int]] = ()) -> Tx:
+    return signed(unsigned, sender, coin.asset_id, made)

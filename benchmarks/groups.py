@@ -5,6 +5,7 @@ from benchmarks import workloads_aged as aged
 from benchmarks import workloads_bootstrap as bootstrap
 from benchmarks import workloads_busy as busy
 from benchmarks import workloads_devnet as devnet
+from benchmarks import workloads_exchange as exchange
 from benchmarks import workloads_history as history
 from benchmarks import workloads_import as imports
 from benchmarks import workloads_network as network
@@ -116,6 +117,14 @@ GROUPS = (
         (platform_writes.TIME_TO_COMMIT, platform_writes.TRANSFERS),
         alone=platform_writes.fresh,
     ),
+    Group("moves between chains", exchange.prepare_moves, exchange.MOVES, alone=exchange.fresh),
+    Group(
+        "X-Chain transfers",
+        exchange.prepare_x_coins,
+        (exchange.X_TRANSFERS,),
+        alone=exchange.fresh,
+    ),
+    Group("X-Chain reads", exchange.prepare_x_reads, exchange.X_READS, alone=exchange.fresh),
     Group(
         "time travel",
         platform_writes.prepare_journey,

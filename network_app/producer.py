@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-from network_app.proposervm.errors import NotYetValid, OuterBlockReason
+from network_app.proposervm.errors import OuterBlockReason, OuterBlockTooEarly
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, stakers
 from primitives.bounded_cache import BoundedCache
@@ -110,7 +110,7 @@ class ProducerPolicy:
         validators, slots have no proposer and blocks are not signed (p2p.md 11.3).
 
         Raises:
-            NotYetValid: This node's P-Chain has not reached the height.
+            OuterBlockTooEarly: This node's P-Chain has not reached the height.
         """
         if self.node_id is not None:
             return {self.node_id: 1}
@@ -125,7 +125,7 @@ class ProducerPolicy:
     def _weights_at(self, height: int, subnet_id: ID) -> Mapping[NodeID, int]:
         members = stakers.validators_at(self._chain, height, subnet_id)
         if members is None:
-            raise NotYetValid(
+            raise OuterBlockTooEarly(
                 OuterBlockReason.HEIGHT_NOT_REACHED, height=height, current=self._chain.tip().height
             )
         return {node_id: member.weight for node_id, member in members.items()}

@@ -37,6 +37,7 @@ class BlockReason(StrEnum):
     PAYLOAD_GAS = "atomic gas used ({gas}) exceeds atomic gas limit ({most})"
     PAYLOAD_REFUSED = "{problem}"
     WITHDRAWALS_TOO_LARGE = "withdrawals too large: {size} bytes, at most {most}"
+    OTHER_BODY = "the body is not that of the processing block with this header"
     OTHER_WITHDRAWALS = "withdrawals are not those of the payload"
     # A transaction cannot run at its place, or a system call fails; the engine says why.
     EXECUTION_REFUSED = "{failure}"

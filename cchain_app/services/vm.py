@@ -17,7 +17,7 @@ from cchain_app.atomic.effects import exporters_of
 from cchain_app.atomic.transactions import AtomicTx, split_payload
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, EvmBlock, evm_block, unparsed_block
-from cchain_app.blocks.errors import unknown_parent
+from cchain_app.blocks.errors import BlockReason, BlockRefused, unknown_parent
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import AccountState, StateChanges
@@ -198,7 +198,7 @@ class EvmVM:
         new = [
             (block, context)
             for block, context in zip(blocks, contexts, strict=True)
-            if block.block_id not in tree
+            if not _is_verified(tree, block)
         ]
         parse = self._chain.format.parse_block
         candidates = [block.candidate(parse) for block, _ in new]
@@ -434,3 +434,18 @@ def _refusing(block: CandidateBlock) -> Iterator[None]:
     except InvalidBlock as refusal:
         refusal.of(ID(block.hash), block.header.number)
         raise
+
+
+def _is_verified(tree: EvmProcessingBlocks, block: EvmBlock) -> bool:
+    """Return whether a block is processing already.
+
+    The ID is the header's, so other nodes may send the header with another body, for which the block of a proposer is a
+    cover of its own: nodes that join later could not execute it.
+
+    Raises:
+        BlockRefused: The body is not that of the processing block.
+    """
+    verified = tree.get(block.block_id)
+    if verified is not None and verified.block.raw != block.raw:
+        raise BlockRefused(BlockReason.OTHER_BODY).of(block.block_id, block.height)
+    return verified is not None

@@ -16,7 +16,7 @@ from network_app.chains.outer_blocks import HIGHEST, OuterRows
 from network_app.chains.voting import DeferredVM
 from network_app.ports import AcceptResult, BlockRef, BlockRejection, NotYet
 from network_app.proposervm.block import SignedBlock, parse
-from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
+from network_app.proposervm.errors import OuterBlockError, OuterBlockReason, OuterBlockTooEarly
 from network_app.proposervm.verification import ParentContext
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.services import clock_follows_blocks, move_clock
@@ -245,7 +245,7 @@ def _facts_of(
     reached = parent.height if vm.chain_id == PRIMARY_NETWORK_ID else 0
     try:
         return vm.verify_outer(block, parent, now=now, bootstrapping=True, reached=reached)
-    except NotYetValid as error:
+    except OuterBlockTooEarly as error:
         raise NotYet(str(error)) from error
     except OuterBlockError as error:
         spoiled = error.reason is OuterBlockReason.WRONG_SIGNATURE

@@ -58,7 +58,7 @@ class PlatformValidators:
         """Return the weights of the nodes that may propose as of a height.
 
         Raises:
-            NotYetValid: The height is above the last accepted one.
+            OuterBlockTooEarly: The height is above the last accepted one.
         """
         return self._proposers(height)
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from chainvm.errors import InvalidBlock
+from chainvm.errors import InvalidBlock, NotYetValid
 from primitives.ids import ID, NodeID
 from primitives.reasons import ErrorWithReason
 
@@ -36,7 +36,7 @@ class OuterBlockReason(StrEnum):
     UNEXPECTED_PROPOSER = "unexpected proposer for current window: slot {slot} expects {expected}"
     PROPOSER_MISMATCH = "proposer mismatch: the block should be {expected}"
     WRONG_SIGNATURE = "invalid signature of {proposer}"
-    # Of `NotYetValid`.
+    # Of `OuterBlockTooEarly`.
     TIME_TOO_ADVANCED = "time is too far advanced: {time} > {latest}"
     HEIGHT_NOT_REACHED = (
         "block P-chain height larger than current P-chain height: {height} > {current}"
@@ -51,7 +51,7 @@ class NotAnOuterBlock(OuterBlockError):
     """Bytes of another layout; before the first outer block, they are a bare block."""
 
 
-class NotYetValid(OuterBlockError):
+class OuterBlockTooEarly(OuterBlockError, NotYetValid):
     """Verification depends on data that this node does not have yet; the block may become valid later."""
 
 

@@ -32,7 +32,7 @@ class ValidatorState(Protocol):
         """Return the weights of the validators that may propose as of a height.
 
         Raises:
-            NotYetValid: The height is above the last accepted one.
+            OuterBlockTooEarly: The height is above the last accepted one.
         """
 
 

@@ -11,9 +11,9 @@ from network_app.proposervm import epochs, windower
 from network_app.proposervm.block import OuterBlock, OuterOptionBlock, SignedBlock
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.errors import (
-    NotYetValid,
     OuterBlockError,
     OuterBlockReason,
+    OuterBlockTooEarly,
 )
 from network_app.proposervm.layout import header, verify_signature
 from primitives.ids import ID, NodeID
@@ -103,10 +103,10 @@ def verify_child(
         proposers: Called for the validators at the parent's P-Chain height.
         upgrades: Activation times of the rules.
 
-    Rules that a block breaks permanently come first, so NotYetValid means that those rules are kept.
+    Rules that a block breaks permanently come first, so OuterBlockTooEarly means that those rules are kept.
 
     Raises:
-        OuterBlockError: The block is invalid; NotYetValid: it may become valid later.
+        OuterBlockError: The block is invalid; OuterBlockTooEarly: it may become valid later.
         Overflow: The validators' weights have more than 64 bits.
     """
     _verify_link(block, inner, parent)
@@ -167,11 +167,11 @@ def _verify_order(block: SignedBlock, parent: ParentContext) -> None:
 
 def _verify_reached(block: SignedBlock, now: float, p_height: int | None) -> None:
     if block.time > now + MAX_SKEW:
-        raise NotYetValid(
+        raise OuterBlockTooEarly(
             OuterBlockReason.TIME_TOO_ADVANCED, time=block.time, latest=now + MAX_SKEW
         )
     if p_height is not None and block.p_chain_height > p_height:
-        raise NotYetValid(
+        raise OuterBlockTooEarly(
             OuterBlockReason.HEIGHT_NOT_REACHED, height=block.p_chain_height, current=p_height
         )
 

@@ -233,7 +233,7 @@ class ProposerVM(Generic[B]):
 
         Raises:
             UnknownParent: Its parent is neither processing nor the last accepted block.
-            OuterBlockError: A rule of outer blocks is broken; `NotYetValid`: temporarily.
+            OuterBlockError: A rule of outer blocks is broken; `OuterBlockTooEarly`: temporarily.
             InvalidBlock: By the chain's own class: a rule of the chain is broken.
         """
         self.verify_all([block], [context])
@@ -281,7 +281,7 @@ class ProposerVM(Generic[B]):
             reached: A P-Chain height that will be accepted before this block can be.
 
         Raises:
-            OuterBlockError: A rule is broken; `NotYetValid`: temporarily.
+            OuterBlockError: A rule is broken; `OuterBlockTooEarly`: temporarily.
         """
         assert block.outer is not None, "genesis has no parent"
         inner = self._inner_facts(block.inner)

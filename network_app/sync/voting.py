@@ -11,9 +11,9 @@ from typing import Any, Protocol, TypeAlias
 
 from typing_extensions import override
 
-from chainvm.errors import UnknownParent
+from chainvm.errors import NotYetValid, UnknownParent
 from network_app.ports import AcceptedChain, BlockRejection
-from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
+from network_app.proposervm.errors import OuterBlockError, OuterBlockReason
 from network_app.sync.errors import InvalidFetchedBlock
 from network_app.sync.handler import ChainHandler, SharedParts
 from network_app.sync.requests import Requests

@@ -11,7 +11,7 @@ from platform_app.api.errors import refused, saying, too_many
 from platform_app.api.params import StartIndex
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, encoded
-from platform_app.memory.answers import Lifetime
+from platform_app.memory.answers import NEVER, Lifetime
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Funds
 from primitives.checksummed import TextEncoding
@@ -65,7 +65,7 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
     limit: int,
     start: StartIndex,
     encoding: TextEncoding,
-) -> Json:
+) -> Json | Passing:
     """platform.getUTXOs: a page of the outputs of addresses on this chain, or exported to them by another chain.
 
     Unspecified: `endIndex` is the last address searched and the last output found, as in the reference; before
@@ -77,20 +77,23 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
         raise refused("no addresses provided")
     if len(given) > MAX_ADDRESSES:
         raise too_many("addresses", len(given), MAX_ADDRESSES)
+    source = _source(rpc, source_chain)
     page = outputs.utxos_of(
         rpc.chain,
         params.read_all(rpc.chain, given),
         after=_cursor(rpc, start) if start.is_given else None,
         limit=limit if 0 < limit <= PAGE else PAGE,
-        source_chain=_source(rpc, source_chain),
+        source_chain=source,
         newest_first=rpc.chain.answers_as_reference,
     )
-    return {
+    shown = {
         "numFetched": str(len(page.utxos)),
         "utxos": encoded(page.utxos, encoding),
         "endIndex": {"address": rpc.address(page.end.address), "utxo": str(page.end.utxo_id)},
         "encoding": encoding.value,
     }
+    # The other chain may export more at any time, without a block of this one.
+    return shown if source is None else Passing(shown, NEVER)
 
 
 def _amounts(rpc: PlatformRpc, funds: Mapping[ID, Funds], kind: str) -> dict[str, str]:

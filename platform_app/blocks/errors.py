@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from chainvm.errors import InvalidBlock, UnknownParent
+from chainvm.errors import InvalidBlock, NotYetValid, UnknownParent
 from primitives.ids import ID
 from primitives.reasons import ErrorWithReason
 
@@ -39,6 +39,10 @@ class PlatformBlockReason(StrEnum):
 
 class InvalidPlatformBlock(ErrorWithReason, InvalidBlock):
     """A block of the P-Chain that cannot be accepted, except for its parent (`UnknownParent`)."""
+
+
+class PlatformBlockTooEarly(InvalidPlatformBlock, NotYetValid):
+    """A block that imports an output whose export this node has not accepted yet."""
 
 
 def unexpected_parent(block_id: ID, expected: ID, got: ID) -> UnknownParent:

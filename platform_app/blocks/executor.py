@@ -15,14 +15,19 @@ from platform_app.blocks.block import (
     OptionBlock,
     ProposalBlock,
 )
-from platform_app.blocks.errors import InvalidPlatformBlock, PlatformBlockReason, unexpected_parent
+from platform_app.blocks.errors import (
+    InvalidPlatformBlock,
+    PlatformBlockReason,
+    PlatformBlockTooEarly,
+    unexpected_parent,
+)
 from platform_app.config import Env, PlatformConfig
 from platform_app.executor.clock import (
     advance_time_to,
     deactivate_poor_validators,
     next_staker_change,
 )
-from platform_app.executor.errors import moment
+from platform_app.executor.errors import TxStateReason, moment
 from platform_app.executor.fees import consume, gas_of_tx
 from platform_app.executor.proposal import execute_reward
 from platform_app.executor.standard import execute
@@ -219,7 +224,7 @@ def _execute_txs(txs: Sequence[Tx], diff: Diff, env: Env) -> None:
         try:
             execute(tx, diff, env)
         except InvalidTx as reason:
-            raise InvalidPlatformBlock(
-                PlatformBlockReason.REFUSED_TX, tx_id=tx.tx_id, cause=reason
-            ) from reason
+            waits = reason.reason is TxStateReason.SHARED_UTXO_MISSING
+            kind = PlatformBlockTooEarly if waits else InvalidPlatformBlock
+            raise kind(PlatformBlockReason.REFUSED_TX, tx_id=tx.tx_id, cause=reason) from reason
     diff.clock.set_fee_state(charged.clock.fee_state())

@@ -56,6 +56,8 @@ class Lifetime(NamedTuple):
 
 
 ALWAYS: Final = Lifetime()
+NEVER: Final = Lifetime(seconds=0)
+"""Of an answer that depends on more than this chain's accepted state."""
 
 
 class _CachedAnswer(NamedTuple):
@@ -168,7 +170,7 @@ class AnswerMemory:
         """Return the result of `load`, which reads the rows, and cache it if the chain did not change meanwhile."""
         before, moment = self._current, self._elapsed()
         text, lifetime = load()
-        if self.check_rows() is not None:
+        if self.check_rows() is not None and lifetime.seconds > 0:
             size = len(text) + _size(key)
             self._store(key, _CachedAnswer(text, lifetime, moment + lifetime.seconds, size), before)
         return text

@@ -18,7 +18,7 @@ export function exchanging(library, connect, importToP) {
     const hexAccount = utils.bufferToHex(account)
     const [onX, onC] = ['X', 'C'].map((chain) => utils.format(chain, wallet.hrp, owner))
     const baseFee = (await c.getBaseFee()) / WEI_OF_GWEI || 1n
-    const found = { statuses: [], balances: {}, readBack: [], price: Number(baseFee) }
+    const found = { statuses: [], balances: {}, readBack: [], early: [], price: Number(baseFee) }
 
     const sign = async (unsignedTx) => {
       await addTxSignatures({ unsignedTx, privateKeys: [key] })
@@ -45,6 +45,12 @@ export function exchanging(library, connect, importToP) {
       found.statuses.push(last)
       return txID
     }
+    /** Asks as a wallet that waits for coins: later answers may come from a cache. */
+    const nothingYet = async (api, sourceChain, address) => {
+      for (let times = 0; times < 3; times += 1) {
+        found.early.push((await api.getUTXOs({ sourceChain, addresses: [address] })).utxos.length)
+      }
+    }
     const onP = (signed) => issued(wallet.api, signed, (txID) => wallet.status(txID))
     const onXChain = async (unsigned) => {
       const signed = await sign(unsigned)
@@ -55,6 +61,7 @@ export function exchanging(library, connect, importToP) {
     const onCChain = async (unsigned) =>
       found.statuses.push(await decided(c, (await c.issueSignedTx(await sign(unsigned))).txID))
 
+    await nothingYet(x, 'P', onX)
     await onP(await wallet.exported(await wallet.funds(), {
       to: [onX], threshold: 1, amount: toX, destination: context.xBlockchainID,
     }))
@@ -68,6 +75,7 @@ export function exchanging(library, connect, importToP) {
     found.balances.paid = await balanceOnX(onX)
     found.balances.receiver = await balanceOnX(receiver)
 
+    await nothingYet(c, 'X', onC)
     await onXChain(avm.newExportTx(
       context, context.cBlockchainID, [owner], await ownOnX(), output(toC),
     ))
@@ -79,6 +87,7 @@ export function exchanging(library, connect, importToP) {
     found.balances.onC = await balanceOnC()
 
     const nonce = BigInt(await ask(given.url, 'eth_getTransactionCount', [hexAccount, 'latest']))
+    await nothingYet(x, 'C', onX)
     await onCChain(evm.newExportTxFromBaseFee(
       context, baseFee, BigInt(backToX), context.xBlockchainID, account, [owner], nonce,
     ))
@@ -87,6 +96,7 @@ export function exchanging(library, connect, importToP) {
     await onXChain(avm.newImportTx(context, context.cBlockchainID, fromC, [owner], [owner]))
     found.balances.returned = await balanceOnX(onX)
 
+    await nothingYet(wallet.api, 'X', wallet.address)
     await onXChain(avm.newExportTx(context, P_CHAIN, [owner], await ownOnX(), output(backToP)))
     found.balances.end = await balanceOnX(onX)
     const before = await wallet.balance(wallet.address)

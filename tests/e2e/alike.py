@@ -1,4 +1,4 @@
-"""Compare the rows of both chains between nodes: nodes with the same blocks must have the same rows.
+"""Compare the rows of all chains between nodes: nodes with the same blocks must have the same rows.
 
 Some tables differ between nodes and are skipped: the pools, the calls (which are indexed behind the blocks),
 the connected peers, the uptimes of other nodes and the reports of the network process. All other tables are
@@ -12,6 +12,8 @@ from tests.servers.node import RunningNode
 
 OWN = frozenset(
     {
+        "cchain_app_atomicpoolkey", "cchain_app_atomicpooltransaction", "cchain_app_droppedatomictransaction",
+        "xchain_app_xmempooltx", "xchain_app_xmempoolinput", "xchain_app_xdroppedtx",
         "cchain_app_pooltransaction", "cchain_app_call", "cchain_app_callprogress", "platform_app_mempooltx", "platform_app_mempoolinput",
         "platform_app_droppedtx", "platform_app_validatoruptime", "platform_app_connectednode",
         "platform_app_uptimetracking", "platform_app_keystoreuser", "platform_app_keystorekey",
@@ -22,7 +24,7 @@ OWN = frozenset(
 """Tables whose rows differ between nodes."""
 NUMBERED = frozenset({"network_app_outerblock"})
 """Tables whose first column is a number in order of writing, which differs between nodes and is skipped."""
-APPS = ("cchain_app_", "platform_app_", "network_app_")
+APPS = ("cchain_app_", "platform_app_", "shared_app_", "xchain_app_", "network_app_")
 MIN_TABLES = 20
 """Fewer tables than this mean that the chains' tables were not found."""
 

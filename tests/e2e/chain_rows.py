@@ -13,6 +13,9 @@ from ethereum_types.numeric import Uint
 from tests.servers.node import Ask
 
 FIRST_PARENT = bytes(32)
+GWEI = 10**9
+WEI_OF_UNIT = 10**12
+_EXPORT = 1
 
 
 def known_transactions(ask: Ask) -> set[str]:
@@ -51,6 +54,35 @@ def check_rows(ask: Ask) -> None:
     assert ask(orphans) == [(0,)], "transactions without receipts"
     head = blocks[-1]
     assert state_root(ask) == bytes(head[4]), f"the state is not that of block {head[0]}"
+
+
+def check_coins(ask: Ask) -> None:
+    """Check that all wei are those of genesis and of other chains, less what went to other chains and was burned.
+
+    Raises:
+        AssertionError: Coins came from nowhere, or were lost.
+    """
+    now = {
+        bytes(address): int(balance)
+        for address, balance in ask("SELECT address, balance FROM cchain_app_account")
+    }
+    at_genesis = dict(now)
+    changes = "SELECT address, balance FROM cchain_app_accountchange WHERE number > 0"
+    for address, balance in ask(f"{changes} ORDER BY number DESC"):
+        at_genesis[bytes(address)] = int(balance or 0)
+    burned = sum(
+        int(base_fee) * gas
+        for base_fee, gas in ask("SELECT base_fee, gas_used FROM cchain_app_block WHERE number > 0")
+    )
+    came = ask("SELECT sum(amount_gwei) FROM cchain_app_withdrawal")[0][0] or 0
+    left = sum(
+        int(amount) + int(cost)
+        for amount, cost in ask(
+            f"SELECT amount, burned FROM cchain_app_atomictransaction WHERE kind = {_EXPORT}"
+        )
+    )
+    expected = sum(at_genesis.values()) + came * GWEI - left * WEI_OF_UNIT - burned
+    assert sum(now.values()) == expected, "coins came from nowhere, or were lost"
 
 
 def state_root(ask: Ask) -> bytes:

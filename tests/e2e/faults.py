@@ -16,20 +16,22 @@ from random import Random
 
 from eth_account import Account
 
-from primitives.ids import ID
 from primitives.keys import DEV_KEYS
 from tests.e2e.alike import differences
-from tests.e2e.chain_rows import check_rows
-from tests.e2e.load import Payments, Transfers, Watch, finish
+from tests.e2e.chain_rows import check_coins, check_rows
+from tests.e2e.crossings import Crossings
+from tests.e2e.load import Payments, Transfers, Watch, finish, wait_for_more
 from tests.e2e.network import LocalNetwork, NetworkNode, agreed, wait_for
 from tests.e2e.platform_client import PlatformClient
-from tests.e2e.platform_rows import check_platform_rows
+from tests.e2e.platform_rows import accepted_ids, check_platform_rows
 from tests.e2e.platform_wallet import Wallet, fund, new_keys
 from tests.e2e.transactions import Sender
 
 CHAIN_ID = 43112
 SENDERS = 3
-"""Accounts that send transactions, on each chain."""
+"""Accounts that send transactions on the P-Chain, and as many on the C-Chain."""
+PURSES = 2
+"""Keys whose coins move among the three chains."""
 COIN = 10**9
 """Initial balance of each sender on the P-Chain, in the smallest unit."""
 APART = (4.0, 12.0)
@@ -62,10 +64,10 @@ SOME = Plan(deaths=2, frozen=8.0)
 class Outcome:
     """The result of a run. The run itself asserts that nothing was wrong."""
 
-    heights: tuple[int, int]
-    """Final heights of the P-Chain and the C-Chain."""
+    heights: tuple[int, int, int]
+    """Final heights of the P-Chain, the X-Chain and the C-Chain."""
     transactions: int
-    """Number of transactions accepted on both chains together."""
+    """Number of transactions accepted on all chains together."""
     seconds: float
     """Duration of the faults and of the recovery after them."""
 
@@ -142,7 +144,7 @@ class Faults:
 
 
 def faulty_run(network: LocalNetwork, seed: int, plan: Plan = ALL) -> Outcome:
-    """Put load on both chains of a running network of five voting nodes and inject all kinds of faults.
+    """Put load on all chains of a running network of five voting nodes and inject all kinds of faults.
 
     Args:
         network: The nodes, all running and ready.
@@ -151,25 +153,27 @@ def faulty_run(network: LocalNetwork, seed: int, plan: Plan = ALL) -> Outcome:
 
     Raises:
         AssertionError: Two nodes accepted different blocks at one height, differ in a row, or lost a transaction
-            that was sent to them; or a row is not the result of the transactions.
+            that was sent to them; a row is not the result of the transactions; or a coin is on two chains or on none.
         NotReached: The chains accepted nothing after the faults were over.
     """
     random, nodes, began = Random(seed), network.nodes, time.monotonic()
     faults = Faults(network, random, plan)
     with ExitStack() as clients:
         transfers = clients.enter_context(Transfers(nodes, _chance(random), _senders(nodes[0])))
-        payments = clients.enter_context(Payments(nodes, _chance(random), _wallets(nodes[0])))
+        wallets = _wallets(nodes[0], SENDERS + PURSES)
+        payments = clients.enter_context(Payments(nodes, _chance(random), wallets[:SENDERS]))
+        crossings = clients.enter_context(Crossings(nodes, _chance(random), wallets[SENDERS:]))
         watch = clients.enter_context(Watch(nodes, _chance(random)))
-        _wait_for_more(transfers, payments)
+        wait_for_more(transfers, payments, crossings)
         for fault in faults.all():
             fault()
         faults.wait_for_end()
-        _wait_for_more(transfers, payments)
-        finish(transfers, payments)
+        wait_for_more(transfers, payments, crossings)
+        finish(transfers, payments, crossings)
         wait_for(lambda: agreed(nodes), "all have the same heads")
     seconds = time.monotonic() - began
-    heights = _judge(nodes, transfers, payments, watch)
-    return Outcome(heights, len(transfers.hashes) + len(payments.tx_ids), seconds)
+    sent = [*transfers.hashes, *payments.tx_ids, *crossings.tx_ids]
+    return Outcome(_judge(nodes, sent, watch), len(sent), seconds)
 
 
 def is_ready(node: NetworkNode) -> bool:
@@ -195,9 +199,9 @@ def _senders(node: NetworkNode) -> list[Sender]:
     ]
 
 
-def _wallets(node: NetworkNode) -> list[Wallet]:
+def _wallets(node: NetworkNode, count: int) -> list[Wallet]:
     """Return wallets on the P-Chain, each with a coin."""
-    wallets = [Wallet(key) for key in new_keys(SENDERS)]
+    wallets = [Wallet(key) for key in new_keys(count)]
     fund(node, [(wallet.key, COIN) for wallet in wallets])
     with PlatformClient(node.port) as client:
         for wallet in wallets:
@@ -205,35 +209,33 @@ def _wallets(node: NetworkNode) -> list[Wallet]:
     return wallets
 
 
-def _wait_for_more(transfers: Transfers, payments: Payments) -> None:
-    """Wait until both chains have accepted more transactions."""
-    for load in (transfers, payments):
-        before = load.accepted
-        wait_for(lambda load=load, before=before: load.accepted >= before + SENDERS, "it goes on")
-
-
-def _judge(
-    nodes: Sequence[NetworkNode], transfers: Transfers, payments: Payments, watch: Watch
-) -> tuple[int, int]:
+def _judge(nodes: Sequence[NetworkNode], sent: Sequence[str], watch: Watch) -> tuple[int, int, int]:
     """Compare the data of all nodes with each other and with the sent transactions; return the heights."""
     assert differences(nodes) == []
     with nodes[0].database() as ask:
         # All nodes have the same rows, so checking one node is enough.
         check_rows(ask)
         check_platform_rows(ask, len(nodes))
-        blocks = {
-            ("C", number): "0x" + bytes(block_hash).hex()
-            for number, block_hash in ask("SELECT number, hash FROM cchain_app_block")
-        } | {
-            ("P", height): "0x" + bytes(raw).hex()
-            for height, raw in ask("SELECT height, raw FROM platform_app_block")
-        }
+        check_coins(ask)
+        blocks = (
+            {
+                ("C", number): "0x" + bytes(block_hash).hex()
+                for number, block_hash in ask("SELECT number, hash FROM cchain_app_block")
+            }
+            | {
+                ("P", height): "0x" + bytes(raw).hex()
+                for height, raw in ask("SELECT height, raw FROM platform_app_block")
+            }
+            | {
+                ("X", height): "0x" + bytes(raw).hex()
+                for height, raw in ask("SELECT height, raw FROM xchain_app_xblock")
+            }
+        )
         accepted = {
             "0x" + bytes(one).hex() for (one,) in ask("SELECT hash FROM cchain_app_transaction")
-        } | {str(ID(bytes(one))) for (one,) in ask("SELECT tx_id FROM platform_app_tx")}
+        } | accepted_ids(ask)
     contradicted = {place for place, block in watch.seen.items() if blocks[place] != block}
     assert not contradicted, "accepted once, and replaced"
-    assert {*transfers.hashes, *payments.tx_ids} <= accepted, "taken, and lost"
-    return max(at for chain, at in blocks if chain == "P"), max(
-        at for chain, at in blocks if chain == "C"
-    )
+    assert set(sent) <= accepted, "taken, and lost"
+    on_p, on_x, on_c = (max(at for chain, at in blocks if chain == name) for name in "PXC")
+    return on_p, on_x, on_c

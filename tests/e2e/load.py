@@ -1,4 +1,4 @@
-"""Load on both chains of a network whose nodes stop and start, and a watch on the blocks that they accept.
+"""Load on the chains of a network whose nodes stop and start, and a watch on the blocks that they accept.
 
 Clients keep going: a transaction that a node received and lost when its process died is sent to another node.
 At the end every node must have all transactions.
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from random import Random
-from typing import Self
+from typing import Protocol, Self
 
 from ethereum.crypto.hash import keccak256
 from typing_extensions import override
@@ -192,12 +192,13 @@ class Watch(Client):
                     block = client.call("eth_getBlockByNumber", hex(height), False)
                     self._note("C", node, height, block["hash"])
             with PlatformClient(node.port, timeout=PATIENCE) as client:
-                top = int(client.call("platform.getHeight")["height"])
-                for height in self._new("P", node, top):
-                    found = client.call(
-                        "platform.getBlockByHeight", height=height, encoding="hexnc"
-                    )
-                    self._note("P", node, height, found["block"])
+                for chain, service in (("P", "platform"), ("X", "avm")):
+                    top = int(client.call(f"{service}.getHeight")["height"])
+                    for height in self._new(chain, node, top):
+                        found = client.call(
+                            f"{service}.getBlockByHeight", height=height, encoding="hexnc"
+                        )
+                        self._note(chain, node, height, found["block"])
         except RpcFault as fault:
             # A node that has just started rejects requests that it cannot answer yet, but it has its accepted blocks.
             raise RpcUnreachable(str(fault)) from fault
@@ -214,11 +215,33 @@ class Watch(Client):
         self._heights[chain, node] = height
 
 
-def finish(transfers: Transfers, payments: Payments) -> None:
+class Load(Protocol):
+    """A client that creates transactions."""
+
+    ending: bool
+
+    @property
+    def accepted(self) -> int:
+        """Number of transactions in blocks."""
+
+    @property
+    def are_done(self) -> bool:
+        """Whether all created transactions are in blocks."""
+
+
+def wait_for_more(*loads: Load, count: int = 3) -> None:
+    """Wait until more transactions of each load are accepted."""
+    for load in loads:
+        before = load.accepted
+        wait_for(lambda load=load, before=before: load.accepted >= before + count, "it goes on")
+
+
+def finish(*loads: Load) -> None:
     """Stop creating transactions, and wait until all created ones are in blocks."""
-    transfers.ending = payments.ending = True
-    wait_for(lambda: transfers.are_done, "all transfers are accepted")
-    wait_for(lambda: payments.are_done, "all payments are accepted")
+    for load in loads:
+        load.ending = True
+    for load in loads:
+        wait_for(lambda load=load: load.are_done, f"all of {type(load).__name__} are accepted")
 
 
 def _send(client: RpcClient, text: str) -> None:

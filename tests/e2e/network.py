@@ -50,11 +50,16 @@ class NetworkNode(RunningNode):
             connection.request("GET", "/ext/metrics")
             return connection.getresponse().read().decode()
 
-    def heads(self) -> tuple[str, str]:
-        """Return the last blocks of the P-Chain and the C-Chain."""
-        height = self.ask("platform.getHeight")["height"]
-        block = self.ask("platform.getBlockByHeight", height=height, encoding="hexnc")["block"]
-        return block, self.rpc("eth_getBlockByNumber", "latest", False)["hash"]
+    def heads(self) -> tuple[str, str, str]:
+        """Return the last blocks of the P-Chain, the X-Chain and the C-Chain."""
+        on_p, on_x = (self._last_block(service) for service in ("platform", "avm"))
+        return on_p, on_x, self.rpc("eth_getBlockByNumber", "latest", False)["hash"]
+
+    def _last_block(self, service: str) -> str:
+        height = self.ask(f"{service}.getHeight")["height"]
+        found = self.ask(f"{service}.getBlockByHeight", height=height, encoding="hexnc")
+        block: str = found["block"]
+        return block
 
     def peers(self) -> set[str]:
         """Return the node IDs of its connected peers."""

@@ -16,6 +16,7 @@ from tests.servers.client import RpcFault, RpcUnreachable
 PLATFORM = "/ext/bc/P"
 _PATHS = {
     "avax": "/ext/bc/C/avax",
+    "avm": "/ext/bc/X",
     "platform": PLATFORM,
     "keystore": "/ext/keystore",
     "info": "/ext/info",

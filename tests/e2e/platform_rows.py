@@ -31,6 +31,14 @@ def known_txs(ask: Ask) -> set[str]:
     return {tx_id for view in ("p_txs", "p_mempool", "p_dropped") for tx_id in _column(ask, view)}
 
 
+def accepted_ids(ask: Ask) -> set[str]:
+    """Return the IDs of all accepted transactions of the P-Chain and the X-Chain, and of atomic ones of the C-Chain."""
+    tables = ("platform_app_tx", "xchain_app_xtransaction", "cchain_app_atomictransaction")
+    return {
+        str(ID(bytes(tx_id))) for table in tables for (tx_id,) in ask(f"SELECT tx_id FROM {table}")
+    }
+
+
 def check_platform_rows(ask: Ask, founders: int = 1) -> None:
     """Check blocks, transactions, outputs and the sums of all coins.
 

@@ -30,9 +30,9 @@ def main() -> None:
     seeds = range(arguments.first, arguments.first + arguments.runs)
     for seed in seeds:
         outcome = run(seed)
-        p, c = outcome.heights
+        p, x, c = outcome.heights
         print(
-            f"seed {seed}: no fork, all rows equal; P-Chain at {p}, C-Chain at {c},"
+            f"seed {seed}: no fork, all rows equal; P-Chain at {p}, X-Chain at {x}, C-Chain at {c},"
             f" {outcome.transactions} transactions, {outcome.seconds:.0f} s",
             flush=True,
         )

@@ -45,6 +45,7 @@ def test_coins_go_over_all_three_chains_and_back(node: CheckedNode, library: str
         "Committed", "Accepted", "Accepted", "Accepted", "Accepted", "Accepted", "Accepted", "Accepted", "Committed",
     ]  # fmt: skip
     assert found["readBack"] == [True] * 5
+    assert found["early"] == [0] * 4 * 3
     balances = {name: int(amount) for name, amount in found["balances"].items()}
     landed = balances.pop("landed")
     imported = arriving - FEE

@@ -11,7 +11,7 @@ from xchain_app.blocks.block import AvmBlock
 from xchain_app.blocks.errors import AvmBlockReason, AvmBlockTooEarly, InvalidAvmBlock
 from xchain_app.config import SYNCHRONY_BOUND, AvmEnv
 from xchain_app.executor.effects import execute, merge_requests
-from xchain_app.executor.errors import MissingSharedUtxo
+from xchain_app.executor.errors import MissingSharedUtxo, causes_of
 from xchain_app.executor.semantic import verify_semantics
 from xchain_app.state.chain import AvmDiff, AvmState
 from xchain_app.txs.syntax import verify_syntax
@@ -121,15 +121,13 @@ def execute_block(
     return AvmOutcome(diff, frozenset(imports), merge_requests(requests))
 
 
-def _may_become_valid(reason: BaseException | None) -> bool:
+def _may_become_valid(reason: InvalidTx) -> bool:
     """Return whether a refused transaction may be valid later, or on other nodes, whose clocks may differ."""
-    while reason is not None:
-        if isinstance(reason, MissingSharedUtxo):
-            return True
-        if isinstance(reason, InvalidTx) and reason.reason is CredentialReason.TIME_LOCKED:
-            return True
-        reason = reason.__cause__
-    return False
+    return any(
+        isinstance(cause, MissingSharedUtxo)
+        or (isinstance(cause, InvalidTx) and cause.reason is CredentialReason.TIME_LOCKED)
+        for cause in causes_of(reason)
+    )
 
 
 def moment(seconds: int) -> str:

@@ -3,6 +3,7 @@
 All are raised as `utxo.errors.InvalidTx`; a reason that contains that of a nested check has its error as `cause`.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 
 from utxo.errors import InvalidTx
@@ -36,6 +37,14 @@ class AvmStateReason(StrEnum):
         "not found"
     )
     PEER_OF_OTHER_SUBNET = 'mismatched subnetIDs; expected "{expected}" got "{got}"'
+
+
+def causes_of(reason: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what caused it."""
+    cause: BaseException | None = reason
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
 
 
 class MissingAvmUtxo(InvalidTx):

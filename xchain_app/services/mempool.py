@@ -10,6 +10,7 @@ from primitives.ids import ID
 from utxo.errors import InvalidTx
 from xchain_app import notifications
 from xchain_app.chain import AvmChain
+from xchain_app.executor.errors import MissingSharedUtxo, causes_of
 from xchain_app.executor.semantic import verify_semantics
 from xchain_app.services.errors import AvmIssueReason, AvmMempoolFull, RefusedAvmTx
 from xchain_app.store import blocks, mempool
@@ -48,7 +49,8 @@ def issue(chain: AvmChain, txs: Sequence[AvmTx], *, now: int) -> list[AvmOutcome
     only if a block was accepted meanwhile.
 
     Unspecified: the reference keeps the last 64 reasons. Here the next accepted block removes them too, because it may
-    have created the missing outputs.
+    have created the missing outputs. The reason of an import before its export is not kept, because the import is valid
+    as soon as the other chain has accepted the export.
 
     Args:
         chain: The chain that they are for.
@@ -145,7 +147,8 @@ class _AvmAdmission:
             self._verify(tx)
         except InvalidTx as reason:
             self.failures[tx_id] = reason
-            self.dropped[tx_id] = str(reason)
+            if not any(isinstance(cause, MissingSharedUtxo) for cause in causes_of(reason)):
+                self.dropped[tx_id] = str(reason)
             return reason
         refused = refusal(tx, self._room, self._spenders)
         if refused is not None:

@@ -1,5 +1,7 @@
 """Acceptances that end between any two of their statements: coins are on one side or in between, never lost or doubled."""
 
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from shared_app.models import EarlyImport, SharedOutput
 from tests.builders import platform
 from tests.integration.cchain_app.atomic.conftest import EWOQ_ACCOUNT, EWOQ_ADDRESS, TO, Both
 from tests.integration.cchain_app.atomic.killing import KilledError, killed_at
+from tests.integration.cchain_app.atomic.three_chains import ThreeChains
 from tests.integration.conftest import forget_memory
 from tests.integration.platform_app.made import export as platform_export
 
@@ -38,14 +41,23 @@ def units(both: Both) -> int:
 def die_everywhere(both: Both, step: Any) -> int:
     """Run a step, killed at each of its statements in turn, until it succeeds; the coins stay what they were before."""
     before = units(both)
+
+    def check() -> None:
+        assert units(both) == before
+        assert not EarlyImport.objects.exists()
+
+    return killed_everywhere(step, check)
+
+
+def killed_everywhere(step: Callable[[], Any], check: Callable[[], None]) -> int:
+    """Run a step, killed at each of its statements in turn, until it succeeds; after each kill, check the rows."""
     for statement in range(1000):
         try:
             with killed_at(statement) as count:
                 step()
         except KilledError:
             forget_memory()
-            assert units(both) == before
-            assert not EarlyImport.objects.exists()
+            check()
         else:
             assert count[0] <= statement, "the last run was not killed"
             return statement
@@ -105,3 +117,24 @@ def test_exports_and_imports_of_the_p_chain_that_die_anywhere(both: Both) -> Non
     before = units(both)
     assert die_everywhere(both, lambda: platform_runtime().consensus.produce(now=both.p.now)) > 5
     assert units(both) == before - UNIT // 2
+
+
+@pytest.mark.parametrize("peer", ["P", "C"])
+def test_exports_and_imports_of_the_x_chain_that_die_anywhere(both: Both, peer: str) -> None:
+    chains = ThreeChains(both, Random(1))
+
+    def produce() -> None:
+        assert chains.runtime("X").consensus.produce(now=chains.later()) is not None
+
+    chains.export("X", peer)
+    assert killed_everywhere(produce, chains.assert_conserved) > 5
+    assert len(both.waiting(chains.ids[peer], chains.ids["X"])) == 1
+
+    chains.export(peer, "X")
+    assert chains.runtime(peer).consensus.produce(now=chains.later()) is not None
+    coming = both.waiting(chains.ids["X"], chains.ids[peer])
+    chains.submit("X", chains.make_import("X", peer, coming))
+    assert killed_everywhere(produce, chains.assert_conserved) > 5
+    assert both.waiting(chains.ids["X"], chains.ids[peer]) == []
+    assert chains.moved() == {"P": 0, "C": 0, "X": 2} | {peer: 1}
+    chains.assert_conserved()

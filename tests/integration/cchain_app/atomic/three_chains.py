@@ -91,6 +91,8 @@ class ThreeChains:
         c_chain, x_chain = self.p.network.c_chain_id, this_node().avm_chain.blockchain_id
         self.ids = {"P": P_CHAIN_ID, "X": x_chain, "C": c_chain}
         self.kills = self.rejections = 0
+        self._turns: list[str] = []
+        """The chains that grow next: each comes as often as the others."""
         self._burned: dict[str, dict[ID, int]] = {name: {} for name in NAMES}
         """What each issued transaction burns, by the chain on which it was issued."""
         split(self.p, COINS, 50 * UNIT)
@@ -113,7 +115,8 @@ class ThreeChains:
 
     def step(self) -> None:
         """Issue some transfers on a chain and let it grow, both of which may be killed; then all coins are there."""
-        name = self.random.choice(NAMES)
+        self._turns = self._turns or self.random.sample(NAMES * 2, 6)
+        name = self._turns.pop()
         for _ in range(self.random.randint(1, 3)):
             self._maybe_killed(partial(self.issue, name), one_in=8)
         self._maybe_killed(partial(self.grow, name), one_in=3)
@@ -138,17 +141,17 @@ class ThreeChains:
             self._issued(self._pay)
             return
         other = self.random.choice([one for one in NAMES if one != name])
-        make = self.random.choice([self._export, self._import])
+        make = self.random.choice([self.export, self._import])
         self._issued(partial(make, name, other))
 
     def grow(self, name: str) -> None:
         """Build undecided blocks on each other or beside each other, and accept one line of them."""
-        vm = self._runtime(name).vm
+        vm = self.runtime(name).vm
         last = vm.last_accepted()
         vm.set_preference(last)
         line: list[Built] = []
         for _ in range(self.random.randint(1, 3)):
-            block = vm.build(BlockContext(self._later()))
+            block = vm.build(BlockContext(self.later()))
             if block is None:
                 break
             line.append(block)
@@ -156,7 +159,7 @@ class ThreeChains:
             self.issue(name)
         if line and self.random.random() < 0.3:  # a rival of the line, which may win
             vm.set_preference(last)
-            rival = vm.build(BlockContext(self._later()))
+            rival = vm.build(BlockContext(self.later()))
             if rival is not None and self.random.random() < 0.5:
                 line = [rival]
             self.rejections += rival is not None
@@ -170,7 +173,7 @@ class ThreeChains:
 
     def _produce_all(self) -> None:
         for name in NAMES:
-            while self._runtime(name).consensus.produce(now=self._later()) is not None:
+            while self.runtime(name).consensus.produce(now=self.later()) is not None:
                 pass
 
     def _split_on_x(self) -> None:
@@ -179,7 +182,7 @@ class ThreeChains:
         x_mempool.issue_tx(
             chain, own_wallet(chain, [EWOQ_KEY], now=self.p.now).send(payments), now=self.p.now
         )
-        assert avm_runtime().consensus.produce(now=self._later()) is not None
+        assert avm_runtime().consensus.produce(now=self.later()) is not None
 
     def _maybe_killed(self, work: Callable[[], None], *, one_in: int) -> None:
         if self.random.randrange(one_in):
@@ -205,7 +208,8 @@ class ThreeChains:
         nonce = state.nonce + self.random.randrange(3)
         self.both.c.send(signed(key=key, nonce=nonce, value=self.random.randrange(UNIT * WEI)))
 
-    def _export(self, name: str, destination: str) -> None:
+    def export(self, name: str, destination: str) -> None:
+        """Issue an export of a random amount. Raises one of `REFUSALS`."""
         amount, chain_id = self.random.randint(BURN, 9 * UNIT), self.ids[destination]
         if name == "P":
             if len(self.p.coins()) < COINS // 2:  # some were in transactions that were lost
@@ -233,29 +237,32 @@ class ThreeChains:
 
     def _import(self, name: str, source: str) -> None:
         waiting = self.both.waiting(self.ids[name], self.ids[source]) if name != source else []
-        if not waiting:
-            return
+        if waiting:
+            self.submit(name, self.make_import(name, source, waiting))
+
+    def make_import(self, name: str, source: str, waiting: list[UTXO]) -> Any:
+        """Return an import of some of the outputs that wait between two chains; X imports all of them."""
+        some = self.random.sample(waiting, self.random.randint(1, len(waiting)))
         if name == "P":
-            some = self.random.sample(waiting, self.random.randint(1, len(waiting)))
-            self._on_p(self._import_to_p(some, source))
-        elif name == "X":
+            return self._import_to_p(some, source)
+        if name == "X":
             chain = avm_runtime().chain
             wallet = own_wallet(chain, [EWOQ_KEY], now=self.p.now)
             shared = shared_wallet(chain, [EWOQ_KEY], self.ids[source], now=self.p.now)
-            self._on_x(wallet.import_all(shared, self.ids[source], EWOQ_ADDRESS))
-        else:
-            some = self.random.sample(waiting, self.random.randint(1, len(waiting)))
-            self._on_c(
-                build_import(
-                    Keychain.of([EWOQ_KEY]),
-                    some,
-                    source_chain=self.ids[source],
-                    to=TO,
-                    base_fee=self._price(),
-                    now=self.p.now,
-                    parameters=self.both.parameters,
-                )
-            )
+            return wallet.import_all(shared, self.ids[source], EWOQ_ADDRESS)
+        return build_import(
+            Keychain.of([EWOQ_KEY]),
+            some,
+            source_chain=self.ids[source],
+            to=TO,
+            base_fee=self._price(),
+            now=self.p.now,
+            parameters=self.both.parameters,
+        )
+
+    def submit(self, name: str, tx: Any) -> None:
+        """Issue a transaction on a chain. Raises one of `REFUSALS`."""
+        {"P": self._on_p, "X": self._on_x, "C": self._on_c}[name](tx)
 
     def _import_to_p(self, waiting: list[UTXO], source: str) -> Any:
         amount = sum(inner_output(utxo.output).amount for utxo in waiting)
@@ -288,11 +295,13 @@ class ThreeChains:
     def _price(self) -> int:
         return self.random.randint(50, 500) * GWEI
 
-    def _later(self) -> int:
+    def later(self) -> int:
+        """Let a second pass and return the time."""
         self.p.now += 1
         return self.p.now
 
-    def _runtime(self, name: str) -> Any:
+    def runtime(self, name: str) -> Any:
+        """Return a chain."""
         return {"P": platform_runtime, "X": avm_runtime, "C": evm_runtime}[name]()
 
     def _accepted(self, name: str) -> list[ID]:

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from chainvm.errors import InvalidBlock, NotYetValid, UnknownParent
 from network_app.config import NetworkConfig
 from network_app.ports import AcceptedChain
+from network_app.proposervm.errors import OuterBlockReason, OuterBlockTooEarly
 from network_app.sync.handler import SharedParts
 from network_app.sync.messages import enclose
 from network_app.sync.requests import Requests
@@ -15,6 +18,7 @@ from network_app.wire.p2p_pb2 import (
     Get,
     GetAcceptedFrontier,
     GetAncestors,
+    Message,
     PullQuery,
     PushQuery,
 )
@@ -214,6 +218,28 @@ async def test_undecided_blocks_are_recorded() -> None:
         case.part.ages = []
         await until(lambda: case.voter.records.of("P")[-1].outstanding == 0)
         assert case.voter.records.of("P")[-1].oldest_outstanding is None
+
+
+async def test_a_block_that_may_become_valid_is_not_treated_as_refused() -> None:
+    """Others are asked about a refused block; the last refused is asked about first."""
+    case, asked = Case(), list[ID]()
+
+    def noted(message: Message, _receiver: NodeID) -> Message:
+        asked.extend(map(ID, message.get_accepted.container_ids))
+        return message
+
+    async with running(*case.nodes):
+        await until(lambda: case.part.is_running)
+        case.voter.tamper = noted
+        (refused,) = case.part.on_refused
+        ids = [ID(bytes([number]) * 32) for number in range(1, 5)]
+        blocks = [SimpleNamespace(block_id=block_id, height=11) for block_id in ids]
+        refused(blocks[0], InvalidBlock("wrong"))
+        refused(blocks[1], NotYetValid("an import before its export"))
+        refused(blocks[2], OuterBlockTooEarly(OuterBlockReason.TIME_TOO_ADVANCED))
+        refused(blocks[3], UnknownParent(ids[3], ids[2]))
+        await until(lambda: ids[0] in asked)
+        assert not set(asked) & set(ids[1:])
 
 
 @pytest.mark.parametrize("voting", [True, False])

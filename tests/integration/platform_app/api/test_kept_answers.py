@@ -39,7 +39,7 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     BALANCE,
     UTXOS,
     ("platform.getBalance", {"addresses": [ADDRESS, ADDRESS]}),
-    ("platform.getUTXOs", {"addresses": [ADDRESS], "sourceChain": "X", "encoding": "hexnc"}),
+    ("platform.getUTXOs", {"addresses": [ADDRESS], "sourceChain": "P", "encoding": "hexnc"}),
     ("platform.getTimestamp", {}),
     ("platform.getBlockByHeight", {"height": "1", "encoding": "json"}),
     ("platform.getCurrentValidators", {"subnetID": PRIMARY}),
@@ -306,6 +306,17 @@ def test_refusals_and_uncacheable_requests_run_in_threads(pchain: PChain) -> Non
         cold(many)
     assert hot(many) is MISS
     assert KeystoreUser.objects.count() == 0
+
+
+@pytest.mark.parametrize("source", ["X", "C"])
+def test_outputs_that_other_chains_export_are_not_cached(pchain: PChain, source: str) -> None:
+    """They come without a block of this chain."""
+    pchain.do(pchain.make())
+    question = ("platform.getUTXOs", {"addresses": [ADDRESS], "sourceChain": source})
+    known(UTXOS)
+    for _ in range(3):
+        assert b'"numFetched":"0"' in (cold(question) or b"")
+    assert hot(question) is MISS
 
 
 async def test_answer_from_cache_starts_a_check_of_the_rows(

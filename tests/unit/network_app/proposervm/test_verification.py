@@ -181,7 +181,9 @@ def test_a_lower_p_chain_height(*, bootstrapping: bool) -> None:
 def test_a_time_of_the_future(*, bootstrapping: bool) -> None:
     Case(signed(time=NOW + 10)).verify(bootstrapping=bootstrapping)
     words = f"^time is too far advanced: {NOW + 11} > {NOW + 10}$"
-    with raises(errors.OuterBlockReason.TIME_TOO_ADVANCED, kind=errors.NotYetValid, match=words):
+    with raises(
+        errors.OuterBlockReason.TIME_TOO_ADVANCED, kind=errors.OuterBlockTooEarly, match=words
+    ):
         Case(signed(time=NOW + 11)).verify(bootstrapping=bootstrapping)
 
 
@@ -189,7 +191,7 @@ def test_a_p_chain_height_that_is_not_there_yet() -> None:
     words = "^block P-chain height larger than current P-chain height: 8 > 7$"
     for case in (Case(signed()), first()):
         with raises(
-            errors.OuterBlockReason.HEIGHT_NOT_REACHED, kind=errors.NotYetValid, match=words
+            errors.OuterBlockReason.HEIGHT_NOT_REACHED, kind=errors.OuterBlockTooEarly, match=words
         ):
             case.verify(p_height=7)
 

@@ -13,9 +13,9 @@ from network_app.proposervm.errors import (
     NotAnOuterBlock,
     NotOurSlot,
     NotWrapped,
-    NotYetValid,
     OuterBlockError,
     OuterBlockReason,
+    OuterBlockTooEarly,
 )
 from network_app.proposervm.ports import Proposal
 from network_app.proposervm.verification import ParentContext
@@ -342,7 +342,7 @@ def test_outer_rules_are_verified_without_the_inner_block() -> None:
 def test_a_block_may_name_a_height_that_is_reached_by_then() -> None:
     (block,) = Setup(validators=Validators(height=8)).build("one")
     judge = Setup()
-    with raises(OuterBlockReason.HEIGHT_NOT_REACHED, kind=NotYetValid):
+    with raises(OuterBlockReason.HEIGHT_NOT_REACHED, kind=OuterBlockTooEarly):
         facts_of(judge, block)
     assert facts_of(judge, block, reached=8)
     judge.validators.height = 8
