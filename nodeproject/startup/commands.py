@@ -45,6 +45,7 @@ GROUPS: Final[Mapping[str, Sequence[ProductCommand]]] = {
     ),
     "Operate a node": (
         ProductCommand("init_node", "Prepare the data directory without starting the node."),
+        ProductCommand("check_supply", "Check that no coins have appeared or disappeared."),
         ProductCommand("node_settings", "Print all settings and flags."),
         ProductCommand("make_genesis", "Write the genesis files of a new network."),
         ProductCommand("bootstrap_progress", "Show the progress of bootstrapping for each chain."),
