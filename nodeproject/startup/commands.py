@@ -35,6 +35,7 @@ GROUPS: Final[Mapping[str, Sequence[ProductCommand]]] = {
         ProductCommand("snapshot", "Save the state of the node under a name, and restore it."),
         ProductCommand("time_travel", "Move the node's clock forward on a local network."),
         ProductCommand("produce_block", "Build blocks on command."),
+        ProductCommand("asset", "Create an asset of the X-Chain on a local network."),
     ),
     "Copy and move chains": (
         ProductCommand("backup", "Write all rows of this node and its identity to one file."),
