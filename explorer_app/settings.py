@@ -12,14 +12,14 @@ class ExplorerSettings:
 
     faucet: int = flag(
         10,
-        "Coins that the faucet (page `/faucet`, `POST /faucet`) pays to an address per request, on either "
-        "chain; available on a local network, and with NODE_FAUCET_KEY_FILE. 0: no faucet.",
+        "Coins that the faucet (page `/faucet`, `POST /faucet`) pays to an address per request, on any chain "
+        "of the Primary Network; available on a local network, and with NODE_FAUCET_KEY_FILE. 0: no faucet.",
         least=0,
         most=1_000_000,
     )
     faucet_hourly: int = flag(
         1000,
-        "Maximum coins that the faucet pays per hour, on both chains and by all processes together; 0: "
+        "Maximum coins that the faucet pays per hour, on all chains and by all processes together; 0: "
         "unlimited.",
         least=0,
         most=10**9,

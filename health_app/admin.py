@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from json import dumps
 from typing import Any, Final
 
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,12 +21,17 @@ from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app.apps import evm_chains
 from chaindb.chains import title
 from health_app import advice
-from health_app.checks import tags_of
+from health_app.checks import SUPPLY, tags_of
 from health_app.models import HealthChange
 from health_app.reporter import Reporter
 from health_app.result import CheckResult
 
-TITLES: Final = {"bootstrapped": "Bootstrapped", "network": "Network", "router": "Router"}
+TITLES: Final = {
+    "bootstrapped": "Bootstrapped",
+    "network": "Network",
+    "router": "Router",
+    SUPPLY: "Supply",
+}
 """Titles of the checks of the node, by name. The checks of chains have the chains' titles."""
 
 
@@ -36,7 +42,8 @@ def title_of(name: str) -> str:
 
 def check_names() -> list[str]:
     """Return the names of this node's checks."""
-    return list(tags_of(evm_chains()[1:]))
+    counts = settings.NODE.health.supply_interval > 0
+    return list(tags_of(evm_chains()[1:], counts_supply=counts))
 
 
 def show_state(*, healthy: bool) -> SafeString:

@@ -138,6 +138,18 @@ ALL: Final = (
         "check PostgreSQL and Redis; NODE_RPC_CALL_TIMEOUT limits calls that execute code",
     ),
     Advice(
+        "supply",
+        "there are … than came into being",
+        "coins have appeared or disappeared: rows were changed by hand, or a bug in this program",
+        "run check_supply and compare its sums with those of another node; restore a backup, and report it",
+    ),
+    Advice(
+        "supply",
+        "coins cannot be counted reason: …",
+        "the database did not answer, or a bug in this program",
+        "run check_supply, which shows the error",
+    ),
+    Advice(
         "each",
         "the database does not answer: …",
         "the SQLite file is missing, damaged or locked by another process; the message quotes SQLite",

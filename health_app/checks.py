@@ -21,6 +21,7 @@ from chaindb.chains import MISSING_VOTES, P_CHAIN, absence, is_left_out
 from health_app import rules
 from health_app.result import Finding
 from health_app.rules import ConsensusLimits, NetworkTraffic, Outstanding, Standstill
+from health_app.supply import SupplyWatch
 from health_app.writing import Writes
 from network_app import selectors as network
 from network_app.consensus.report import ConsensusReport
@@ -41,6 +42,9 @@ APPLICATION: Final = "application"
 ALL: Final = "all"
 """The tag that all checks have."""
 
+SUPPLY: Final = "supply"
+"""The check that coins neither appear nor disappear. The specification does not have it."""
+
 _PRIMARY_NETWORK: Final = frozenset({str(PRIMARY_NETWORK_ID)})
 
 
@@ -56,19 +60,23 @@ class HealthCheck(NamedTuple):
 _NODE: Final = frozenset({APPLICATION})
 
 
-def tags_of(further: Iterable[EvmChain] = ()) -> Mapping[str, frozenset[str]]:
+def tags_of(
+    further: Iterable[EvmChain] = (), *, counts_supply: bool = False
+) -> Mapping[str, frozenset[str]]:
     """Return the tags of each check by its name, besides `ALL`.
 
     Args:
         further: The chains besides those of the primary network; the tag of their checks is their subnet.
+        counts_supply: Whether the node counts its coins from time to time.
     """
     chains = {item.name: frozenset({str(item.subnet_id)}) for item in further}
     primary = dict.fromkeys(("C", "P", "X"), _PRIMARY_NETWORK)
-    return primary | chains | dict.fromkeys(("bootstrapped", "network", "router"), _NODE)
+    supply = {SUPPLY: _PRIMARY_NETWORK} if counts_supply else {}
+    return primary | chains | dict.fromkeys(("bootstrapped", "network", "router"), _NODE) | supply
 
 
-TAGS: Final = tags_of()
-"""The tags of the checks of a node with the chains of the primary network only."""
+TAGS: Final = tags_of(counts_supply=True)
+"""The tags of all checks of a node with the chains of the primary network only."""
 
 AnyChain = PlatformChain | EvmChain | AvmChain
 AnyRuntime = PlatformRuntime | EvmRuntime | AvmRuntime
@@ -96,6 +104,8 @@ class Checks:
     """Returns how many calls of the whole node are unanswered, and how many seconds the oldest one has been running."""
     writes: Writes
     """Write failures of this process."""
+    supply: SupplyWatch | None = None
+    """Counts the coins from time to time; None: they are counted by a command only."""
     began: float = field(default_factory=time.time)
     """When this process started, in Unix seconds: silence before then proves nothing, others may have just started too."""
     has_reported: threading.Event = field(
@@ -111,7 +121,8 @@ class Checks:
     @property
     def tags(self) -> Mapping[str, frozenset[str]]:
         """The tags of each check by its name, besides `ALL`."""
-        return tags_of(evm.chain for evm in self.evms[1:])
+        further = (evm.chain for evm in self.evms[1:])
+        return tags_of(further, counts_supply=self.supply is not None)
 
     def table(self) -> tuple[HealthCheck, ...]:
         """Return the checks."""
@@ -123,6 +134,8 @@ class Checks:
             "network": self.measure_network,
             "router": lambda: rules.router(Outstanding(*self.router())),
         }
+        if self.supply is not None:
+            measures = {**measures, SUPPLY: self.supply.measure}
         return tuple(HealthCheck(name, measures[name], tags) for name, tags in self.tags.items())
 
     def measure_evm(self, runtime: EvmRuntime) -> Finding:

@@ -15,3 +15,9 @@ class HealthSettings:
         least=0,
     )
     health_interval: float = flag(5.0, "Seconds between health checks.", least=0.05)
+    supply_interval: float = flag(
+        0.0,
+        "Seconds between counts of all coins, which are the health check `supply`. A count reads whole tables. 0: only "
+        "the command `check_supply` counts.",
+        least=0,
+    )

@@ -1,9 +1,11 @@
-"""Outputs that a chain can import, by owner, in pages as clients get them."""
+"""Outputs that a chain can import: by owner, in pages as clients get them, and their sum."""
 
 from collections.abc import Iterable
 
 from chaindb.database import Database
+from chaindb.sums import column_sum
 from primitives.ids import ID, ShortID
+from shared_app.models import EarlyImport, SharedOutput
 from shared_app.paging import PAGE, OwnedOutputs, UtxoCursor, UtxoPage
 
 
@@ -32,3 +34,13 @@ def waiting_outputs(
         db, "platform_app_sharedutxo", "platform_app_sharedutxoowner", (destination, source)
     )
     return outputs.page(addresses, after=after, limit=limit, newest_first=newest_first)
+
+
+def waiting_amount(db: Database, asset: ID) -> int:
+    """Return how much of an asset waits between chains, in its smallest units."""
+    return column_sum(db, SharedOutput, "amount", "asset_id = %s", [asset])
+
+
+def early_imports(db: Database) -> bool:
+    """Return whether outputs were imported whose exports this node has not executed yet."""
+    return db.objects(EarlyImport).exists()

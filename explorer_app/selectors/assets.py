@@ -62,7 +62,7 @@ class AssetBook:
         found = {self.coin.asset_id: self.coin}
         others = wanted - found.keys()
         if others and self._avm is not None:
-            rows = self._avm.db.objects(XAsset).filter(pk__in=others)
+            rows = self._avm.db.objects(XAsset).filter(pk__in=others).order_by("pk")
             found.update((row.asset_id, self.name_of(row)) for row in rows)
         return {key: found.get(key) or AssetName(key, "", "", 0) for key in wanted}
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from cchain_app.services.runtime import EvmRuntime
+from chaindb.chains import is_left_out
 from explorer_app.services.compiler_socket import SocketCompilers
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.services.faucet import Faucet, read_key
@@ -55,6 +56,7 @@ def _faucet(site: Explorer, evm: EvmRuntime | None) -> Faucet | None:
     return Faucet(
         evm,
         site.platform,
+        None if is_left_out(site.avm.name) else site.avm,
         key,
         coins=settings.faucet,
         hourly=settings.faucet_hourly,

@@ -1,4 +1,4 @@
-"""The faucet: sends coins to anyone on either chain, from a key of the node, with limits per payment and per time."""
+"""The faucet: sends coins to anyone on any chain of the Primary Network, from a key of the node, with limits per payment and per time."""
 
 import threading
 from collections.abc import Callable
@@ -37,6 +37,12 @@ from primitives.ids import ShortID
 from primitives.reasons import ErrorWithReason
 from utxo.coins import Keychain
 from utxo.errors import InvalidTx
+from xchain_app.chain import AvmChain
+from xchain_app.services.errors import RefusedAvmTx
+from xchain_app.services.wallet_retry import build_and_issue as build_and_issue_on_xchain
+from xchain_app.store.state import NoXChain
+from xchain_app.wallet.errors import AvmWalletError
+from xchain_app.wallet.transactions import AssetPayment
 
 WEI: Final = 10**18
 TIP: Final = 10**9
@@ -53,12 +59,14 @@ _ATTEMPTS: Final = 5
 """Number of further nonces that are tried if other processes send from the same account."""
 _MAX_COINS: Final = 1024
 """Limit of outputs that are read for a payment: the largest ones."""
+_X_ADDRESS: Final = "X-"
+"""What addresses of the X-Chain begin with; without a chain, an address is the P-Chain's."""
 
 
 class FaucetReason(StrEnum):
     """Why no coins are sent."""
 
-    NO_ADDRESS = "this is not an address of the C-Chain or the P-Chain"
+    NO_ADDRESS = "this is not an address of the C-Chain, the P-Chain or the X-Chain"
     TOO_OFTEN = "{limit}: try again in {seconds} s"
     # The request comes from a web page of another site that the operator has not allowed.
     FOREIGN_PAGE = (
@@ -87,6 +95,7 @@ class Faucet:
     Args:
         evm: The C-Chain; None if the node does not take part in it.
         platform: The P-Chain.
+        avm: The X-Chain; None if the node does not take part in it.
         key: The private key that pays, 32 bytes.
         coins: Coins per payment.
         hourly: Limit of coins of all payments in an hour; 0 for no limit.
@@ -97,6 +106,7 @@ class Faucet:
         self,
         evm: EvmRuntime | None,
         platform: PlatformChain,
+        avm: AvmChain | None,
         key: bytes,
         *,
         coins: int,
@@ -108,11 +118,12 @@ class Faucet:
         self._hourly = hourly
         self._evm = evm
         self._platform = platform
+        self._avm = avm
         self._key = key
         self._one_at_a_time = threading.Lock()
 
     def give(self, text: str, client: str) -> FaucetReceipt:
-        """Send coins to an address of either chain.
+        """Send coins to an address of a chain of the Primary Network.
 
         Raises:
             FaucetError: No coins were sent; the text says why.
@@ -124,6 +135,11 @@ class Faucet:
         short_id = read_term(text).address
         if short_id is None or address is not None:
             raise FaucetError(FaucetReason.NO_ADDRESS)
+        if self._avm is not None and text.strip().startswith(_X_ADDRESS):
+            avm = self._avm
+            return self._in_turn(
+                b"X" + short_id, client, text, lambda: self._on_xchain(avm, short_id)
+            )
         return self._in_turn(b"P" + short_id, client, text, lambda: self._on_platform(short_id))
 
     def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> FaucetReceipt:
@@ -139,7 +155,7 @@ class Faucet:
     def count(self, recipient: bytes, client: str, now: datetime) -> int:
         """Record a payment before it is made, and return the key of its row.
 
-        The limits apply to all processes and both chains together, and a restart does not reset them.
+        The limits apply to all processes and all chains together, and a restart does not reset them.
 
         Args:
             recipient: The letter of the chain, and the address of 20 bytes.
@@ -224,6 +240,19 @@ class Faucet:
                 now=now,
             )
         except (TxNotCreated, RefusedIssue, InvalidTx) as error:
+            raise FaucetError(FaucetReason.NOT_GIVEN, cause=str(error)) from error
+        return str(tx_id)
+
+    def _on_xchain(self, chain: AvmChain, to: ShortID) -> str:
+        asset_id, amount = chain.stored().fee_asset_id, self.coins * self._platform.network().unit
+        try:
+            tx_id = build_and_issue_on_xchain(
+                chain,
+                [self._key],
+                lambda own: own.send([AssetPayment(asset_id, amount, to)]),
+                now=clock.now,
+            )
+        except (AvmWalletError, RefusedAvmTx, InvalidTx, NoXChain) as error:
             raise FaucetError(FaucetReason.NOT_GIVEN, cause=str(error)) from error
         return str(tx_id)
 

@@ -35,6 +35,7 @@ GROUPS: Final[Mapping[str, Sequence[ProductCommand]]] = {
         ProductCommand("snapshot", "Save the state of the node under a name, and restore it."),
         ProductCommand("time_travel", "Move the node's clock forward on a local network."),
         ProductCommand("produce_block", "Build blocks on command."),
+        ProductCommand("asset", "Create an asset of the X-Chain on a local network."),
     ),
     "Copy and move chains": (
         ProductCommand("backup", "Write all rows of this node and its identity to one file."),
@@ -45,6 +46,7 @@ GROUPS: Final[Mapping[str, Sequence[ProductCommand]]] = {
     ),
     "Operate a node": (
         ProductCommand("init_node", "Prepare the data directory without starting the node."),
+        ProductCommand("check_supply", "Check that no coins have appeared or disappeared."),
         ProductCommand("node_settings", "Print all settings and flags."),
         ProductCommand("make_genesis", "Write the genesis files of a new network."),
         ProductCommand("bootstrap_progress", "Show the progress of bootstrapping for each chain."),

@@ -22,6 +22,7 @@ from health_app.metrics.process import CacheState
 from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
 from health_app.result import CheckResult
+from health_app.supply import CountedChains, SupplyWatch, count_coins
 from health_app.writing import HOLD, Writes
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http.fast_path import DirectProtocol
@@ -80,6 +81,7 @@ class Observation:
             lambda: node_network().producer.node_id,
             processes.router,
             self.writes,
+            self._supply(settings.health.supply_interval),
         )
 
     @cached_property
@@ -95,6 +97,13 @@ class Observation:
             *parts(self._platform_rpc.chain, self._evm_chains, self._avm.chain),
             ("tokens", self._tokens),
         )
+
+    def _supply(self, seconds: float) -> SupplyWatch | None:
+        """Return what counts the coins every so many seconds; None for 0 seconds."""
+        if not seconds:
+            return None
+        chains = CountedChains(self._platform_rpc.chain, self._evm_chains[0], self._avm.chain)
+        return SupplyWatch(partial(count_coins, chains), seconds)
 
     def _tokens(self) -> Iterator[Metric]:
         """Yield the height of the token index; nothing if it was never started or this node has no C-Chain."""

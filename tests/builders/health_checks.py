@@ -28,7 +28,7 @@ def checks(router: Callable[[], tuple[int, float]] = _idle, writes: Writes | Non
         lambda: this_node().network.producer.node_id,
         router,
         writes or Writes(),
-        BEGAN,
+        began=BEGAN,
     )
 
 

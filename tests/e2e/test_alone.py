@@ -28,6 +28,11 @@ def test_without_the_network_a_node_is_whole_and_healthy(make_node: MakeNode) ->
     assert figures["svc_network_peers"] == 0
     assert "svc_network_process_up" not in figures
 
+    assert "coins with a fixed cap" in node.manage(
+        "asset", "create", "Gold", "GLD", "--amount", "7"
+    )
+    assert "All coins are accounted for." in node.manage("check_supply")
+
     height = int(node.rpc("eth_blockNumber"), 16)
     node.manage("produce_block", "--empty")
     wait_for(lambda: int(node.rpc("eth_blockNumber"), 16) == height + 1, "it makes blocks")

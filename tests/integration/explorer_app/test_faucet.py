@@ -28,6 +28,8 @@ from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
+from xchain_app.selectors import outputs as x_outputs
+from xchain_app.services import wallet_retry
 
 SOMEBODY = ShortID(b"\x11" * 20)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -81,6 +83,36 @@ def test_an_address_of_the_p_chain_gets_coins(pchain: PChain, client: Client) ->
     assert owned[pchain.asset_id].unlocked == 10 * pchain.network.unit
 
 
+def test_an_address_of_the_x_chain_gets_coins(pchain: PChain, client: Client) -> None:
+    chain, runtime = this_node().avm_chain, this_node().avm_runtime
+    first, second = (chain.address(ShortID(bytes([place]) * 20)) for place in (0x11, 0x12))
+    answer = ask(client, first)
+    assert runtime.consensus.produce(now=pchain.now) is not None
+    page = client.post("/faucet", {"address": second}).content.decode()
+    pchain.now += 1
+    assert runtime.consensus.produce(now=pchain.now) is not None
+
+    assert answer.json()["chain"] == "X"
+    assert 'href="/x/tx/' in page
+    asset = chain.stored().fee_asset_id
+    for owner in (0x11, 0x12):
+        address = ShortID(bytes([owner]) * 20)
+        owned = x_outputs.balance(chain, address, asset, now=pchain.now, with_partial=False)
+        assert owned.amount == 10 * pchain.network.unit
+
+
+def test_coins_that_are_being_spent_are_awaited_for_a_while(
+    pchain: PChain, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_retry, "_PAUSE", 0.0)
+    monkeypatch.setattr(wallet_retry.build_and_issue, "__kwdefaults__", {"patience": 0.0})
+    chain = this_node().avm_chain
+    assert ask(client, chain.address(SOMEBODY)).status_code == HTTPStatus.OK
+    refused = ask(client, chain.address(ShortID(b"\x12" * 20)))
+    assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert "but only have 0" in refused.json()["error"]
+
+
 def test_the_form_links_the_sent_transaction(client: Client) -> None:
     page = client.post("/faucet", {"address": checksum_address(RECIPIENT)})
 
@@ -94,7 +126,9 @@ def test_an_invalid_address_gets_no_coins(client: Client, address: object) -> No
     answer = ask(client, address)
 
     assert answer.status_code == HTTPStatus.BAD_REQUEST
-    assert answer.json() == {"error": "this is not an address of the C-Chain or the P-Chain"}
+    assert answer.json() == {
+        "error": "this is not an address of the C-Chain, the P-Chain or the X-Chain"
+    }
     assert client.post("/faucet", b"{", content_type="application/json").status_code == 400
 
 

@@ -99,11 +99,11 @@ def test_an_address_shows_coins_transactions_outputs_and_what_waits(
     assert f"/x/asset/{history.gold}" in page.text
     assert f"/x/tx/{history.given}" in page.text
     outputs = shown(browse, f"/x/address/{x_address(OTHER)}", tab="outputs").text
-    assert "collectible" in outputs
+    assert "Collectible" in outputs
     assert "&lt;img src=https://example.org/hut.png&gt;" in outputs
     for path in (f"/x/address/{x_address(EWOQ)}", f"/p/address/{EWOQ}"):
         waits = shown(browse, path).text
-        assert "Waits between chains" in waits
+        assert "Waiting between chains" in waits
         assert f'href="/x/tx/{history.exported}"' in waits
 
 
@@ -112,7 +112,7 @@ def test_an_asset_shows_holders_rights_and_collectibles(browse: Browse, history:
     assert gold.slow_plans() == []
     assert ">1,050<" in gold.text  # the supply
     assert gold.text.index("699") < gold.text.index("351")  # the largest holder first
-    assert "right to mint coins" in gold.text
+    assert "Right to mint coins" in gold.text
     huts = shown(browse, f"/x/asset/{history.huts}").text
     assert "&lt;img src=https://example.org/hut.png&gt;" in huts
     assert "<img src=https" not in huts

@@ -8,8 +8,10 @@ import pytest
 
 from health_app import advice, reporter, rules
 from health_app.checks import TAGS, HealthCheck
+from health_app.conservation import CoinCount
 from health_app.result import Finding
 from health_app.rules import NetworkTraffic, Outstanding, Standstill
+from health_app.supply import finding_of
 
 ROOT = Path(__file__).resolve().parents[3]
 NONE = Outstanding()
@@ -71,6 +73,7 @@ def failures() -> list[tuple[str, str]]:
         ("bootstrapped", rules.bootstrapped({"P": False}, "nobody answers")),
         *(("network", rules.network(report, in_network=True)) for report in TROUBLED),
         *(("router", rules.router(load)) for load in (MANY, LONG)),
+        *(("supply", finding_of(CoinCount({"x": made}, {"y": 5}))) for made in (3, 7)),
     ]
     assert all(finding.error for _, finding in found)
     return sorted(

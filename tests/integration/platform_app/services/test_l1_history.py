@@ -14,6 +14,7 @@ from network_app.ports import SignatureRefused
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.selectors import stakers
+from platform_app.selectors.coins_held import coins_held
 from platform_app.services.vm import PlatformVM, parse_block
 from platform_app.store.state import DatabaseState
 from primitives.ids import ID
@@ -60,6 +61,16 @@ def accept(vm: PlatformVM, raw: bytes, case: dict[str, Any]) -> None:
     vm.accept([block.block_id], written=lambda _: None)
 
 
+def assert_no_coin_is_lost() -> None:
+    """Check that balances of L1 validators which were returned came out of what was paid into them."""
+    coins = coins_held(platform_chain())
+    assert coins is not None
+    assert coins.refunds > 0
+    assert (
+        coins.outputs + coins.stake + coins.burned == coins.genesis + coins.rewards + coins.refunds
+    )
+
+
 def test_the_recorded_history_of_an_l1_is_repeated(
     reference_pchain: PChain, history: dict[str, Any]
 ) -> None:
@@ -75,6 +86,8 @@ def test_the_recorded_history_of_an_l1_is_repeated(
         accept(vm, raw, case)
         if "stateAfter" in case:
             assert_state(case["stateAfter"])
+
+    assert_no_coin_is_lost()
 
     for at in history["validatorSets"]:
         for subnet_id, expected in at["subnets"].items():

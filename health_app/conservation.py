@@ -1,0 +1,66 @@
+"""The rule that coins neither appear nor disappear on their way between the chains (atomic.md 13). Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+COIN: Final = 10**18
+"""Wei of a coin."""
+
+
+class Uncounted(StrEnum):
+    """Why the coins of a node cannot be counted now."""
+
+    CHAIN_MISSING = "this node does not execute the {chain}"
+    NO_GENESIS = "the database has no genesis"
+    EARLY_IMPORTS = (
+        "the chains are not executed up to the same point: an import waits for its export"
+    )
+
+
+class Verdict(NamedTuple):
+    """The result of a count."""
+
+    fault: str
+    """What is wrong; empty if nothing is."""
+    note: str = ""
+    """What the numbers do not show."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoinCount:
+    """All coins of a node's chains at one moment, in wei."""
+
+    sources: Mapping[str, int]
+    """How many coins came into being, by where."""
+    places: Mapping[str, int]
+    """How many coins there are or were burned, by where."""
+    may_destroy: bool = False
+    """Whether contracts of the C-Chain may have destroyed coins, which nothing records."""
+
+    @property
+    def difference(self) -> int:
+        """Coins that are too many, in wei; negative: that are missing."""
+        return sum(self.places.values()) - sum(self.sources.values())
+
+    def verdict(self) -> Verdict:
+        """Judge the count: there are as many coins as came into being."""
+        difference = self.difference
+        amount = coins_text(abs(difference))
+        if difference > 0:
+            return Verdict(f"{amount} more than came into being")
+        if difference and not self.may_destroy:
+            return Verdict(f"{amount} less than came into being")
+        if difference:
+            return Verdict("", f"{amount} destroyed by contracts of the C-Chain (SELFDESTRUCT)")
+        return Verdict("")
+
+
+def coins_text(wei: int) -> str:
+    """Return an exact number of coins."""
+    whole, rest = divmod(abs(wei), COIN)
+    digits = f"{rest:018d}".rstrip("0")
+    sign = "-" if wei < 0 else ""
+    plural = "" if (whole, rest) == (1, 0) else "s"
+    return f"{sign}{whole:,}{'.' if digits else ''}{digits} coin{plural}"
