@@ -209,6 +209,7 @@ class Node:
             evm_rpcs=self.evm_rpcs,
             platform_rpc=self.platform_rpc,
             avm_rpc=self.avm_rpc,
+            network=self.network,
             observation=self.observation,
             identity=self.identity,
             turn=self.turn,

@@ -12,10 +12,11 @@ from chaindb import clock
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, is_left_out
 from health_app.metrics.instruments import gauge
 from platform_app.chain import NoPlatformGenesis, PlatformChain
-from platform_app.executor.fees import price_of
+from platform_app.executor.fees import price_of, validator_price
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
-from platform_app.selectors import mempool, stakers
+from platform_app.selectors import l1_validators, mempool, stakers
+from platform_app.store.blocks import Tip
 from xchain_app.chain import AvmChain
 from xchain_app.selectors import accepted as xchain
 from xchain_app.selectors import assets as xchain_assets
@@ -77,7 +78,24 @@ def of_platform(chain: PlatformChain, evms: Iterable[EvmChain] = ()) -> Iterator
     yield gauge("platform_gas_capacity", tip.fee_state.capacity)
     yield gauge("platform_gas_excess", tip.fee_state.excess)
     yield gauge("platform_gas_price", price_of(chain.config.gas, tip.fee_state))
+    yield from _l1s(chain, tip, now)
     yield gauge("node_clock_offset_seconds", clock.offset())
+
+
+def _l1s(chain: PlatformChain, tip: Tip, now: int) -> Iterator[Metric]:
+    """Yield metrics of L1 validators, and for how long each validation by this node is paid."""
+    yield gauge("platform_l1_validators", tip.l1s.active)
+    fee = validator_price(chain.config.validator_fees, tip.l1s.fees.excess)
+    yield gauge("platform_l1_fee", fee)
+    for validator in l1_validators.of_node(chain, chain.node_id):
+        ends = l1_validators.end_of_balance(chain, tip, validator)
+        left = l1_validators.MAX_SECONDS if ends is None else max(0, ends - now)
+        yield gauge(
+            "platform_l1_balance_seconds",
+            left if validator.is_active else 0,
+            subnet_id=str(validator.subnet_id),
+            validation_id=str(validator.validation_id),
+        )
 
 
 def of_avm(chain: AvmChain) -> Iterator[Metric]:

@@ -15,7 +15,7 @@ from ninja.openapi.docs import DocsBase
 from typing_extensions import override
 
 from cchain_app.chain import EvmChain
-from chaindb.chains import C_CHAIN, is_left_out, title
+from chaindb.chains import C_CHAIN, P_CHAIN, is_left_out, title
 from explorer_app.site import Explorer
 from explorer_app.views.front import front
 from explorer_app.views.page import page, rendered
@@ -200,6 +200,16 @@ serve(
     description="One JSON-RPC 2.0 request with params by name: `wallet.issueTx`.",
     example=json_rpc("wallet.issueTx", {"tx": "0x", "encoding": "hex"}),
 )
+for _name, _any_chain in this_node().chains.items():
+    serve(
+        endpoints.outer_paths(_any_chain),
+        partial(endpoints.Endpoints.of_outer, name=_name),
+        summary="Outer blocks: epochs and P-Chain heights, for messages between chains",
+        description="One JSON-RPC 2.0 request: `proposervm.getCurrentEpoch`, `proposervm.getProposedHeight`. "
+        "Each chain has such a path.",
+        example=json_rpc("proposervm.getCurrentEpoch", {}),
+        shown=1 if _name == P_CHAIN else 0,
+    )
 serve(
     endpoints.INFO_PATHS,
     lambda endpoints: endpoints.info,

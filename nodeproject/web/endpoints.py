@@ -14,12 +14,14 @@ from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
 from cchain_app.chain import EvmChain
-from chaindb.chains import C_CHAIN, absence, is_left_out, title
+from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out, title
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
 from health_app.api import HealthApi
 from info_app import api as info_api
+from info_app import proposervm as proposervm_api
 from info_app.api import OwnNode
+from info_app.proposervm import OuterBlockInfo
 from info_app.version import vm_versions
 from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH, GORILLA
@@ -34,6 +36,7 @@ from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
+from network_app.node import NodeNetwork
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
 from nodeproject.web.observation import Observation
@@ -79,6 +82,7 @@ class Endpoints:
         settings: The operator's settings.
         evm_rpcs: The shared state of each EVM chain's interfaces, by name; the C-Chain is first.
         platform_rpc: The shared state of the P-Chain's interfaces.
+        network: The outer blocks of its chains.
         observation: Counts calls and replies, and provides the health reports.
         identity: The files of the node's identity.
         turn: The share of a turn of the event loop that all interfaces together may use.
@@ -91,6 +95,7 @@ class Endpoints:
         evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
         avm_rpc: AvmRpc,
+        network: NodeNetwork,
         observation: Observation,
         identity: IdentityFiles,
         turn: LoopTurn,
@@ -100,6 +105,7 @@ class Endpoints:
         self._evm_rpc = next(iter(evm_rpcs.values()))
         self._platform_rpc = platform_rpc
         self._avm_rpc = avm_rpc
+        self._network = network
         self._observation = observation
         self._metrics = observation.metrics
         self._identity = identity
@@ -196,6 +202,28 @@ class Endpoints:
         return self._by_name("X wallet", XCHAIN_WALLET_PATHS)
 
     @cached_property
+    def outer(self) -> Mapping[str, Endpoint]:
+        """The interfaces to the outer blocks of the chains that run here, by name: `/ext/bc/P/proposervm`."""
+        own = (self._platform_rpc.chain, self._avm_rpc.chain)
+        chains: tuple[NodeChain, ...] = (*own, *(rpc.chain for rpc in self._evm_rpcs.values()))
+        return {
+            chain.name: self._endpoint(
+                f"{chain.name} proposervm", outer_paths(chain), self._outer_methods(chain.name)
+            )
+            for chain in chains
+            if not is_left_out(chain.name)
+        }
+
+    def _outer_methods(self, name: str) -> MethodRegistry:
+        network = self._network
+        rows = network.chains[name].rows
+        return proposervm_api.methods(OuterBlockInfo(rows, self._platform_rpc, network.upgrades))
+
+    def of_outer(self, name: str) -> Endpoint:
+        """Return the interface to the outer blocks of a chain by its name."""
+        return self.outer[name]
+
+    @cached_property
     def info(self) -> Endpoint:
         """The interface to information about this node: `/ext/info`."""
         return self._by_name("info", INFO_PATHS)
@@ -219,6 +247,10 @@ class Endpoints:
             "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(self._avm_rpc)),
             "X wallet": _interface(
                 "X-Chain wallet", XCHAIN_WALLET_PATHS, xchain_api.wallet_registry(self._avm_rpc)
+            ),
+            # That of the other chains has the same methods.
+            "P proposervm": _interface(
+                "Outer blocks", outer_paths(platform.chain), self._outer_methods(P_CHAIN)
             ),
             "info": _interface("Info", INFO_PATHS, info_api.methods(own, platform.answers)),
             "health": _interface("Health", HEALTH_PATHS, health.methods()),
@@ -249,6 +281,7 @@ class Endpoints:
             self.keystore,
             self.xchain,
             self.xchain_wallet,
+            *self.outer.values(),
             self.info,
             self.health,
         ]
@@ -365,9 +398,18 @@ class Endpoints:
 
         Its calls appear in monitoring under the interface's name. It has the checks of all interfaces without others.
         """
+        return self._endpoint(name, paths, self.interfaces[name].registry, config)
+
+    def _endpoint(
+        self,
+        name: str,
+        paths: tuple[str, ...],
+        registry: MethodRegistry,
+        config: GateConfig | None = None,
+    ) -> Endpoint:
         metrics = self._metrics
         dispatcher = Dispatcher(
-            self.interfaces[name].registry,
+            registry,
             GORILLA,
             would_block=WOULD_BLOCK,
             observer=metrics.tally(name).observe,
@@ -415,6 +457,13 @@ def socket_paths(chain: EvmChain) -> tuple[str, ...]:
     """Return the paths of an EVM chain's WebSocket; the C-Chain is at `/` as well."""
     paths = paths_of(chain.aliases, "/ws")
     return (*paths, ROOT) if chain.name == C_CHAIN else paths
+
+
+def outer_paths(chain: NodeChain) -> tuple[str, ...]:
+    """Return the paths of the interface to a chain's outer blocks."""
+    paths = paths_of(chain.aliases, "/proposervm")
+    by_id = (f"/ext/bc/{PRIMARY_NETWORK_ID}/proposervm",)
+    return (*paths, *by_id) if chain.name == P_CHAIN else paths
 
 
 def _evm_interface(rpc: EvmRpc) -> RpcInterface:

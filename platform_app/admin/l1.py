@@ -198,7 +198,7 @@ class L1ValidatorAdmin(IdentifierAdmin):
     @admin.display(description="BLS key")
     def key(self, validator: L1Validator) -> SafeString:
         """Return its BLS public key."""
-        return display.key(bytes(validator.public_key))
+        return display.key(validator.public_key)
 
     @admin.display(description="Added in block")
     def added(self, validator: L1Validator) -> SafeString:

@@ -13,17 +13,24 @@ from unfold.widgets import (
 
 from adminkit.terms import read_term
 from platform_app.apps import platform_chain
+from primitives import uint64
 from primitives.ids import ID, ShortID
 
 
 class TermField(forms.CharField):
-    """A field for an identifier, in any form that the admin's search understands."""
+    """A field for an identifier, in any form that the admin's search understands.
+
+    Args:
+        what: What the identifier is, for the error: "a node ID".
+        options: The options of Django's field.
+    """
 
     kind = ""
-    """The attribute of the search term, which the error names."""
+    """The attribute of the search term."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(widget=UnfoldAdminTextInputWidget(), **options)
+    def __init__(self, what: str, **options: Any) -> None:
+        super().__init__(**{"widget": UnfoldAdminTextInputWidget(), **options})
+        self._what = what
 
     @override
     def to_python(self, value: Any) -> Any:
@@ -38,7 +45,7 @@ class TermField(forms.CharField):
         """
         found = getattr(read_term(text), self.kind)
         if found is None:
-            raise forms.ValidationError(f"“{text[:80]}” is not {self.help_text or self.kind}.")
+            raise forms.ValidationError(f"“{text[:80]}” is not {self._what}.")
         return found
 
 
@@ -70,9 +77,8 @@ class AddressesField(TermField):
 
     kind = "address"
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.widget = UnfoldAdminTextareaWidget({"rows": 3})
+    def __init__(self, what: str, **options: Any) -> None:
+        super().__init__(what, widget=UnfoldAdminTextareaWidget({"rows": 3}), **options)
 
     @override
     def read(self, text: str) -> list[ShortID]:
@@ -103,13 +109,11 @@ class HexField(forms.CharField):
         return found
 
 
-class WeightField(forms.IntegerField):
-    """A field for a weight, which has no unit."""
+class NumberField(forms.IntegerField):
+    """A field for a whole number, such as a weight."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            min_value=0, max_value=2**64 - 1, widget=UnfoldAdminIntegerFieldWidget(), **options
-        )
+    def __init__(self, max_value: int = uint64.MAX, **options: Any) -> None:
+        super().__init__(max_value=max_value, widget=UnfoldAdminIntegerFieldWidget(), **options)
 
 
 class CoinsField(forms.DecimalField):
@@ -127,4 +131,6 @@ class CoinsField(forms.DecimalField):
         if units != int(units):
             decimals = platform_chain().config.decimals
             raise forms.ValidationError(f"A coin has at most {decimals} decimals.")
+        if units > uint64.MAX:
+            raise forms.ValidationError("There are not so many coins.")
         return int(units)

@@ -34,7 +34,7 @@ from platform_app.admin.l1_fields import (
     IDField,
     ManagerChainField,
     NodeField,
-    WeightField,
+    NumberField,
 )
 from platform_app.apps import platform_chain
 from platform_app.services import l1_wallet, wallet
@@ -72,6 +72,14 @@ class StepForm(forms.Form):
         """Issue the transaction of the step."""
         raise NotImplementedError
 
+    def need_without_message(self, *names: str) -> None:
+        """Add an error to each of these fields that is empty, if the field of the message is empty too."""
+        if self.cleaned_data.get("message") or "message" in self.errors:
+            return
+        for name in names:
+            if self.cleaned_data.get(name) is None and name not in self.errors:
+                self.add_error(name, "This is needed if there is no message.")
+
 
 class SubnetStep(StepForm):
     """The creation of a subnet."""
@@ -79,8 +87,10 @@ class SubnetStep(StepForm):
     title = "Create a subnet"
     explanation = "The ID of the transaction is the ID of the subnet."
 
-    control_keys = AddressesField(label="Control keys", help_text="an address of the P-Chain")
-    threshold = forms.IntegerField(label="Signatures that are needed", min_value=1, initial=1)
+    control_keys = AddressesField("an address of the P-Chain", label="Control keys")
+    threshold = NumberField(
+        label="Signatures that are needed", min_value=1, max_value=2**32 - 1, initial=1
+    )
 
     @override
     def do(self, payer: Payer, terms: dict[str, Any]) -> IssueResult:
@@ -94,7 +104,7 @@ class BlockchainStep(StepForm):
     title = "Create a blockchain"
     explanation = "The ID of the transaction is the ID of the blockchain. A subnet that is an L1 gets no more blockchains."
 
-    subnet_id = IDField(label="Subnet", help_text="the ID of a subnet")
+    subnet_id = IDField("the ID of a subnet", label="Subnet")
     name = forms.CharField(label="Name", widget=UnfoldAdminTextInputWidget(), max_length=128)
     vm = forms.CharField(label="VM", initial="subnetevm", widget=UnfoldAdminTextInputWidget())
     genesis = forms.CharField(label="Genesis", widget=UnfoldAdminTextareaWidget({"rows": 8}))
@@ -125,8 +135,8 @@ class BlockchainStep(StepForm):
 class ValidatorFields(forms.Form):
     """The terms of a validator."""
 
-    node_id = NodeField(label="Node (empty: this node)", help_text="a node ID", required=False)
-    weight = WeightField(label="Weight", initial=100)
+    node_id = NodeField("a node ID", label="Node (empty: this node)", required=False)
+    weight = NumberField(label="Weight", min_value=0, initial=100)
     balance = CoinsField(label="Balance in coins", required=False, initial=1)
     public_key = HexField(48, label="BLS key (not for this node)", required=False)
     proof = HexField(96, label="Proof of possession (not for this node)", required=False)
@@ -152,10 +162,10 @@ class ConversionStep(StepForm, ValidatorFields):
         "registered afterwards."
     )
 
-    subnet_id = IDField(label="Subnet", help_text="the ID of a subnet")
+    subnet_id = IDField("the ID of a subnet", label="Subnet")
     manager_chain_id = ManagerChainField(
+        "C, or the ID of a blockchain",
         label="Chain of the validator manager",
-        help_text="C, or the ID of a blockchain",
         initial="C",
     )
     manager_address = HexField(20, label="Address of the validator manager")
@@ -186,11 +196,13 @@ class RegistrationStep(StepForm, ValidatorFields):
     )
 
     message = HexField(label="Signed message", required=False)
-    subnet_id = IDField(
-        label="L1 (without a message)", help_text="the ID of a subnet", required=False
-    )
+    subnet_id = IDField("the ID of a subnet", label="L1 (without a message)", required=False)
 
     field_order = ("message", "subnet_id")
+
+    @override
+    def clean(self) -> None:
+        self.need_without_message("subnet_id")
 
     @override
     def do(self, payer: Payer, terms: dict[str, Any]) -> IssueResult:
@@ -200,7 +212,7 @@ class RegistrationStep(StepForm, ValidatorFields):
             return l1_wallet.register_for_manager(
                 chain,
                 payer,
-                subnet_id=terms["subnet_id"] or ID(bytes(ID.SIZE)),
+                subnet_id=terms["subnet_id"],
                 terms=self.terms_of(terms),
                 now=now,
             )
@@ -225,9 +237,13 @@ class WeightStep(StepForm):
 
     message = HexField(label="Signed message", required=False)
     validation_id = IDField(
-        label="Validation (without a message)", help_text="a validation ID", required=False
+        "a validation ID", label="Validation (without a message)", required=False
     )
-    weight = WeightField(label="Weight (without a message)", required=False)
+    weight = NumberField(label="Weight (without a message)", min_value=0, required=False)
+
+    @override
+    def clean(self) -> None:
+        self.need_without_message("validation_id", "weight")
 
     @override
     def do(self, payer: Payer, terms: dict[str, Any]) -> IssueResult:
@@ -238,8 +254,8 @@ class WeightStep(StepForm):
         return l1_wallet.set_weight_for_manager(
             chain,
             payer,
-            validation_id=terms["validation_id"] or ID(bytes(ID.SIZE)),
-            weight=terms["weight"] or 0,
+            validation_id=terms["validation_id"],
+            weight=terms["weight"],
             now=now,
         )
 
@@ -250,7 +266,7 @@ class BalanceStep(StepForm):
     title = "Add to the balance of an L1 validator"
     explanation = "An inactive validator becomes active again. Anybody may pay for any validator."
 
-    validation_id = IDField(label="Validation", help_text="a validation ID")
+    validation_id = IDField("a validation ID", label="Validation")
     balance = CoinsField(label="Coins to add", initial=1)
 
     @override
@@ -265,7 +281,7 @@ class DisablingStep(StepForm):
     title = "Disable an L1 validator"
     explanation = "The validator's deactivation owner signs. The rest of the balance returns to its owner; the weight stays."
 
-    validation_id = IDField(label="Validation", help_text="a validation ID")
+    validation_id = IDField("a validation ID", label="Validation")
 
     @override
     def do(self, payer: Payer, terms: dict[str, Any]) -> IssueResult:

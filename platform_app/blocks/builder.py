@@ -120,10 +120,7 @@ def _is_signed(tx: Tx, state: ChainState, env: Env) -> bool:
 def _take(
     mempool_txs: Iterable[Tx], diff: Diff, env: Env
 ) -> tuple[list[Tx], tuple[tuple[Tx, InvalidTx], ...]]:
-    """Execute transactions until the block is full; return the included ones and the rejected ones.
-
-    Unspecified: they are taken in the order of arrival, not by their price.
-    """
+    """Execute transactions in the given order until the next one does not fit; return included and rejected ones."""
     taken: list[Tx] = []
     dropped: list[tuple[Tx, InvalidTx]] = []
     room = TXS_SIZE_LIMIT

@@ -1,6 +1,7 @@
 """The chain itself, its blocks and their transactions, and pending and dropped transactions."""
 
 from django.db import models
+from django.db.models import Q
 from typing_extensions import override
 
 from chaindb.fields import BytesField, IDField, RowIdField, UInt64Field
@@ -171,12 +172,23 @@ class MempoolTx(models.Model):
     kind = models.SmallIntegerField(choices=TxKind)
     size = models.IntegerField(help_text="Size of the signed transaction in bytes")
     received_at = models.BigIntegerField(help_text="Time of arrival in Unix seconds")
+    gas_price = models.FloatField(
+        null=True,
+        help_text="Burned amount per gas, where blocks take the highest price first; else null",
+    )
     raw = BytesField(help_text="The signed transaction")
 
     class Meta:
         ordering = ["id"]
         verbose_name = "pending transaction"
-        indexes = [models.Index(fields=["size"], name="platform_mempool_size")]
+        indexes = [
+            models.Index(fields=["size"], name="platform_mempool_size"),
+            models.Index(
+                fields=["-gas_price", "id"],
+                name="platform_mempool_price",
+                condition=Q(gas_price__isnull=False),
+            ),
+        ]
 
     @override
     def __str__(self) -> str:

@@ -10,11 +10,12 @@ from platform_app.executor.l1 import balance_of
 from platform_app.state.l1_validators import Conversion, L1Fees, L1Validator
 from platform_app.store.blocks import Tip
 from platform_app.store.l1_validators import COLUMNS, L1Rows, validator_of
-from primitives.ids import ID
+from primitives.ids import ID, NodeID
 
 MAX_SECONDS: Final = 10 * 365 * DAY
 """The longest time to the end of a balance that is calculated."""
 
+_OF_NODE = COLUMNS + "WHERE removed_height IS NULL AND node_id = %s ORDER BY validation_id"
 _OF_SUBNET = COLUMNS + "WHERE removed_height IS NULL AND subnet_id = %s ORDER BY node_id"
 
 
@@ -40,6 +41,11 @@ def fees(chain: PlatformChain) -> L1Fees:
         NoPlatformGenesis: The database holds no chain.
     """
     return chain.tip().l1s.fees
+
+
+def of_node(chain: PlatformChain, node_id: NodeID) -> Sequence[L1Validator]:
+    """Return the validations of L1s by a node, active or not, by their IDs."""
+    return [validator_of(row) for row in chain.db.rows(_OF_NODE, (node_id,))]
 
 
 def end_of_balance(chain: PlatformChain, tip: Tip, record: L1Validator) -> int | None:

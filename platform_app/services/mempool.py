@@ -1,6 +1,6 @@
 """Admission of transactions to the mempool."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
@@ -13,7 +13,7 @@ from platform_app import notifications
 from platform_app.chain import PlatformChain
 from platform_app.config import Env
 from platform_app.executor.clock import at_next_block
-from platform_app.executor.fees import verify_fits
+from platform_app.executor.fees import gas_of_tx, verify_fits
 from platform_app.executor.standard import execute
 from platform_app.executor.warp import verify_warp_message
 from platform_app.selectors import stakers
@@ -148,7 +148,7 @@ def _admit(
                 candidates, _AdmissionContext.read(chain, candidates, now), gossiped=first.gossiped
             )
         second.check_all()
-        mempool.add(chain.db, second.admitted.values(), now)
+        mempool.add(chain.db, second.admitted.values(), now, first.context.prices(second.admitted))
         mempool.drop(chain.db, [*dropped, *second.dropped], now)
         if second.admitted:
             transaction.on_commit(
@@ -196,6 +196,20 @@ class _AdmissionContext:
             raise InvalidTx(IssueReason.MESSAGE_NOT_VERIFIED, cause=cause) from cause
         verify_fits(tx.unsigned, env.config, state.clock.fee_state())
         execute(tx, Diff(state), env)
+
+    def prices(self, txs: Mapping[ID, Tx]) -> dict[ID, float]:
+        """Return what admitted transactions burn per gas, if blocks take the dearest first (etna.md 2).
+
+        Unspecified: where a transaction may pay a static fee, which depends on its kind, blocks take the oldest first.
+        """
+        config = self.env.config
+        if not config.gas_fees_only:
+            return {}
+        return {
+            tx_id: rows.burned(tx, self.env.asset_id) / gas
+            for tx_id, tx in txs.items()
+            if (gas := gas_of_tx(tx.unsigned, config.gas))
+        }
 
 
 class _Admission:

@@ -226,7 +226,8 @@ class PlatformVM:
         on_accepted = preferred == tree.stored
         built = self._build_own(context) if on_accepted else None
         if built is None:
-            pending = mempool_rows.prefetched(self._chain.db, tree.state)
+            by_price = self._chain.config.gas_fees_only
+            pending = mempool_rows.prefetched(self._chain.db, tree.state, by_price=by_price)
             built = build_on_preferred(tree.blocks, pending, tree.env(context))
         refused = _reasons(built) if on_accepted else ()
         if built.block is None:

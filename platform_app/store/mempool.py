@@ -1,9 +1,9 @@
-"""Transactions that wait for a block, first in, first out, and those dropped recently.
+"""Transactions that wait for a block, by price or by arrival, and those dropped recently.
 
 For an addition that depends on an earlier read, the caller holds `Lock.PCHAIN_MEMPOOL` around both.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from chaindb.database import Database
@@ -17,7 +17,7 @@ from primitives.ids import ID
 DROPPED = 64
 """The number of dropped transactions that are kept (pchain.md 5.5)."""
 
-_TX = ("tx_id", "kind", "size", "received_at", "raw")
+_TX = ("tx_id", "kind", "size", "received_at", "gas_price", "raw")
 _DROPPED = ("tx_id", "reason", "dropped_at")
 _BATCH = 256
 _PREFETCHED = 64
@@ -31,6 +31,15 @@ _IS_EMPTY = "SELECT id FROM platform_app_mempooltx LIMIT 1"
 _RAWS = "SELECT raw FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
 _SIZE = "SELECT COALESCE(SUM(size), 0) FROM platform_app_mempooltx"
 _OLDEST = "SELECT id, raw FROM platform_app_mempooltx WHERE id > %s ORDER BY id LIMIT %s"
+_DEAREST = """
+SELECT id, raw, gas_price FROM platform_app_mempooltx
+WHERE gas_price IS NOT NULL AND (gas_price < %s OR (gas_price = %s AND id > %s))
+ORDER BY gas_price DESC, id LIMIT %s
+"""
+_UNPRICED = """
+SELECT id, raw FROM platform_app_mempooltx WHERE gas_price IS NULL AND id > %s ORDER BY id LIMIT %s
+"""
+_ABOVE_ANY_PRICE = 2.0**65
 _KNOWN = "SELECT tx_id FROM platform_app_mempooltx WHERE tx_id IN ({keys})"
 _SPENDERS = "SELECT utxo_id, waiting_id FROM platform_app_mempoolinput WHERE utxo_id IN ({keys})"
 _FORGET = """
@@ -39,15 +48,25 @@ WHERE id <= (SELECT id FROM platform_app_droppedtx ORDER BY id DESC LIMIT 1 OFFS
 """
 
 
-def add(db: Database, txs: Iterable[Tx], received_at: int) -> None:
-    """Write admitted transactions, in order of arrival, and delete the records of their earlier drops."""
+def add(
+    db: Database, txs: Iterable[Tx], received_at: int, prices: Mapping[ID, float] | None = None
+) -> None:
+    """Write admitted transactions, in order of arrival, and delete the records of their earlier drops.
+
+    Args:
+        db: The chain's database.
+        txs: The transactions.
+        received_at: Unix seconds.
+        prices: What each burns per gas, where `dearest_first` orders by it.
+    """
+    prices = prices or {}
     admitted = list(txs)
     forget_dropped(db, (tx.tx_id for tx in admitted))
-    db.insert(
-        models.MempoolTx,
-        _TX,
-        ((tx.tx_id, rows.kind_of(tx), len(tx.raw), received_at, tx.raw) for tx in admitted),
+    written = (
+        (tx.tx_id, rows.kind_of(tx), len(tx.raw), received_at, prices.get(tx.tx_id), tx.raw)
+        for tx in admitted
     )
+    db.insert(models.MempoolTx, _TX, written)
     spent = ((tx_input.utxo_id, tx.tx_id) for tx in admitted for tx_input in rows.inputs_of(tx))
     db.insert(models.MempoolInput, ("utxo_id", "waiting"), spent)
 
@@ -81,14 +100,33 @@ def oldest_first(db: Database) -> Iterator[Tx]:
         place = batch[-1][0]
 
 
-def prefetched(db: Database, state: DatabaseState) -> Iterator[Tx]:
-    """Yield the pending transactions in order of arrival, reading the outputs they spend in batches.
+def dearest_first(db: Database) -> Iterator[Tx]:
+    """Yield the pending transactions by price, those with equal prices and those without a price by arrival.
+
+    Those without a price come last. Rows are read only as they are consumed.
+    """
+    place: tuple[float, int] = (_ABOVE_ANY_PRICE, 0)
+    while batch := db.rows(_DEAREST, (place[0], *place, _BATCH)):
+        for _, raw, _ in batch:
+            yield parse(bytes(raw))
+        last, _, price = batch[-1]
+        place = (price, last)
+    latest = 0
+    while unpriced := db.rows(_UNPRICED, (latest, _BATCH)):
+        for _, raw in unpriced:
+            yield parse(bytes(raw))
+        latest = unpriced[-1][0]
+
+
+def prefetched(db: Database, state: DatabaseState, *, by_price: bool = False) -> Iterator[Tx]:
+    """Yield the pending transactions, reading the outputs they spend in batches.
 
     Args:
         db: The chain's database.
         state: The accepted state, which caches the outputs.
+        by_price: Whether the highest price comes first; else the oldest one.
     """
-    pending = oldest_first(db)
+    pending = dearest_first(db) if by_price else oldest_first(db)
     while batch := list(islice(pending, _PREFETCHED)):
         state.prefetch(batch)
         yield from batch

@@ -314,6 +314,10 @@ RESULTS: Final[Mapping[str, Schema]] = {
     **{f"info.{name}": schema for name, schema in _INFO.items()},
     **{f"avm.{name}": schema for name, schema in _AVM.items()},
     "wallet.issueTx": record({"txID": ID}),
+    "proposervm.getProposedHeight": record({"height": DECIMAL}),
+    "proposervm.getCurrentEpoch": record({
+        "number": DECIMAL, "startTime": described(DECIMAL, "Unix seconds"), "pChainHeight": DECIMAL,
+    }),
     "health.health": ref("HealthReport"),
     "health.readiness": ref("HealthReport"),
     "health.liveness": ref("HealthReport"),

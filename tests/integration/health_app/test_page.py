@@ -25,6 +25,7 @@ def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
         "/ext/keystore": ["post"],
         "/ext/bc/X": ["post"],
         "/ext/bc/X/wallet": ["post"],
+        "/ext/bc/P/proposervm": ["post"],
         "/ext/info": ["post"],
         "/ext/health": ["get", "post"],
         "/ext/health/readiness": ["get"],

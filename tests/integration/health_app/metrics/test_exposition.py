@@ -18,15 +18,18 @@ from health_app.metrics.exposition import MetricsCollector as MetricsPage
 from health_app.metrics.exposition import RowCounts, parts
 from jsonrpc.dispatch.calls import NOT_EXECUTED
 from nodeproject.apps import this_node
+from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
+from platform_app.store.l1_validators import owner_bytes
+from platform_app.txs.l1 import PChainOwner
 from primitives.ids import PRIMARY_NETWORK_ID
-from tests.builders import network_rows
+from tests.builders import network_rows, platform
 from tests.integration.conftest import Chain
 from tests.integration.health_app.metrics.conftest import Page, names, parse, scrape
 from tests.integration.platform_app.conftest import PChain
 
-STATEMENTS = 26
+STATEMENTS = 27
 """The most statements that a scrape may take, however long the chains are."""
 
 
@@ -109,6 +112,8 @@ def test_stake_is_shown_as_the_reference_does(page: Page) -> None:
     assert page['svc_platform_validators{state="pending"}'] == 0
     assert page['svc_platform_validator_uptime_ratio{of="own"}'] == 1
     assert page["svc_platform_gas_price"] == 1
+    assert page["svc_platform_l1_validators"] == 0
+    assert page["svc_platform_l1_fee"] == 1
 
 
 def test_network_metrics_equal_the_report_of_its_process(page: Page) -> None:
@@ -164,6 +169,33 @@ def test_database_state_is_exported(page: Page) -> None:
     assert sum(sizes) > 100_000
     assert page["svc_database_migrations_unapplied"] == 0
     assert page['svc_database_statement_duration_seconds_count{statement="select"}'] > 10
+
+
+def test_time_to_the_end_of_own_l1_balances_is_exported(pchain: PChain, observed: None) -> None:
+    owner = owner_bytes(PChainOwner(1, (platform.ADDRESSES[0],)))
+    models.Chain.objects.update(l1_active=1, l1_accrued_fees=5_000)
+    labels = []
+    for name, end in (("paid", 95_000), ("unpaid", 0)):
+        found = {"subnet_id": platform.some_id(name), "validation_id": platform.some_id(name[1:])}
+        labels.append(",".join(f'{key}="{value}"' for key, value in found.items()))
+        models.L1Validator.objects.create(
+            **found,
+            node_id=platform_chain().node_id,
+            node=str(platform_chain().node_id),
+            public_key=bytes(48),
+            remaining_balance_owner=owner,
+            deactivation_owner=owner,
+            start_time=0,
+            weight=1,
+            min_nonce=0,
+            end_accumulated_fee=end,
+            is_active=bool(end),
+            added_height=0,
+        )
+    page = scrape()
+    assert page["svc_platform_l1_validators"] == 1
+    assert 80_000 < page[f"svc_platform_l1_balance_seconds{{{labels[0]}}}"] <= 90_000
+    assert page[f"svc_platform_l1_balance_seconds{{{labels[1]}}}"] == 0
 
 
 def test_unapplied_migrations_are_counted(db: None, observed: None) -> None:

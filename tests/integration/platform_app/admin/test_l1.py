@@ -62,3 +62,4 @@ def test_validators_show_the_balance_that_is_left(browse: Browse) -> None:
     shown = browse(detail("l1validator", VALIDATION)).text
     assert "inactive" in shown
     assert "2,500,000 units" not in shown
+    assert f"0x{'00' * 48}" in shown

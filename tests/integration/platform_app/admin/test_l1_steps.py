@@ -124,9 +124,20 @@ def test_what_cannot_be_done_is_said_in_the_form(pchain: PChain, admin_client: C
     assert errors(admin_client, "balance", validation_id=nobody, balance="0.0000001") == {
         "balance": ["A coin has at most 6 decimals."]
     }
+    assert errors(admin_client, "balance", validation_id=nobody, balance="9" * 20) == {
+        "balance": ["There are not so many coins."]
+    }
+    missing = ["This is needed if there is no message."]
+    assert errors(admin_client, "weight") == {"validation_id": missing, "weight": missing}
+    assert errors(admin_client, "register", weight=1) == {"subnet_id": missing}
+    assert errors(admin_client, "weight", message="00") == {
+        everywhere: [
+            "Refused: couldn't create tx: error calculating complexity: couldn't unpack codec version"
+        ]
+    }
     conversion = {"subnet_id": nobody, "manager_chain_id": "C", "weight": 1}
     assert errors(admin_client, "convert", **conversion, manager_address="0x09") == {
-        "manager_address": ["It must have 20 bytes, not 1."]
+        "manager_address": ["The length must be 20, not 1 bytes."]
     }
     assert errors(admin_client, "convert", **conversion, manager_address="no") == {
         "manager_address": ["These are not hexadecimal digits."]

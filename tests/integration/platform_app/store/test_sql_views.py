@@ -1,5 +1,6 @@
 """SQL views: they show the stored data in readable form."""
 
+from dataclasses import replace
 from decimal import Decimal
 from importlib import import_module
 from typing import Any
@@ -10,11 +11,13 @@ from django.db import connection
 from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
 from platform_app.state.chain import Diff
+from platform_app.state.l1_validators import Conversion, L1Fees, L1Validator
 from platform_app.state.stakers import Priority
 from platform_app.store import mempool, uptime
 from platform_app.txs import subnets
 from platform_app.txs.base import BaseTx, TxStatus
-from primitives.ids import PRIMARY_NETWORK_ID
+from platform_app.txs.l1 import PChainOwner
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
 from tests.builders.platform_rows import accept, adding, adding_tx, begin, producing, reward
 
@@ -137,6 +140,61 @@ def test_subnets_and_blockchains_are_shown() -> None:
     assert (row["name"], row["blockchain_id"]) == ("Mine", shown(blockchain.tx_id))
     (row,) = ask("SELECT * FROM p_supply")
     assert Decimal(row["amount"]) == 2**64 - 1
+
+
+def test_views_show_l1s_with_balances_and_weights() -> None:
+    l1, manager = platform.some_id("l1"), bytes(19) + b"\x09"
+    conversion = Conversion(platform.some_id("conversion"), platform.C_CHAIN_ID, manager)
+    active = l1_validator("active", l1, weight=70, end_accumulated_fee=2_600_000)
+    inactive = l1_validator("inactive", l1, weight=30)
+    begin()
+
+    def convert(diff: Diff) -> None:
+        diff.l1_validators.set_fees(L1Fees(0, 100_000))
+        diff.l1_validators.convert(l1, conversion)
+        diff.l1_validators.put(active)
+        diff.l1_validators.put(inactive)
+
+    accept(convert)
+    accept(lambda diff: diff.l1_validators.put(replace(active, weight=71, min_nonce=1)))
+
+    (row,) = ask("SELECT * FROM p_l1s")
+    assert (row["subnet_id"], row["conversion_id"]) == (shown(l1), shown(conversion.conversion_id))
+    assert (row["manager_chain_id"], row["manager_address"]) == (
+        shown(platform.C_CHAIN_ID), shown(manager),
+    )  # fmt: skip
+    assert (row["height"], row["validator_count"], row["active_count"]) == (1, 2, 1)
+    assert int(row["weight"]) == 101
+    first, second = ask("SELECT * FROM p_l1_validators ORDER BY state")
+    assert (first["state"], first["validation_id"]) == ("active", shown(active.validation_id))
+    assert (int(first["balance"]), float(first["coins"])) == (2_500_000, 2.5)
+    assert (int(first["weight"]), int(first["min_nonce"])) == (71, 1)
+    assert (first["node_id"], first["added_height"]) == (str(active.node_id), 1)
+    assert (second["state"], int(second["balance"])) == ("inactive", 0)
+    weights = ask("SELECT * FROM p_l1_weights ORDER BY state, from_height")
+    assert [
+        (row["state"], int(row["weight"]), row["from_height"], row["until_height"])
+        for row in weights
+    ] == [("active", 70, 1, 2), ("active", 71, 2, None), ("inactive", 30, 1, None)]
+    assert weights[0]["node_id"] == str(active.node_id)
+    accept(lambda diff: diff.l1_validators.put(replace(active, weight=0, min_nonce=2)))
+    (row,) = ask("SELECT * FROM p_l1_validators WHERE state = 'removed'")
+    assert (row["removed_height"], int(row["balance"])) == (3, 0)
+
+
+def l1_validator(name: str, l1: ID, *, weight: int, end_accumulated_fee: int = 0) -> L1Validator:
+    owner = PChainOwner(1, (FIRST,))
+    return L1Validator(
+        validation_id=platform.some_id(name),
+        subnet_id=l1,
+        node_id=NodeID(platform.some_id(name)[:20]),
+        public_key=bytes(48),
+        remaining_balance_owner=owner,
+        deactivation_owner=owner,
+        start=platform.NOW,
+        weight=weight,
+        end_accumulated_fee=end_accumulated_fee,
+    )
 
 
 def test_views_show_pending_dropped_and_shared_rows() -> None:
