@@ -17,6 +17,7 @@ from cchain_app.genesis_fields import (
     read_object,
     read_optional_number,
 )
+from cchain_app.precompiles.schedule import NO_PRECOMPILES, PrecompileSchedule
 from primitives import uint64
 from primitives.evm import Address
 
@@ -250,6 +251,8 @@ class ChainConfig:
     """The contract whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
     limits: ExecutionLimits = ETHEREUM_LIMITS
     """Limits of execution; the file's `noTransactionGasLimit`, `noBlockGasLimit` and `codeSizeLimit`."""
+    precompiles: PrecompileSchedule = NO_PRECOMPILES
+    """The stateful precompiles: which, since when, with which configs."""
 
     def floor_after(self, base_fee: int | None) -> int:
         """Return the floor of the base fee of the block after one with this base fee, in wei."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from cchain_app.config import DEPOSIT_CONTRACT, ETHEREUM_LIMITS, ExecutionLimits
+from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
@@ -96,6 +97,8 @@ class BlockEnv:
     """The contract whose logs are deposits (EIP-6110)."""
     limits: ExecutionLimits = ETHEREUM_LIMITS
     """The chain's limits of gas and code."""
+    stateful: StatefulPrecompiles = NO_STATEFUL
+    """The stateful precompiles in force: allow lists, minter, managers, warp."""
 
 
 class Log(NamedTuple):

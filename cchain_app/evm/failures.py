@@ -117,6 +117,16 @@ def nonce_mismatch(sender: Address, have: int, state: int) -> str:
     return f"nonce too {kind}: address {checksum_address(sender)}, tx: {have} state: {state}"
 
 
+def sender_not_allowed(sender: Address) -> str:
+    """Return the message for a sender that the transaction allow list does not have."""
+    return f"cannot issue transaction from non-allow listed address: {checksum_address(sender)}"
+
+
+def not_a_deployer(origin: Address) -> str:
+    """Return the message for a creation that the deployer allow list forbids."""
+    return f"tx.origin {checksum_address(origin)} is not authorized to deploy a contract"
+
+
 def sender_not_eoa(sender: Address) -> str:
     """Return the message for a sender with code (EIP-3607)."""
     return f"sender not an eoa: address {checksum_address(sender)}"

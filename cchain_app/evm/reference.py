@@ -25,6 +25,8 @@ from cchain_app.evm.engine import (
 from cchain_app.evm.reference_env import fork_of
 from cchain_app.evm.reference_limits import limits_of
 from cchain_app.evm.reference_package import ForkModules, recursion_for_nested_calls
+from cchain_app.evm.reference_stateful import predicates_of, stateful_of
+from cchain_app.evm.stateful import with_predicates, with_predicates_of_call
 from cchain_app.evm.tracing import BlockTrace, ClosedBlock, Recording, TransactionTrace
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address
@@ -54,8 +56,15 @@ def given_signers(env: BlockEnv) -> Iterator[None]:
 
 @contextmanager
 def _rules_of(env: BlockEnv) -> Iterator[None]:
-    """Apply the signers and limits of a block's environment to code that this thread executes in the body."""
-    with given_signers(env), limits_of(env):
+    """Apply the signers, limits and precompiles of a block to code that this thread executes in the body."""
+    with given_signers(env), limits_of(env), stateful_of(env):
+        yield
+
+
+@contextmanager
+def _rules_of_call(env: BlockEnv, message: CallMessage) -> Iterator[None]:
+    """Apply the rules of a block to a call, which reads the warp messages in its own access list."""
+    with _rules_of(with_predicates_of_call(env, message)), predicates_of(b""):
         yield
 
 
@@ -107,6 +116,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_block import BlockExecution
 
+        env = with_predicates(env, transactions)
         with recursion_for_nested_calls(), _rules_of(env):
             return BlockExecution(env, state).run(transactions, skip_invalid=skip_invalid)
 
@@ -143,7 +153,7 @@ class ReferenceEngine:
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with recursion_for_nested_calls(), _rules_of(env):
+        with recursion_for_nested_calls(), _rules_of_call(env, message):
             return run_call(env, message, state, watcher, with_access_list=with_access_list)
 
     def estimate(
@@ -167,7 +177,7 @@ class ReferenceEngine:
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
-        with recursion_for_nested_calls(), _rules_of(env):
+        with recursion_for_nested_calls(), _rules_of_call(env, message):
             return run_estimate(env, message, state, watcher, error_ratio)
 
     def trace_block(
@@ -190,6 +200,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_tracing import BlockTracing
 
+        env = with_predicates(env, transactions)
         with recursion_for_nested_calls(), _rules_of(env):
             return BlockTracing(env, state, recording, time_limit).run(transactions, first)
 
@@ -214,7 +225,7 @@ class ReferenceEngine:
         """
         from cchain_app.evm.reference_tracing import trace_call
 
-        with recursion_for_nested_calls(), _rules_of(env):
+        with recursion_for_nested_calls(), _rules_of_call(env, message):
             return trace_call(
                 env,
                 message,

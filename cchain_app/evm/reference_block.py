@@ -31,6 +31,11 @@ from cchain_app.evm.reference_env import (
 from cchain_app.evm.reference_failures import RefusalError, refusal
 from cchain_app.evm.reference_hooks import sent_by
 from cchain_app.evm.reference_state import LazyState, StateSource
+from cchain_app.evm.reference_stateful import (
+    predicates_of,
+    predicates_refusal,
+    sender_refusal,
+)
 from cchain_app.evm.reference_trace import Watcher, watched
 from cchain_app.evm.tracing import ClosedBlock
 from cchain_app.txs.transaction import Transaction
@@ -172,6 +177,10 @@ class BlockExecution:
             tx = signed_transaction(transaction, self._fork)
         except MalformedTransactionError as error:
             raise RefusalError(str(error)) from error
+        with predicates_of(transaction.hash):
+            return self._apply(transaction, tx, index)
+
+    def _apply(self, transaction: Transaction, tx: Any, index: int) -> TransactionResult:
         gas_before, logs_before = int(self._output.block_gas_used), len(self._output.block_logs)
         reason = refusal(
             transaction,
@@ -181,6 +190,8 @@ class BlockExecution:
             fork=self._fork,
             gas_used=gas_before,
             accepted=self._accepted,
+            forbidden=sender_refusal(self._env, self._state, transaction.sender)
+            or predicates_refusal(),
         )
         if reason is not None:
             raise reason

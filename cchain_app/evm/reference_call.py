@@ -28,6 +28,7 @@ from cchain_app.evm.reference_failures import frame_words, too_little_gas
 from cchain_app.evm.reference_limits import init_code_limit
 from cchain_app.evm.reference_package import ForkModules
 from cchain_app.evm.reference_state import LazyState, StateSource
+from cchain_app.evm.reference_stateful import predicates_refusal
 from cchain_app.evm.reference_trace import Watcher, watched
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
@@ -168,7 +169,9 @@ def _run(
 def _check(message: CallMessage, tx: Any, fork: ForkModules, sender: Any, *, base_fee: int) -> None:
     """Refuse a call that cannot start, with the checks in geth's order."""
     price, tip, cost = message.gas_price, message.max_priority_fee, _cost(message)
-    words = None
+    words = predicates_refusal()
+    if words is not None:
+        raise CallRejected(words)
     if tip is not None and tip > price:
         words = failures.tip_above_fee(message.sender, tip, price)
     elif price < base_fee:

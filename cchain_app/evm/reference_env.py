@@ -168,12 +168,16 @@ def intrinsic_cost(transaction: Any, fork: ForkModules) -> tuple[int, int]:
 
 _current = local()
 
+Contracts = Callable[[], Mapping[Any, Any]]
+"""Returns the stateful precompiles of the block that the thread executes."""
+
 
 class _Precompiles(Mapping[Any, Any]):
     """A fork's precompiles as the current call of the thread finds them."""
 
     def __init__(self, of_fork: Mapping[Any, Any]) -> None:
         self.of_fork = of_fork
+        self.stateful: Contracts = dict
 
     def _found(self) -> Mapping[Any, Any]:
         precompiles: Mapping[Any, Any] | None = getattr(_current, "precompiles", None)
@@ -181,7 +185,8 @@ class _Precompiles(Mapping[Any, Any]):
 
     @override
     def __getitem__(self, address: Any) -> Any:
-        return self._found()[address]
+        found = self.stateful().get(address)
+        return self._found()[address] if found is None else found
 
     @override
     def __iter__(self) -> Iterator[Any]:
@@ -215,10 +220,20 @@ def _moved(env: BlockEnv, fork: ForkModules) -> Mapping[Any, Any]:
     return precompiles
 
 
-def _install(fork: ForkModules) -> None:
+def install_precompiles(fork: ForkModules, stateful: Contracts | None = None) -> None:
+    """Make a fork's precompiles those of the current call, and of the block's rules if they are given.
+
+    The addresses of stateful precompiles are not warm: only the interpreter sees them.
+    """
     names = vars(fork.interpreter)
     if not isinstance(names["PRE_COMPILED_CONTRACTS"], _Precompiles):
         names["PRE_COMPILED_CONTRACTS"] = _Precompiles(names["PRE_COMPILED_CONTRACTS"])
+    if stateful is not None:
+        names["PRE_COMPILED_CONTRACTS"].stateful = stateful
+
+
+def _install(fork: ForkModules) -> None:
+    install_precompiles(fork)
     names = vars(fork.environment)
     price = names.get("calculate_blob_gas_price")
     if price is not None and price.__module__ != __name__:

@@ -100,6 +100,8 @@ def _words(error: Any, last: LastStep) -> str:
             return failures.stack_underflow(last.stack, last.opcode)
         case "StackOverflowError":
             return failures.stack_overflow(last.stack)
+        case "StatefulPrecompileError":
+            return str(error)
         case _:
             return _WORDS.get(name, failures.PRECOMPILE)
 
@@ -142,6 +144,7 @@ def refusal(
     fork: ForkModules,
     gas_used: int,
     accepted: bool = False,
+    forbidden: str | None = None,
 ) -> RefusalError | None:
     """Return why a transaction cannot be in the block, or None if it can.
 
@@ -154,9 +157,12 @@ def refusal(
         gas_used: Gas used by the transactions before it in the block.
         accepted: Whether the block is accepted already, so that a sender may have code (EIP-3607). An
             impersonated sender may always have code.
+        forbidden: Why stateful precompiles forbid it; None: they do not.
     """
     if transaction.gas > env.limits.in_block(env.gas_limit - gas_used):
         return RefusalError("gas limit reached", retry=transaction.gas <= env.gas_limit)
+    if forbidden is not None:
+        return RefusalError(forbidden)
     reason = (
         _against_form(env, transaction)
         or _against_fee(env, transaction)

@@ -5,6 +5,8 @@ Frames come from `reference_hooks`, instructions from the specification's events
 
 from typing import Any, Final
 
+from ethereum_types.bytes import Bytes0
+
 from cchain_app.evm import failures
 from cchain_app.evm.opcodes import CALLS, CREATIONS, LOGS
 from cchain_app.evm.reference_block import log_value
@@ -195,10 +197,16 @@ class Recorder:
             trace.OpException: self._fail,
             trace.EvmStop: self._stop,
             trace.PrecompileStart: self._begin_precompile,
+            trace.PrecompileEnd: self._end_precompile,
         }
 
-    def _begin_precompile(self, _: Any, __: Any) -> None:
-        self._open[-1].precompile = True
+    def _begin_precompile(self, evm: Any, _: Any) -> None:
+        # A denied creation fails in a precompile's place.
+        self._open[-1].precompile = evm.message.target != Bytes0()
+
+    def _end_precompile(self, evm: Any, _: Any) -> None:
+        for log in evm.logs:
+            self._frames.log(self._open[-1], log_value(log))
 
     def _begin_step(self, evm: Any, event: Any) -> None:
         self._start(evm, event.op.value)

@@ -157,7 +157,10 @@ class Watcher:
         """Refuse to start a precompile that may exceed the time limit, because it cannot be stopped."""
         if self._precompile is None or self._deadline is None:
             return
-        rate = _COMPILED if self._precompile in _COMPILED_PRECOMPILES else _INTERPRETED
+        # The gas of a stateful precompile is for the slots and logs that it writes.
+        stateful = self._precompile[:1] == b"\x02"
+        is_fast = stateful or self._precompile in _COMPILED_PRECOMPILES
+        rate = _COMPILED if is_fast else _INTERPRETED
         if event.gas_cost / rate > self._latest - time.monotonic():
             raise CallInterrupted(TIME_REACHED)
 
