@@ -28,6 +28,7 @@ from cchain_app.evm.engine import (
 )
 from cchain_app.evm.native_trace import block_trace, transaction_trace
 from cchain_app.evm.native_values import changes_of, logs_of
+from cchain_app.evm.stateful import with_predicates, with_predicates_of_call
 from cchain_app.evm.tracing import (
     BlockTrace,
     ClosedBlock,
@@ -74,6 +75,7 @@ class NativeEngine:
         Raises:
             ExecutionInvalid: A transaction cannot be in the block, and skip_invalid is off.
         """
+        env = with_predicates(env, transactions)
         try:
             included, outcomes, skipped, gas_used, changes, requests_hash = (
                 cchain_native.execute_block(env, transactions, state, skip_invalid=skip_invalid)
@@ -129,7 +131,7 @@ class NativeEngine:
             return _call_result(
                 cchain_native.call(
                     self.call_slots,
-                    self._environment(env),
+                    self._environment(env, message),
                     message,
                     state,
                     allowance,
@@ -159,6 +161,7 @@ class NativeEngine:
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: A transaction took too long.
         """
+        env = with_predicates(env, transactions)
         try:
             return block_trace(
                 cchain_native.trace_block(
@@ -191,7 +194,7 @@ class NativeEngine:
             TraceTimedOut: It took too long.
         """
         _check_price(message)
-        environment = self._environment(env)
+        environment = self._environment(env, message)
         try:
             return transaction_trace(
                 cchain_native.trace_call(
@@ -232,7 +235,7 @@ class NativeEngine:
         try:
             gas, failure = cchain_native.estimate(
                 self.call_slots,
-                self._environment(env),
+                self._environment(env, message),
                 message,
                 state,
                 allowance,
@@ -245,7 +248,8 @@ class NativeEngine:
             raise CallInterrupted(str(interruption)) from None
         return GasEstimate(gas, None if failure is None else _call_result(failure))
 
-    def _environment(self, env: BlockEnv) -> cchain_native.Environment:
+    def _environment(self, env: BlockEnv, message: CallMessage) -> cchain_native.Environment:
+        env = with_predicates_of_call(env, message)
         seen = self._seen
         if seen is not None and seen[0] is env:
             return seen[1]

@@ -10,11 +10,12 @@ use revm::{
     context::{Evm, TxEnv},
     context_interface::{
         ContextSetters, ContextTr, FrameStack, JournalTr,
+        cfg::gas::InitialAndFloorGas,
         result::{EVMError, ExecutionResult, HaltReason},
     },
     handler::{FrameResult, Handler, instructions::EthInstructions},
     interpreter::interpreter_action::FrameInit,
-    primitives::{Address, B256, Log, TxKind, hardfork::SpecId, keccak256},
+    primitives::{Address, B256, Log, TxKind, hardfork::SpecId},
 };
 
 use crate::{
@@ -24,6 +25,7 @@ use crate::{
     precompiles::ChangedPrecompiles,
     reader::{Reader, ReaderError},
     rejection::{self, Rejection},
+    stateful,
     system::{self, SystemFailure},
     transaction::SignedTransaction,
 };
@@ -41,6 +43,10 @@ impl Handler for BlockHandler {
     type Evm = BlockEvm;
     type Error = RunError;
     type HaltReason = HaltReason;
+
+    fn validate_initial_tx_gas(&self, evm: &mut Self::Evm) -> Result<InitialAndFloorGas, RunError> {
+        stateful::initial_gas(&mut evm.ctx)
+    }
 
     fn run_exec_loop(
         &mut self,
@@ -114,7 +120,7 @@ pub(crate) fn execute(
     skip_invalid: bool,
 ) -> Result<Block, BlockFailure> {
     let state = Overlay::new(reader, spec);
-    let mut evm = build(context(state, env.block(spec), env.rules(spec)), env, spec);
+    let mut evm = build(context(state, env.block(spec), env.rules(spec), &env.stateful), env, spec);
     system::before_transactions(&mut evm, env, spec)?;
     let mut block = Block::default();
     for (index, transaction) in transactions.iter().enumerate() {
@@ -158,7 +164,7 @@ pub(crate) fn invalid(
     transaction: &SignedTransaction,
     why: Rejection,
 ) -> BlockFailure {
-    let hash = keccak256(&transaction.raw);
+    let hash = B256::from_slice(&transaction.hash());
     BlockFailure::Invalid(format!("could not apply tx {index} [{hash}]: {}", why.reason))
 }
 
@@ -175,6 +181,11 @@ fn apply(
     }
     if evm.ctx.cfg.spec.is_enabled_in(SpecId::OSAKA) && tx.blob_hashes.len() > MAX_BLOBS_PER_TX {
         return Err(rejection::too_many_blobs(&tx, MAX_BLOBS_PER_TX).into());
+    }
+    evm.ctx.chain.predicates = env.stateful.predicates_of(|| transaction.hash());
+    let forbidden = stateful::refusal(&mut evm.ctx, tx.caller);
+    if let Some(reason) = forbidden.map_err(TransactionFailure::Reader)? {
+        return Err(Rejection { reason, retry: false }.into());
     }
     let created = created_address(&tx);
     // An impersonated sender may be a contract.
@@ -226,7 +237,7 @@ pub(crate) fn close(
         return Ok((Changes::default(), None));
     }
     let state = Overlay::new(reader, spec);
-    let mut evm = build(context(state, env.block(spec), env.rules(spec)), env, spec);
+    let mut evm = build(context(state, env.block(spec), env.rules(spec), &env.stateful), env, spec);
     let requests_hash = system::after_transactions(&mut evm, logs.iter())?;
     Ok((evm.ctx.journaled_state.database.changes()?, Some(requests_hash)))
 }

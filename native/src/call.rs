@@ -16,6 +16,7 @@ use crate::{
     message::{self, Message},
     reader::{Reader, ReaderError},
     runner::Runner,
+    stateful,
 };
 
 /// The result of a call.
@@ -97,6 +98,9 @@ pub(crate) fn context_and_transaction(
     let mut context = environment.context(&tx, reader, price);
     context.cfg.disable_nonce_check = !(price == Price::Due && has_nonce);
     context.chain.meter = meter;
+    if let Some(words) = stateful::predicates_refusal(&context) {
+        return Err(CallFailure::Rejected(words));
+    }
     message::check_form(&context, &tx)?;
     Ok((context, tx))
 }

@@ -1,6 +1,6 @@
 //! The environment of a block: the port's `BlockEnv` as revm's block and rule set.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use pyo3::{exceptions::PyValueError, prelude::*};
 use revm::{
@@ -8,7 +8,7 @@ use revm::{
     context::{BlockEnv, CfgEnv, TxEnv},
     context_interface::block::BlobExcessGasAndPrice,
     primitives::{
-        AddressMap, U256,
+        AddressMap, Bytes, U256,
         eip4844::{BLOB_BASE_FEE_UPDATE_FRACTION_CANCUN, BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE},
         hardfork::SpecId,
     },
@@ -20,6 +20,7 @@ use crate::{
     overlay::Overlay,
     precompiles::{ChangedPrecompiles, Moves, Signers},
     reader::Reader,
+    stateful::{Stateful, TransactionPredicates},
     trace::Notes,
 };
 
@@ -43,6 +44,13 @@ pub(crate) struct Env {
     precompile_moves: Vec<(Addr, Option<Addr>)>,
     signers: Vec<(Blob, Addr)>,
     limits: ExecutionLimits,
+    #[pyo3(from_py_with = shared)]
+    pub(crate) stateful: Arc<Stateful>,
+}
+
+/// Return a value that many contexts can share.
+fn shared(object: &Bound<'_, PyAny>) -> PyResult<Arc<Stateful>> {
+    object.extract().map(Arc::new)
 }
 
 /// The chain's limits of gas and code.
@@ -64,8 +72,13 @@ pub(crate) struct Attached {
     /// Notes of the instructions of a traced execution.
     pub(crate) notes: Option<Box<Notes>>,
     /// Geth's error message for the last failure, if revm's reason is too coarse: for precompiles
-    /// that are the top call or traced, and for CREATE with too much init code.
+    /// that are the top call or traced, for CREATE with too much init code, and for creations that
+    /// the deployer allow list forbids.
     pub(crate) failure: Option<Cow<'static, str>>,
+    /// The stateful precompiles in force; None: none are.
+    pub(crate) stateful: Option<Arc<Stateful>>,
+    /// The warp messages of the transaction.
+    pub(crate) predicates: Option<Arc<TransactionPredicates>>,
 }
 
 /// An EVM's context, including the state.
@@ -194,6 +207,7 @@ pub(crate) struct Environment {
     rules: CfgEnv,
     moves: Moves,
     signers: Signers,
+    stateful: Arc<Stateful>,
 }
 
 #[pymethods]
@@ -206,7 +220,14 @@ impl Environment {
         rules.disable_eip3607 = true;
         rules.disable_block_gas_limit = true;
         rules.tx_gas_limit_cap = Some(u64::MAX);
-        Ok(Self { spec, block: env.block(spec), rules, moves: env.moves(), signers: env.signers() })
+        Ok(Self {
+            spec,
+            block: env.block(spec),
+            rules,
+            moves: env.moves(),
+            signers: env.signers(),
+            stateful: env.stateful,
+        })
     }
 }
 
@@ -217,6 +238,11 @@ impl Environment {
 
     pub(crate) fn precompiles(&self) -> ChangedPrecompiles {
         ChangedPrecompiles::new(self.spec, self.moves.clone(), self.signers.clone())
+    }
+
+    /// Return the warp messages of the call for which this environment was made.
+    fn predicates(&self) -> Option<Arc<TransactionPredicates>> {
+        self.stateful.predicates_of(Bytes::new)
     }
 
     /// Return the context of a call; its blobs cost nothing.
@@ -233,14 +259,23 @@ impl Environment {
         {
             blobs.blob_gasprice = 0;
         }
-        context(Overlay::passing(reader, self.spec), block, rules)
+        let mut context =
+            context(Overlay::passing(reader, self.spec), block, rules, &self.stateful);
+        context.chain.predicates = self.predicates();
+        context
     }
 }
 
-/// Combine block, rules and state in a context.
-pub(crate) fn context(state: Overlay, block: BlockEnv, rules: CfgEnv) -> EvmContext {
+/// Combine block, rules, precompiles and state in a context.
+pub(crate) fn context(
+    state: Overlay,
+    block: BlockEnv,
+    rules: CfgEnv,
+    stateful: &Arc<Stateful>,
+) -> EvmContext {
     let mut context = EvmContext::new(state, rules.spec);
     context.block = block;
     context.cfg = rules;
+    context.chain.stateful = stateful.is_any().then(|| Arc::clone(stateful));
     context
 }

@@ -22,7 +22,7 @@ use revm::{
     primitives::{Bytes, KECCAK_EMPTY, constants::CALL_STACK_LIMIT},
 };
 
-use crate::{environment::EvmContext, reader::ReaderError};
+use crate::{environment::EvmContext, reader::ReaderError, stateful};
 
 /// Bytes of init code per unit of gas that the meter counts for finding jump destinations, which
 /// forks before Shanghai do not charge for.
@@ -57,7 +57,7 @@ where
     I: Inspector<EvmContext>,
     P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
 {
-    let start = |evm: &mut EvmOf<I, P>, frame: FrameInit| match collision(&mut evm.ctx, &frame)? {
+    let start = |evm: &mut EvmOf<I, P>, frame: FrameInit| match refused(&mut evm.ctx, &frame)? {
         None => evm.inspect_frame_init(frame).map(ended),
         collided => Ok(collided),
     };
@@ -72,7 +72,7 @@ pub(crate) fn start<I, P>(
 where
     P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
 {
-    match collision(&mut evm.ctx, &frame)? {
+    match refused(&mut evm.ctx, &frame)? {
         None => evm.frame_init(frame).map(ended),
         collided => Ok(collided),
     }
@@ -156,6 +156,14 @@ fn upfront_cost(frame: &FrameInit) -> u64 {
     match &frame.frame_input {
         FrameInput::Create(inputs) => (inputs.init_code().len() / INIT_CODE_BYTES_PER_GAS) as u64,
         _ => 0,
+    }
+}
+
+/// Return the result of a creation that this crate refuses in place of revm.
+fn refused(context: &mut EvmContext, frame: &FrameInit) -> Result<Option<FrameResult>, StartError> {
+    match collision(context, frame)? {
+        None => stateful::denied(context, frame),
+        collided => Ok(collided),
     }
 }
 

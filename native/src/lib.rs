@@ -30,6 +30,7 @@ mod rejection;
 mod runner;
 mod signatures;
 mod slots;
+mod stateful;
 mod system;
 mod trace;
 mod transaction;

@@ -10,7 +10,7 @@ use revm::{
     primitives::{Address, AddressMap, AddressSet, Bytes, hardfork::SpecId},
 };
 
-use crate::{environment::EvmContext, precompile_errors};
+use crate::{environment::EvmContext, precompile_errors, stateful};
 
 /// Replacements of precompiles by address: another precompile, given by its address in the fork, or
 /// none.
@@ -43,6 +43,29 @@ impl ChangedPrecompiles {
     }
 }
 
+/// Account for the gas of a precompile that ran with the gas that the meter allowed, and return the
+/// result of the call.
+fn metered(
+    context: &mut EvmContext,
+    inputs: &CallInputs,
+    mut result: InterpreterResult,
+    given: u64,
+    limit: &'static str,
+) -> Result<InterpreterResult, String> {
+    let hidden = inputs.gas_limit - given;
+    if result.result == InstructionResult::PrecompileOOG && hidden > 0 {
+        return Err(limit.into());
+    }
+    if let Some(reached) = context.chain.meter.spend(result.gas.total_gas_spent()) {
+        return Err(reached.into());
+    }
+    result.gas.tracker_mut().set_limit(inputs.gas_limit);
+    if result.result.is_ok() || result.gas.remaining() > 0 {
+        result.gas.set_remaining(result.gas.remaining() + hidden);
+    }
+    Ok(result)
+}
+
 impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
     type Output = InterpreterResult;
 
@@ -57,6 +80,13 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
         context: &mut EvmContext,
         inputs: &CallInputs,
     ) -> Result<Option<InterpreterResult>, String> {
+        let stateful = context.chain.stateful.clone();
+        if let Some(stateful) = stateful.filter(|one| one.is_at(&inputs.bytecode_address)) {
+            let (most, limit) = context.chain.meter.for_precompile();
+            let given = inputs.gas_limit.min(most);
+            let result = stateful::run(context, &stateful, inputs, given);
+            return metered(context, inputs, result, given, limit).map(Some);
+        }
         let origin = match self.moves.get(&inputs.bytecode_address) {
             None => inputs.bytecode_address,
             Some(None) => return Ok(None),
@@ -83,19 +113,8 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
         if words.is_some() {
             context.chain.failure = words;
         }
-        let mut result = precompile_output_to_interpreter_result(output, given);
-        let hidden = inputs.gas_limit - given;
-        if result.result == InstructionResult::PrecompileOOG && hidden > 0 {
-            return Err(limit.into());
-        }
-        if let Some(reached) = context.chain.meter.spend(result.gas.total_gas_spent()) {
-            return Err(reached.into());
-        }
-        result.gas.tracker_mut().set_limit(inputs.gas_limit);
-        if result.result.is_ok_or_revert() {
-            result.gas.set_remaining(result.gas.remaining() + hidden);
-        }
-        Ok(Some(result))
+        let result = precompile_output_to_interpreter_result(output, given);
+        metered(context, inputs, result, given, limit).map(Some)
     }
 
     fn warm_addresses(&self) -> &AddressSet {

@@ -7,6 +7,7 @@ use revm::{
     context::{Evm, TxEnv},
     context_interface::{
         FrameStack,
+        cfg::gas::InitialAndFloorGas,
         result::{EVMError, ExecutionResult, HaltReason},
     },
     handler::{FrameResult, Handler},
@@ -22,6 +23,7 @@ use crate::{
     halt::{self, LastStep},
     limits, message, metered,
     precompiles::ChangedPrecompiles,
+    stateful,
 };
 
 type CallEvm<I> = EvmOf<I, ChangedPrecompiles>;
@@ -38,6 +40,13 @@ impl<I> Handler for CallHandler<I> {
 
     fn reward_beneficiary(&self, _: &mut CallEvm<I>, _: &mut FrameResult) -> Result<(), RunError> {
         Ok(())
+    }
+
+    fn validate_initial_tx_gas(
+        &self,
+        evm: &mut CallEvm<I>,
+    ) -> Result<InitialAndFloorGas, RunError> {
+        stateful::initial_gas(&mut evm.ctx)
     }
 
     fn run_exec_loop(

@@ -5,7 +5,7 @@ use alloy_eips::eip2718::Decodable2718;
 use pyo3::{prelude::*, pybacked::PyBackedBytes};
 use revm::{
     context::{TxEnv, either::Either},
-    primitives::{Address, U256},
+    primitives::{Address, Bytes, U256, keccak256},
 };
 
 use crate::convert::Addr;
@@ -26,6 +26,11 @@ pub(crate) struct Decoded {
 }
 
 impl SignedTransaction {
+    /// Return the transaction's hash.
+    pub(crate) fn hash(&self) -> Bytes {
+        keccak256(&self.raw).into()
+    }
+
     /// Decode the envelope.
     ///
     /// A fee of 2^128 wei or more cannot be decoded; no account can pay it.

@@ -34,6 +34,7 @@ use crate::{
     rejection::{self, Rejection},
     runner,
     slots::CallSlots,
+    stateful,
     system::{self, SystemFailure},
     transaction::SignedTransaction,
 };
@@ -88,7 +89,7 @@ pub(crate) fn block(
     // A block's transactions have been accepted, so the sender may be any account.
     rules.disable_eip3607 = true;
     let state = Overlay::new(reader, spec);
-    let mut evm = block::build(context(state, env.block(spec), rules), env, spec);
+    let mut evm = block::build(context(state, env.block(spec), rules, &env.stateful), env, spec);
     system::before_transactions(&mut evm, env, spec)?;
     let before = evm.ctx.journaled_state.database.changes()?;
     let mut tracer = Tracer::new(evm.ctx, env.precompiles(spec), recording.most_bytes);
@@ -101,6 +102,10 @@ pub(crate) fn block(
         let tx = transaction.decode().map_err(|error| refused(rejection::malformed(&error)))?.tx;
         if tx.gas_limit > env.gas_left(gas_used) {
             return Err(refused(rejection::block_full(false)));
+        }
+        tracer.context().chain.predicates = env.stateful.predicates_of(|| transaction.hash());
+        if let Some(reason) = stateful::refusal(tracer.context(), tx.caller)? {
+            return Err(refused(Rejection { reason, retry: false }));
         }
         let contract = block::created_address(&tx);
         let recording = if index < first { &unrecorded } else { recording };

@@ -5,6 +5,7 @@ use revm::{
     context::{Evm, FrameStack, TxEnv},
     context_interface::{
         ContextSetters, ContextTr, JournalTr,
+        cfg::gas::InitialAndFloorGas,
         result::{EVMError, ExecutionResult, HaltReason},
     },
     handler::{
@@ -35,7 +36,7 @@ use crate::{
     halt::{LastStep, Returned},
     message,
     precompiles::ChangedPrecompiles,
-    runner,
+    runner, stateful,
 };
 
 type TraceEvm = EvmOf<Recorder, ChangedPrecompiles>;
@@ -57,6 +58,10 @@ impl Handler for TraceHandler {
         let refund = pre_execution::apply_eip7702_auth_list::<_, RunError>(&mut evm.ctx, gas)?;
         evm.inspector.authorized = refund.unwrap_or_default() as i64;
         Ok(refund)
+    }
+
+    fn validate_initial_tx_gas(&self, evm: &mut TraceEvm) -> Result<InitialAndFloorGas, RunError> {
+        stateful::initial_gas(&mut evm.ctx)
     }
 
     fn run_exec_loop(
