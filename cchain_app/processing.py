@@ -7,7 +7,7 @@ block may have, and knows their senders.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from typing_extensions import override
 
@@ -38,6 +38,9 @@ from chainvm.processing import AcceptDecision, ProcessingTree
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.ids import ID
+
+NO_ROOM: Final = "the block has no room for the result of a warp message that does not hold"
+"""Why a transaction is left out of a block."""
 
 ChoosePayload = Callable[[PayloadPlace], bytes | None]
 """Returns a valid payload for a block's place; None: the block has none."""
@@ -94,27 +97,48 @@ class BlockExecutor:
         *,
         skip_invalid: bool,
         effects: BlockEffects | None = None,
+        begun: StateChanges | None = None,
     ) -> ExecutedBlock:
         """Execute transactions on a state as `Engine.execute_block` does, between the effects of a payload.
+
+        Args:
+            env: The block's environment.
+            transactions: The transactions.
+            state: The state after the parent.
+            skip_invalid: Whether transactions that cannot run are left out.
+            effects: Those of the payload; None: the block has none.
+            begun: Changes before all else (`ChainRules.changes_before`); None: there are none.
 
         Raises:
             BlockRefused: A transaction cannot run at its place, or a system call fails.
         """
-        before = state
+        before, first = state, begun
         if effects is not None:
+            first = effects.debits if begun is None else merged(begun, effects.debits)
+        if first is not None:
             state = PendingState(before)
-            state.put(effects.debits)
+            state.put(first)
         try:
             executed = self.engine.execute_block(
                 env, transactions, state, skip_invalid=skip_invalid
             )
         except ExecutionInvalid as refusal:
             raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
+        if first is not None:
+            executed = replace(executed, changes=merged(first, executed.changes))
         if effects is None:
             return executed
-        changes = merged(effects.debits, executed.changes)
-        paid = pay(credits_of(effects.withdrawals), changes, before, env.fork)
-        return replace(executed, changes=merged(changes, paid))
+        paid = pay(credits_of(effects.withdrawals), executed.changes, before, env.fork)
+        return replace(executed, changes=merged(executed.changes, paid))
+
+    def begun(
+        self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
+    ) -> StateChanges | None:
+        """Return the changes of a block before all else (`ChainRules.changes_before`); None: there are none."""
+        if not self.rules.config.stateful:
+            return None
+        changes = self.rules.changes_before(parent, env, state)
+        return changes if changes.accounts or changes.storage else None
 
 
 class StateAfter(NamedTuple):
@@ -210,14 +234,16 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise transactions
-        effects = None
+        env = self._rules.verify_messages(env, transactions, context, candidate)
+        state = self.state_after(parent_id)
+        begun, effects = self._executor.begun(parent, env, state), None
         if candidate.payload is not None:
-            place = self.payload_place(parent_id, env, decided=context.decided)
+            place = self.payload_place(parent_id, env, decided=context.decided, begun=begun)
             effects = self._rules.extension.effects(candidate.payload, place)
             if candidate.withdrawals != effects.withdrawals:
                 raise BlockRefused(BlockReason.OTHER_WITHDRAWALS)
         executed = self._executor.execute(
-            env, transactions, self.state_after(parent_id), skip_invalid=False, effects=effects
+            env, transactions, state, skip_invalid=False, effects=effects, begun=begun
         )
         made = self._finish(
             parent,
@@ -261,23 +287,38 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
         if override is not None:
             env = override.apply(env)
+        env = self._rules.verify_messages(env, transactions, context)
+        state = self.state_after(parent_id)
+        begun = self._executor.begun(parent, env, state)
         payload, effects = None, None
         if choose_payload is not None:
-            place = self.payload_place(parent_id, env, decided=False)
+            place = self.payload_place(parent_id, env, decided=False, begun=begun)
             payload = choose_payload(place)
             effects = None if payload is None else self._rules.extension.effects(payload, place)
+        out = self._rules.without_room(env, transactions, has_payload=payload is not None)
+        offered = [index for index in range(len(transactions)) if index not in out]
         executed = self._executor.execute(
-            env, transactions, self.state_after(parent_id), skip_invalid=True, effects=effects
+            env,
+            [transactions[index] for index in offered],
+            state,
+            skip_invalid=True,
+            effects=effects,
+            begun=begun,
         )
-        included = [transactions[index] for index in executed.included]
+        skipped = (
+            *(replace(item, index=offered[item.index]) for item in executed.skipped),
+            *(SkippedTransaction(index, NO_ROOM, retry=True) for index in sorted(out)),
+        )
+        included = [transactions[offered[index]] for index in executed.included]
         if not included and payload is None and not allow_empty:
-            return AssembledBlock(None, executed.skipped)
+            return AssembledBlock(None, skipped)
         made = self._finish(
             parent,
             env,
             included,
             executed,
-            extra_data=self._rules.extension.extra_data(payload),
+            extra_data=self._rules.extension.extra_data(payload)
+            + self._rules.message_results(env, included),
             payload=payload,
             withdrawals=() if effects is None else effects.withdrawals,
             edits=edits,
@@ -285,7 +326,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         # Building is deterministic, so an undecided block that was built before is built a second time.
         if made.block_id not in self:
             self._add(parent_id, made)
-        return AssembledBlock(made, executed.skipped)
+        return AssembledBlock(made, skipped)
 
     @override
     def accept(self, block_ids: Sequence[ID]) -> AcceptDecision[VerifiedBlock, StateAfter]:
@@ -324,21 +365,34 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         self.head = head
         self._superseded.clear()
 
-    def payload_place(self, parent_id: ID, env: BlockEnv, *, decided: bool) -> PayloadPlace:
+    def payload_place(
+        self,
+        parent_id: ID,
+        env: BlockEnv,
+        *,
+        decided: bool,
+        begun: StateChanges | None = None,
+    ) -> PayloadPlace:
         """Return the place of a payload in the block after a processing block or the head.
 
         Args:
             parent_id: The parent.
             env: The block's environment.
             decided: Whether the network has accepted the block already.
+            begun: The changes of the block before all else.
         """
+        state = self.state_after(parent_id)
+        if begun is not None:
+            after = PendingState(state)
+            after.put(begun)
+            state = after
         branch = [made.block for made in self.branch(parent_id)]
         last = next(
             (block.withdrawals[-1] for block in reversed(branch) if block.withdrawals), None
         )
         return PayloadPlace(
             env,
-            self.state_after(parent_id),
+            state,
             [block.payload for block in branch if block.payload is not None],
             self._withdrawals() if last is None else last.index + 1,
             decided,

@@ -34,6 +34,8 @@ class BlockReason(StrEnum):
     PAYLOAD_UNEXPECTED = "payload not allowed"
     PAYLOAD_TOO_LARGE = "payload too large: {size} bytes, at most {most}"
     OTHER_PAYLOAD = "extra data is not the hash of the payload"
+    # Of verifying the warp messages in access lists (`precompiles.results`).
+    OTHER_RESULTS = "invalid predicate results: have {have}, want {want}"
     PAYLOAD_GAS = "atomic gas used ({gas}) exceeds atomic gas limit ({most})"
     PAYLOAD_REFUSED = "{problem}"
     WITHDRAWALS_TOO_LARGE = "withdrawals too large: {size} bytes, at most {most}"
