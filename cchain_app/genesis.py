@@ -25,6 +25,7 @@ from primitives import json_limits
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import keccak256
 from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
+from primitives.upgrades import UpgradeTimes
 
 INITIAL_BASE_FEE = 1_000_000_000
 """Wei; the base fee of block 0 if the file has none (EIP-1559)."""
@@ -74,6 +75,10 @@ class Genesis:
     """None before Cancun."""
     parent_beacon_block_root: Hash | None = None
     """Zero since Cancun, None before."""
+    stated_base_fee: int | None = None
+    """Wei; the file's own value."""
+    upgrades: UpgradeTimes | None = None
+    """The upgrades of a network of avalanchego, whose C-Chain has coreth's rules; None: Ethereum's rules."""
 
     @property
     def fork(self) -> str:
@@ -225,6 +230,7 @@ def parse_genesis(
         nonce=_read_quantity(document, "nonce").to_bytes(8),
         coinbase=Address(read_bytes(document, "coinbase", length=20)),
         base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
+        stated_base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
         gas_used=_read_quantity(document, "gasUsed"),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
         excess_blob_gas=_read_optional_quantity(document, "excessBlobGas"),

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.effects import BlockEffects, PayloadPlace, credits_of
+from cchain_app.blocks.effects import BlockEffects, EffectsAfter, PayloadPlace, credits_of
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, unknown_parent
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
@@ -128,6 +128,8 @@ class BlockExecutor:
             executed = replace(executed, changes=merged(first, executed.changes))
         if effects is None:
             return executed
+        if effects.after is not None:
+            return after_transactions(effects.after, executed, before)
         paid = pay(credits_of(effects.withdrawals), executed.changes, before, env.fork)
         return replace(executed, changes=merged(executed.changes, paid))
 
@@ -139,6 +141,20 @@ class BlockExecutor:
             return None
         changes = self.rules.changes_before(parent, env, state)
         return changes if changes.accounts or changes.storage else None
+
+
+def after_transactions(
+    effects: EffectsAfter, executed: ExecutedBlock, before: StateReader
+) -> ExecutedBlock:
+    """Return an executed block with the changes that a payload makes after the transactions.
+
+    Raises:
+        InvalidBlock: By a subclass: the payload is invalid.
+    """
+    state = PendingState(before)
+    state.put(executed.changes)
+    changes = merged(executed.changes, effects(state, executed.gas_used))
+    return replace(executed, changes=changes)
 
 
 class StateAfter(NamedTuple):
@@ -239,6 +255,9 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         begun, effects = self._executor.begun(parent, env, state), None
         if candidate.payload is not None:
             place = self.payload_place(parent_id, env, decided=context.decided, begun=begun)
+            place = place._replace(
+                capacity=self._rules.capacity_after(parent, env), block_hash=candidate.hash
+            )
             effects = self._rules.extension.effects(candidate.payload, place)
             if candidate.withdrawals != effects.withdrawals:
                 raise BlockRefused(BlockReason.OTHER_WITHDRAWALS)
@@ -253,6 +272,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             extra_data=header.extra_data,
             payload=candidate.payload,
             withdrawals=() if effects is None else effects.withdrawals,
+            claimed=candidate,
         )
         self._rules.verify_outcome(candidate, made.block)
         self._add(parent_id, made)
@@ -415,6 +435,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         payload: bytes | None,
         withdrawals: Sequence[Withdrawal],
         edits: StateChanges | None = None,
+        claimed: CandidateBlock | None = None,
     ) -> VerifiedBlock:
         """Compute the roots of an executed block and put it together."""
         parent_id = ID(parent.hash)
@@ -438,6 +459,8 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             extra_data=extra_data,
             payload=payload,
             withdrawals=withdrawals,
+            parent=parent,
+            claimed=claimed,
         )
         return VerifiedBlock(block, executed, update, leaves)
 

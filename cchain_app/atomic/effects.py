@@ -1,4 +1,8 @@
-"""What atomic transactions do to the EVM's state: debits before a block, withdrawals in it (atomic.md 7, 12.1)."""
+"""What atomic transactions do to the EVM's state (atomic.md 7).
+
+On the specification's network it is debits before a block and withdrawals in it (12.1), on coreth one change after its
+transactions.
+"""
 
 from collections.abc import Iterable
 
@@ -7,7 +11,9 @@ from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.atomic.transactions import AtomicTx, UnsignedExportTx, UnsignedImportTx
 from cchain_app.blocks.accepted import Withdrawal
 from cchain_app.evm.engine import AccountChange, AccountState, StateChanges, StateReader
+from cchain_app.evm.pending_state import PendingState
 from primitives.evm import Address
+from primitives.hashing import EMPTY_HASH
 from utxo.errors import InvalidTx
 
 
@@ -47,6 +53,33 @@ def debits(
             assert isinstance(account, AccountState)
             accounts[address] = AccountChange(before, account._replace(nonce=account.nonce + 1))
     return StateChanges(accounts=accounts)
+
+
+def credits_and_debits(
+    txs: Iterable[AtomicTx], state: StateReader, parameters: AtomicParameters
+) -> StateChanges:
+    """Return the changes that transactions make one after another, as on coreth (atomic.md 7).
+
+    Args:
+        txs: The transactions.
+        state: The state after the EVM transactions of their block.
+        parameters: The network's values.
+
+    Raises:
+        InvalidTx: An account has too little, or another nonce than an export names.
+    """
+    made = PendingState(state)
+    for tx in txs:
+        if isinstance(tx.unsigned, UnsignedExportTx):
+            made.put(debits([tx], made, parameters))
+            continue
+        for credit in tx.unsigned.outputs:
+            before = made.account(credit.address)
+            known = before or AccountState(0, 0, EMPTY_HASH)
+            wei = credit.amount * parameters.wei_per_unit
+            after = known._replace(balance=known.balance + wei)
+            made.put(StateChanges(accounts={credit.address: AccountChange(before, after)}))
+    return made.changes()
 
 
 def withdrawals(

@@ -20,6 +20,9 @@ _LEGACY_PREFIX = b"\xc0"
 EMPTY_LIST: Final = b"\xc0"
 """No uncles, or no withdrawals, as RLP."""
 
+_VERSION: Final = b"\x80"
+"""The version of the body of coreth's blocks, 0, as RLP."""
+
 _WEI_OF_GWEI: Final = 10**9
 
 _FIELDS: Final = 4
@@ -116,9 +119,21 @@ def encode_block(
         header.raw,
         transactions,
         ommers=encode_ommers(ommers),
-        withdrawals=None if header.withdrawals_root is None else encode_withdrawals(withdrawals),
-        payload=payload,
+        withdrawals=_fourth_item(header, withdrawals),
+        payload=_fifth_item(header, payload),
     )
+
+
+def _fourth_item(header: Header, withdrawals: Sequence[Withdrawal]) -> bytes | None:
+    """Return the item after the uncles: the withdrawals, or coreth's version; None: there is no such item."""
+    if header.has_version:
+        return _VERSION
+    return None if header.withdrawals_root is None else encode_withdrawals(withdrawals)
+
+
+def _fifth_item(header: Header, payload: bytes | None) -> bytes | None:
+    """Return the last item, not encoded, which coreth's blocks always have."""
+    return payload or b"" if header.has_version else payload
 
 
 def join_block(
@@ -135,7 +150,7 @@ def join_block(
         header: As RLP.
         transactions: Signed envelopes.
         ommers: As RLP.
-        withdrawals: As RLP; None: the block has no list of them.
+        withdrawals: As RLP; None: the block has no list of them. In coreth's blocks the version, as RLP.
         payload: The extension's payload, not encoded; None: the block has none.
     """
     body = [header, rlp.encode_list(map(_encode_transaction, transactions)), ommers]
@@ -159,7 +174,7 @@ class AcceptedBlock:
     hash: Hash
     """Keccak-256 of the header's RLP."""
     size: int
-    """Bytes of the block as RLP, in Ethereum's layout: without the payload."""
+    """Bytes of the block as RLP, in Ethereum's layout: without the payload. In coreth's layout of all of it."""
     transactions: tuple[Transaction, ...]
     receipts: tuple[Receipt, ...]
     """One for each transaction, in the same order."""
@@ -182,8 +197,8 @@ class AcceptedBlock:
 
     @property
     def ethereum_raw(self) -> bytes:
-        """The block as RLP in Ethereum's layout, without its payload, encoded each time."""
-        return self._encoded(None)
+        """The block as RLP in Ethereum's layout, without its payload, encoded each time; coreth's whole."""
+        return self._encoded(self.payload if self.header.has_version else None)
 
     def _encoded(self, payload: bytes | None) -> bytes:
         envelopes = [transaction.raw for transaction in self.transactions]
@@ -206,7 +221,8 @@ def make_block(
         encoded,
         envelopes,
         ommers=encode_ommers(ommers),
-        withdrawals=None if header.withdrawals_root is None else encode_withdrawals(withdrawals),
+        withdrawals=_fourth_item(header, withdrawals),
+        payload=_fifth_item(header, payload if header.has_version else None),
     )
     return AcceptedBlock(
         header, keccak256(encoded), len(whole), transactions, receipts, ommers, withdrawals, payload

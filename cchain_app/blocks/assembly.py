@@ -110,6 +110,8 @@ def assemble(
     extra_data: bytes = b"",
     payload: bytes | None = None,
     withdrawals: Sequence[Withdrawal] = (),
+    parent: AcceptedBlock | None = None,
+    claimed: object = None,
 ) -> AcceptedBlock:
     """Return the block that executing transactions in this environment makes.
 
@@ -123,7 +125,10 @@ def assemble(
         extra_data: At most 32 bytes for the header.
         payload: The extension's payload; None: the block has none.
         withdrawals: The payments of the payload; none before Shanghai.
+        parent: The block before; Ethereum's header does not depend on it beyond the environment.
+        claimed: Another node's block; every field of its header is computed again.
     """
+    del parent, claimed
     outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
     made = make_receipts(outcomes, encode_logs=encode_logs)
     header = Header(

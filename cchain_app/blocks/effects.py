@@ -1,11 +1,11 @@
 """What a block's payload does to the state, apart from the block's transactions: debits before, withdrawals after."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cchain_app.blocks.accepted import Withdrawal
 from cchain_app.evm.engine import BlockEnv, StateChanges, StateReader
-from primitives.evm import Address
+from primitives.evm import ZERO_HASH, Address, Hash
 
 
 class BlockEffects(NamedTuple):
@@ -15,6 +15,12 @@ class BlockEffects(NamedTuple):
     """Changes of the parent's state, before the system calls and the transactions."""
     withdrawals: tuple[Withdrawal, ...]
     """Paid after the transactions."""
+    after: "EffectsAfter | None" = None
+    """Verifies the payload after the transactions, and returns the changes that it makes then; None: it makes none."""
+
+
+EffectsAfter = Callable[[StateReader, int], StateChanges]
+"""Takes the state after a block's transactions, and the gas that they used. Raises `InvalidBlock`, by a subclass."""
 
 
 class PayloadPlace(NamedTuple):
@@ -30,6 +36,10 @@ class PayloadPlace(NamedTuple):
     """The number of withdrawals in the chain up to the parent."""
     decided: bool
     """Whether the network has accepted the block already."""
+    capacity: int = 0
+    """Gas for the block's transactions and its payload together, where the payload's gas counts."""
+    block_hash: Hash = ZERO_HASH
+    """The block's hash, for messages; zero while it is being built."""
 
 
 def credits_of(withdrawals: Iterable[Withdrawal]) -> dict[Address, int]:

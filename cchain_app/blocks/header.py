@@ -1,14 +1,14 @@
 """The header of a block in Ethereum's layout, and its hash.
 
 The first 15 fields always exist; each fork since London appended one or more, so the number of
-fields identifies the fork. (coreth has another order and its own fields, which are not supported here.)
+fields identifies the fork. coreth has another order and fields of its own (`rules.coreth.header`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from primitives import rlp
 from primitives.evm import ZERO_HASH, Address, Hash
@@ -48,6 +48,9 @@ class Header:
     Raises:
         MalformedHeader: A fork's field is None although a later fork's is not.
     """
+
+    has_version: ClassVar[bool] = False
+    """Whether the body has coreth's last items, a version and extra data, instead of withdrawals."""
 
     parent_hash: Hash
     ommers_hash: Hash = EMPTY_OMMERS_HASH

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from cchain_app.config import DEPOSIT_CONTRACT, ETHEREUM_LIMITS, ExecutionLimits
+from cchain_app.evm.coreth import ETHEREUM
 from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock
@@ -99,6 +100,10 @@ class BlockEnv:
     """The chain's limits of gas and code."""
     stateful: StatefulPrecompiles = NO_STATEFUL
     """The stateful precompiles in force: allow lists, minter, managers, warp."""
+    variant: str = ETHEREUM
+    """"ethereum", or "coreth": the EVM of a C-Chain of avalanchego since Granite, whose fork is "cancun"."""
+    milliseconds: int = 0
+    """The block's time in Unix milliseconds, if its header has it."""
 
 
 class Log(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from threading import local
 from typing import Any, SupportsInt
 
@@ -10,8 +11,9 @@ from ethereum_types.bytes import Bytes0, Bytes20, Bytes32
 from ethereum_types.numeric import U64, U256, Uint
 from typing_extensions import override
 
+from cchain_app.evm.coreth import CORETH
 from cchain_app.evm.engine import BlockEnv, CallMessage, StateReader
-from cchain_app.evm.reference_package import ForkModules, load_fork
+from cchain_app.evm.reference_package import ForkModules, UnknownForkError, load_fork
 from cchain_app.evm.reference_state import LazyState
 from cchain_app.txs.transaction import Transaction
 
@@ -54,7 +56,21 @@ def fork_of(env: BlockEnv) -> ForkModules:
     Raises:
         UnknownForkError: There is no such fork.
     """
+    if env.variant == CORETH:
+        return _coreth(env.fork)
     return load_fork(_MODULES.get(env.fork, env.fork))
+
+
+@cache
+def _coreth(fork: str) -> ForkModules:
+    """Return the modules with coreth's rules, which exist for Cancun only."""
+    from cchain_app.evm.reference_coreth import adapt, import_copy
+
+    if fork != "cancun":
+        raise UnknownForkError(f"unknown fork {fork} of coreth")
+    modules = load_fork(CORETH, package=import_copy)
+    adapt(modules)
+    return modules
 
 
 def block_environment(

@@ -4,6 +4,7 @@ The package (and py_ecc, which it uses) raises Python's recursion limit for the 
 imported. Here the limit is restored, and raised only while the specification executes.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from dataclasses import fields as fields_of
@@ -58,18 +59,24 @@ class ForkModules:
 
 
 @cache
-def load_fork(name: str) -> ForkModules:
+def load_fork(name: str, package: Callable[[], str] | None = None) -> ForkModules:
     """Import one fork of the specification.
+
+    Args:
+        name: Its name.
+        package: Imports the package of its modules and returns the package's name; None: the specification's own.
 
     Raises:
         UnknownForkError: There is no such fork.
     """
     with recursion_limit_restored():
-        package = f"ethereum.forks.{name}"
+        package_name = f"ethereum.forks.{name}" if package is None else package()
         try:
-            modules = {field: import_module(f"{package}{path}") for field, path in _MODULES.items()}
+            modules = {
+                field: import_module(f"{package_name}{path}") for field, path in _MODULES.items()
+            }
         except ModuleNotFoundError as error:
-            if error.name is None or not package.startswith(error.name):
+            if error.name is None or not package_name.startswith(error.name):
                 raise
             raise UnknownForkError(f"unknown fork {name}") from error
         return ForkModules(name=name, **modules)

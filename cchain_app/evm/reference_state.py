@@ -13,6 +13,7 @@ from ethereum_types.bytes import Bytes20, Bytes32
 from ethereum_types.numeric import U256, Uint
 from typing_extensions import override
 
+from cchain_app.evm.coreth import CORETH, stored_slot
 from cchain_app.evm.engine import (
     AccountChange,
     AccountState,
@@ -32,6 +33,7 @@ class StateSource:
 
     def __init__(self, reader: StateReader, fork: ForkModules) -> None:
         self.fork = fork
+        self._clears_bit = fork.name == CORETH
         self.hides_code = False
         self._reader = reader
         self._states: dict[bytes, AccountState | None] = {}
@@ -58,6 +60,10 @@ class StateSource:
             word = self._reader.storage(Address(bytes(address)), Slot(bytes(key)))
             self._slots[address, key] = U256.from_be_bytes(word)
         return self._slots[address, key]
+
+    def stored(self, key: Bytes32) -> Bytes32:
+        """Return the key under which the value of a slot is stored, which is another one on coreth."""
+        return Bytes32(stored_slot(Slot(bytes(key)))) if self._clears_bit else key
 
     def has_storage(self, address: bytes) -> bool:
         """Return whether an account has a slot that is not zero."""
@@ -124,6 +130,7 @@ class _Slots(dict[Bytes32, U256]):
 
     @override
     def get(self, key: Bytes32, default: Any = _ZERO) -> Any:
+        key = self.source.stored(key)
         if dict.__contains__(self, key):
             return self[key]
         return default if self.cleared else self.source.slot(self.address, key)
@@ -131,6 +138,10 @@ class _Slots(dict[Bytes32, U256]):
     @override
     def __contains__(self, key: object) -> bool:
         return isinstance(key, bytes) and self.get(Bytes32(key)) != _ZERO
+
+    @override
+    def __setitem__(self, key: Bytes32, value: U256) -> None:
+        super().__setitem__(self.source.stored(key), value)
 
     @override
     def __delitem__(self, key: Bytes32) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from ethereum_types.bytes import Bytes20
 from ethereum_types.numeric import U256
 
+from cchain_app.evm.coreth import CORETH
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -158,7 +159,8 @@ def _settle(call: ReferenceCall, output: Any, gas_used: int) -> None:
     sender, coinbase = Bytes20(message.sender), call.block_env.coinbase
     back = (message.gas - gas_used) * message.gas_price
     fork.set_account_balance(state, sender, fork.get_account(state, sender).balance + U256(back))
-    base_fee = int(getattr(call.block_env, "base_fee_per_gas", 0))
+    burns = call.env.variant != CORETH
+    base_fee = int(getattr(call.block_env, "base_fee_per_gas", 0)) if burns else 0
     tip = gas_used * max(message.gas_price - base_fee, 0)
     credited = fork.get_account(state, coinbase).balance + U256(tip)
     if credited or not hasattr(fork, "account_exists_and_is_empty"):

@@ -72,8 +72,18 @@ def select_engine(name: str) -> TracingEngine:
     return ReferenceEngine()
 
 
-def select_trie(name: str, *, cached: bool = True) -> StateTrie:
-    """Return the state trie that belongs to an engine. Raises as `select_engine`."""
+def select_trie(name: str, *, cached: bool = True, of_coreth: bool = False) -> StateTrie:
+    """Return the state trie that belongs to an engine. Raises as `select_engine`.
+
+    Args:
+        name: The engine.
+        cached: Whether it keeps nodes in memory, if the engine's can.
+        of_coreth: Whether its accounts are those of coreth, which only the Python trie has.
+    """
+    if of_coreth:
+        from cchain_app.evm.trie_python import PythonStateTrie
+
+        return PythonStateTrie(of_coreth=True)
     if is_native(name):
         from cchain_app.evm.native_trie import CACHE_BYTES, NativeStateTrie
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cchain_app.evm.coreth import NOT_MULTI_COIN, stored_slot
 from cchain_app.evm.engine import AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import (
     ACCOUNT_TRIE,
@@ -24,16 +25,23 @@ from primitives.rlp import (
     encode_bytes,
     encode_list,
     encode_uint,
+    iterate,
     read_fixed,
     read_only_item,
     read_uint64,
     read_uint256,
-    split,
 )
 
 
 class PythonStateTrie:
-    """A `StateTrie` without a cache, safe to use from several threads."""
+    """A `StateTrie` without a cache, safe to use from several threads.
+
+    Args:
+        of_coreth: Whether accounts and slots are stored as on coreth (`evm.coreth`).
+    """
+
+    def __init__(self, *, of_coreth: bool = False) -> None:
+        self._of_coreth = of_coreth
 
     def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
         """Return root and nodes after changes to the state that has this root."""
@@ -52,7 +60,7 @@ class PythonStateTrie:
             if after is None:
                 accounts.delete(paths[address])
             else:
-                accounts.put(paths[address], _encode_account(after, one.root))
+                accounts.put(paths[address], self._encode(after, one.root))
         load_siblings([accounts], reader)
         accounts.tidy()
         new_root, account_nodes = accounts.finish()
@@ -71,11 +79,18 @@ class PythonStateTrie:
         storage_root = EMPTY_ROOT if account is None else account.storage_root
         if slots:
             storage.check_root(storage_root)
+        value_paths = slot_paths
+        if self._of_coreth:
+            value_paths = [nibbles(keccak256(stored_slot(slot))) for slot in slots]
+            load({storage: value_paths}, reader)
         return StateProof(
             account=None if account is None else account.state,
             storage_root=storage_root,
             account_proof=accounts.proof(path),
-            storage=[(_value(storage, way), storage.proof(way)) for way in slot_paths],
+            storage=[
+                (_value(storage, value_path), storage.proof(slot_path))
+                for value_path, slot_path in zip(value_paths, slot_paths, strict=True)
+            ],
         )
 
     def ordered_root(self, items: Sequence[bytes]) -> Hash:
@@ -87,6 +102,10 @@ class PythonStateTrie:
 
     def commit(self, root: Hash) -> None:
         """Do nothing: there is no cache."""
+
+    def _encode(self, state: AccountState, storage_root: Hash) -> bytes:
+        more = (NOT_MULTI_COIN,) if self._of_coreth else ()
+        return encode_list((*_account_fields(state, storage_root), *more))
 
 
 class _Leaf(NamedTuple):
@@ -187,19 +206,18 @@ def _value(storage: TrieEditor, path: bytes) -> Word:
     return ZERO_WORD if value is None else Word(read_only_item(value).rjust(32, b"\0"))
 
 
-def _encode_account(state: AccountState, storage_root: Hash) -> bytes:
-    return encode_list(
-        [
-            encode_uint(state.nonce),
-            encode_uint(state.balance),
-            encode_bytes(storage_root),
-            encode_bytes(state.code_hash),
-        ]
+def _account_fields(state: AccountState, storage_root: Hash) -> tuple[bytes, ...]:
+    return (
+        encode_uint(state.nonce),
+        encode_uint(state.balance),
+        encode_bytes(storage_root),
+        encode_bytes(state.code_hash),
     )
 
 
 def _decode_account(leaf: bytes) -> _Leaf:
-    nonce, balance, storage_root, code_hash = split(read_only_item(leaf), 4)
+    """Read an account, also one of coreth, which has one field more."""
+    nonce, balance, storage_root, code_hash, *_ = iterate(read_only_item(leaf))
     state = AccountState(read_uint64(nonce), read_uint256(balance), Hash(read_fixed(code_hash, 32)))
     return _Leaf(state, Hash(read_fixed(storage_root, 32)))
 

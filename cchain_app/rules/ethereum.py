@@ -124,6 +124,11 @@ class EthereumRules:
 
     assemble = staticmethod(assembly.assemble)
 
+    def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
+        """Return the gas that a block's transactions may use."""
+        del parent
+        return self.config.limits.in_block(env.gas_limit)
+
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.
 

@@ -1,6 +1,6 @@
 """The rules in which EVM chains differ: `EvmChain.rules` is an object with these methods.
 
-`ethereum` has the rules of Ethereum's blocks. A chain with coreth's blocks would be a second implementation.
+`ethereum` has the rules of Ethereum's blocks, `coreth` those of the C-Chain of networks of avalanchego.
 """
 
 from collections.abc import Sequence
@@ -112,6 +112,14 @@ class ChainRules(Protocol):
             timestamp: The new block's time in Unix seconds, not below the parent's.
         """
 
+    def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
+        """Return the gas that a block's transactions may use, together with a payload whose gas counts.
+
+        Args:
+            parent: The block before.
+            env: The environment of the block.
+        """
+
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed."""
 
@@ -194,6 +202,8 @@ class ChainRules(Protocol):
         extra_data: bytes,
         payload: bytes | None,
         withdrawals: Sequence[Withdrawal],
+        parent: AcceptedBlock,
+        claimed: CandidateBlock | None = None,
     ) -> AcceptedBlock:
         """Return the block that executing transactions in this environment makes.
 
@@ -207,4 +217,7 @@ class ChainRules(Protocol):
             extra_data: The header's extra data.
             payload: The extension's payload; None: the block has none.
             withdrawals: The payments of the payload.
+            parent: The block before.
+            claimed: The block of another node that has been executed, whose header is verified; None: the block is this
+                node's.
         """

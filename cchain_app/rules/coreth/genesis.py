@@ -1,0 +1,104 @@
+"""Block 0 of coreth, from the network's genesis file and upgrade times (coreth.md 1)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from cchain_app.config import BlobParameters, ForkSchedule
+from cchain_app.genesis import Genesis, GenesisAccount
+from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
+from cchain_app.rules.coreth.min_delay import FIRST_EXCESS
+from primitives.evm import ZERO_HASH, Address, Hash
+from primitives.hashing import EMPTY_ROOT
+from primitives.upgrades import FUJI, MAINNET, NEVER, UpgradeTimes
+
+WARP_ADDRESS: Final = Address(bytes.fromhex("0200000000000000000000000000000000000005"))
+"""The precompiled contract of messages between chains."""
+ACTIVATED_CODE: Final = b"\x01"
+"""The code of a precompiled contract that was activated by an upgrade; its nonce is 1."""
+
+_EIP_150_HASH: Final = "0x2086799aeebeae135c246c65021c82b4e15a2c451340993aacfd2751886514f0"
+"""Ethereum's; it is in the genesis file of every network of avalanchego."""
+_APRICOT: Final = "apricotPhase1BlockTimestamp"
+_FIRST_BASE_FEE: Final = 225_000_000_000
+_BLOBS: Final = {"cancun": BlobParameters(3, 6, 3_338_477)}
+"""Only for the price of blob gas, which is always 1: there are no blobs."""
+_BERLIN_AND_LONDON: Final = {FUJI: (184_985, 805_078), MAINNET: (1_640_340, 3_308_552)}
+"""The first blocks of these forks on the public networks; on others both are 0."""
+
+
+def is_of_coreth(config: Mapping[str, Any]) -> bool:
+    """Return whether the `config` object of a genesis file is that of a network of avalanchego.
+
+    Such a file has Apricot's first time, or no fork after Muir Glacier and Ethereum's hash of EIP-150, with which
+    these files began.
+    """
+    if _APRICOT in config:
+        return True
+    later = {"londonBlock", "berlinBlock", "terminalTotalDifficulty"}
+    return config.get("eip150Hash") == _EIP_150_HASH and later.isdisjoint(config)
+
+
+def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
+    """Return a genesis with coreth's rules, which follow from the network's upgrades and not from the file.
+
+    If warp messages are active from the start, their precompiled contract is part of the first state.
+    """
+    berlin, london = _BERLIN_AND_LONDON.get(upgrades, (0, 0))
+    begun = dict.fromkeys(
+        (
+            "homestead", "tangerine_whistle", "spurious_dragon", "byzantium", "constantinople",
+            "istanbul",
+        ),
+        0,
+    )  # fmt: skip
+    times = {"shanghai": upgrades.durango, "cancun": upgrades.etna}
+    schedule = ForkSchedule(
+        blocks={**begun, "berlin": berlin, "london": london},
+        times={name: time for name, time in times.items() if time < NEVER},
+    )
+    alloc = dict(genesis.alloc)
+    if upgrades.durango <= genesis.timestamp and WARP_ADDRESS not in alloc:
+        alloc[WARP_ADDRESS] = GenesisAccount(0, 1, ACTIVATED_CODE, {})
+    base_fee = None
+    if upgrades.apricot_phase3 <= genesis.timestamp:
+        base_fee = genesis.stated_base_fee or _FIRST_BASE_FEE
+    config = replace(
+        genesis.config, schedule=schedule, blobs=_BLOBS, min_base_fee=0, blob_transactions=False
+    )
+    return replace(genesis, config=config, alloc=alloc, base_fee=base_fee, upgrades=upgrades)
+
+
+def genesis_header(genesis: Genesis, state_root: Hash) -> CorethHeader:
+    """Return the header of block 0, with the fields of the upgrades that are active at its time."""
+    upgrades, time = genesis.upgrades, genesis.timestamp
+    assert upgrades is not None, "the genesis is coreth's"
+    fields: dict[str, Any] = {}
+    if upgrades.etna <= time:
+        fields |= {
+            "ext_data_gas_used": 0,
+            "block_gas_cost": 0,
+            "blob_gas_used": 0,
+            "excess_blob_gas": 0,
+            "parent_beacon_block_root": ZERO_HASH,
+        }
+    if upgrades.granite <= time:
+        fields |= {"time_milliseconds": time * MILLISECONDS, "min_delay_excess": FIRST_EXCESS}
+    return CorethHeader(
+        parent_hash=genesis.parent_hash,
+        coinbase=genesis.coinbase,
+        state_root=state_root,
+        transactions_root=EMPTY_ROOT,
+        receipts_root=EMPTY_ROOT,
+        logs_bloom=bytes(256),
+        difficulty=genesis.difficulty,
+        number=genesis.number,
+        gas_limit=genesis.gas_limit,
+        gas_used=genesis.gas_used,
+        timestamp=time,
+        extra_data=genesis.extra_data,
+        mix_hash=genesis.mix_hash,
+        nonce=genesis.nonce,
+        base_fee=genesis.base_fee,
+        **fields,
+    )

@@ -1,0 +1,273 @@
+"""The rules of coreth's blocks since Granite as a `rules.port.ChainRules` (coreth.md 5 to 10)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from cchain_app.atomic.fees import gas_used
+from cchain_app.atomic.transactions import split_payload
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
+from cchain_app.blocks.assembly import MIN_BASE_FEE_PER_BLOB_GAS, OrderedRoot
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import BlockRefused, TransactionRefused, unknown_parent
+from cchain_app.blocks.header import Header
+from cchain_app.blocks.receipt import EncodeLogs, make_receipts
+from cchain_app.config import ChainConfig
+from cchain_app.evm.coreth import CORETH, PREV_RANDAO
+from cchain_app.evm.engine import BlockEnv, ExecutedBlock
+from cchain_app.rules.coreth import verification
+from cchain_app.rules.coreth.errors import CorethReason
+from cchain_app.rules.coreth.gas_state import GasState
+from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader, ext_data_hash
+from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, excess_after
+from cchain_app.rules.port import BlockExtension, BlockFormat
+from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
+from cchain_app.txs.transaction import InvalidTransaction, Transaction, intrinsic_gas
+from chainvm.port import BlockContext
+from primitives.evm import ZERO_HASH, Hash
+from primitives.upgrades import UpgradeTimes
+
+NO_PREDICATE_RESULTS: Final = bytes(6)
+"""The results of a block without predicates: codec version and a count of zero."""
+
+
+class Votes(NamedTuple):
+    """What this node votes for in the blocks that it builds; None: what the parent has."""
+
+    target_excess: int | None = None
+    min_delay_excess: int | None = None
+
+
+NO_VOTES: Final = Votes()
+
+
+@dataclass(frozen=True, slots=True)
+class CorethRules:
+    """The rules of a C-Chain of a network of avalanchego since Granite; a `ChainRules`."""
+
+    config: ChainConfig
+    upgrades: UpgradeTimes
+    format: BlockFormat
+    extension: BlockExtension
+    votes: Votes = NO_VOTES
+
+    def gas_state_after(self, parent: AcceptedBlock, milliseconds: int) -> GasState:
+        """Return the gas state before the block after `parent`.
+
+        Args:
+            parent: The block before.
+            milliseconds: The new block's time in Unix milliseconds.
+        """
+        return verification.gas_state_before(_coreth(parent.header), milliseconds, self.upgrades)
+
+    def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
+        """Return the gas that the transactions and the extra data of the block after `parent` may use."""
+        return self.gas_state_after(parent, env.milliseconds).capacity
+
+    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+        """Return the base fee of the block after `parent`, in wei."""
+        return self.gas_state_after(parent, timestamp * MILLISECONDS).gas_price
+
+    def gas_limit_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+        """Return the gas limit of the block after `parent`."""
+        return self.gas_state_after(parent, timestamp * MILLISECONDS).max_capacity
+
+    def blob_base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+        """Return 1: there are no blobs."""
+        del parent, timestamp
+        return MIN_BASE_FEE_PER_BLOB_GAS
+
+    def blob_base_fee(self, block: AcceptedBlock) -> int:
+        """Return 1: there are no blobs."""
+        del block
+        return MIN_BASE_FEE_PER_BLOB_GAS
+
+    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+        """Return the environment of the block after `parent`, at the beginning of a second.
+
+        Unspecified: a second in which the parent was made begins with the parent's time.
+        """
+        before = _coreth(parent.header).milliseconds
+        return self.env_at(parent, max(before, timestamp * MILLISECONDS))
+
+    def env_at(self, parent: AcceptedBlock, milliseconds: int) -> BlockEnv:
+        """Return the environment of the block after `parent` at a time in Unix milliseconds."""
+        state = self.gas_state_after(parent, milliseconds)
+        return self._env(
+            number=parent.number + 1,
+            parent_hash=parent.hash,
+            milliseconds=milliseconds,
+            gas_limit=state.max_capacity,
+            base_fee=state.gas_price,
+        )
+
+    def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
+        """Return the environment in which a block was executed."""
+        header = _coreth(block.header)
+        return self._env(
+            number=header.number,
+            parent_hash=header.parent_hash,
+            milliseconds=header.milliseconds,
+            gas_limit=header.gas_limit,
+            base_fee=header.base_fee or 0,
+        )
+
+    def _env(
+        self, *, number: int, parent_hash: Hash, milliseconds: int, gas_limit: int, base_fee: int
+    ) -> BlockEnv:
+        config, timestamp = self.config, milliseconds // MILLISECONDS
+        blobs = config.blob_params_at(number, timestamp)
+        return BlockEnv(
+            fork=config.fork_at(number, timestamp),
+            chain_id=config.chain_id,
+            number=number,
+            timestamp=timestamp,
+            coinbase=config.coinbase,
+            gas_limit=gas_limit,
+            base_fee=base_fee,
+            prev_randao=PREV_RANDAO,
+            difficulty=1,
+            excess_blob_gas=0,
+            blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
+            parent_hash=parent_hash,
+            parent_beacon_block_root=ZERO_HASH,
+            variant=CORETH,
+            milliseconds=milliseconds,
+        )
+
+    def verify_header(
+        self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext
+    ) -> BlockEnv:
+        """Verify a header against its parent; return the environment of the block.
+
+        Raises:
+            UnknownParent: It follows another block.
+            BlockRefused: It breaks a rule of coreth's verification up to the execution.
+            TransactionRefused: A transaction cannot be read.
+        """
+        header, before = _coreth(candidate.header), _coreth(parent.header)
+        if header.parent_hash != parent.hash:
+            raise unknown_parent(header, parent.hash)
+        verification.verify_min_delay_excess(header, before, self.upgrades)
+        verification.verify_exponents(header)
+        verification.verify_time(header, before, context.now * MILLISECONDS, self.upgrades)
+        verification.verify_helicon(header, self.upgrades)
+        state = self.gas_state_after(parent, header.milliseconds)
+        transactions = _decoded(candidate.transactions)
+        if not context.decided:
+            verification.verify_claimed_gas(
+                header, transactions, state.capacity, self._intrinsic_gas
+            )
+            self._verify_predicates(header, transactions)
+        atomic = () if candidate.payload is None else split_payload(candidate.payload)
+        verification.verify_ext_data_gas(header, atomic)
+        self.extension.verify(candidate, context)
+        verification.verify_values(header, parent, state)
+        return self.env_of(candidate)
+
+    def _intrinsic_gas(self, transaction: DecodedTransaction) -> int:
+        return intrinsic_gas(transaction, "cancun")
+
+    def _verify_predicates(
+        self, header: CorethHeader, transactions: Sequence[DecodedTransaction]
+    ) -> None:
+        for transaction in transactions:
+            least = self._intrinsic_gas(transaction)
+            if transaction.gas < least:
+                raise BlockRefused(CorethReason.TRANSACTION_GAS, have=transaction.gas, want=least)
+        have = verification.predicate_results(header)
+        if have != NO_PREDICATE_RESULTS:
+            raise BlockRefused(
+                CorethReason.PREDICATE_RESULTS, have=have.hex(), want=NO_PREDICATE_RESULTS.hex()
+            )
+
+    verify_outcome = staticmethod(verification.verify_outcome)
+
+    def assemble(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        executed: ExecutedBlock,
+        *,
+        state_root: Hash,
+        ordered_root: OrderedRoot,
+        encode_logs: EncodeLogs,
+        extra_data: bytes,
+        payload: bytes | None,
+        withdrawals: Sequence[Withdrawal],
+        parent: AcceptedBlock,
+        claimed: CandidateBlock | None = None,
+    ) -> AcceptedBlock:
+        """Return the block that executing transactions in this environment makes, as `ChainRules.assemble` does.
+
+        The fields of another node's header that do not depend on the execution have been verified already.
+        """
+        del extra_data, withdrawals
+        outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
+        made = make_receipts(outcomes, encode_logs=encode_logs)
+        if claimed is None:
+            root = ordered_root([tx.raw for tx in transactions])
+            header = replace(
+                self._new_header(env, parent, executed, payload), transactions_root=root
+            )
+        else:
+            header = _coreth(claimed.header)
+        header = replace(
+            header,
+            state_root=state_root,
+            receipts_root=ordered_root(made.envelopes),
+            logs_bloom=made.bloom,
+            gas_used=executed.gas_used,
+        )
+        return make_block(header, tuple(transactions), made.receipts, payload=payload)
+
+    def _new_header(
+        self, env: BlockEnv, parent: AcceptedBlock, executed: ExecutedBlock, payload: bytes | None
+    ) -> CorethHeader:
+        before = _coreth(parent.header)
+        atomic = () if payload is None else split_payload(payload)
+        extra_gas = sum(map(gas_used, atomic))
+        state = self.gas_state_after(parent, env.milliseconds)
+        state = state.consumed(executed.gas_used).consumed(extra_gas)
+        wanted = self.votes.target_excess
+        state = state.voted(state.target_excess if wanted is None else wanted)
+        delay = FIRST_EXCESS if before.min_delay_excess is None else before.min_delay_excess
+        wanted_delay = self.votes.min_delay_excess
+        return CorethHeader(
+            parent_hash=env.parent_hash,
+            coinbase=env.coinbase,
+            state_root=ZERO_HASH,
+            transactions_root=ZERO_HASH,
+            receipts_root=ZERO_HASH,
+            logs_bloom=bytes(256),
+            difficulty=1,
+            number=env.number,
+            gas_limit=env.gas_limit,
+            gas_used=executed.gas_used,
+            timestamp=env.timestamp,
+            extra_data=state.raw + NO_PREDICATE_RESULTS,
+            ext_data_hash=ext_data_hash(payload or b""),
+            base_fee=env.base_fee,
+            ext_data_gas_used=extra_gas,
+            block_gas_cost=0,
+            blob_gas_used=0,
+            excess_blob_gas=0,
+            parent_beacon_block_root=ZERO_HASH,
+            time_milliseconds=env.milliseconds,
+            min_delay_excess=delay if wanted_delay is None else excess_after(delay, wanted_delay),
+        )
+
+
+def _coreth(header: Header) -> CorethHeader:
+    assert isinstance(header, CorethHeader), "a header of coreth's format"
+    return header
+
+
+def _decoded(envelopes: Sequence[bytes]) -> list[DecodedTransaction]:
+    decoded = []
+    for index, raw in enumerate(envelopes):
+        try:
+            decoded.append(decode_unsigned(raw))
+        except InvalidTransaction as error:
+            raise TransactionRefused(index, error) from error
+    return decoded

@@ -1,0 +1,107 @@
+"""A chain of coreth in memory, from a genesis and the bytes of its blocks."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from cchain_app.atomic.parameters import AtomicParameters
+from cchain_app.atomic.rules import Exported
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import TransactionRefused
+from cchain_app.blocks.receipt import encode_logs
+from cchain_app.evm.engine import Engine
+from cchain_app.evm.reference import ReferenceEngine
+from cchain_app.evm.trie import Tries
+from cchain_app.evm.trie_python import PythonStateTrie
+from cchain_app.first_block import first_block
+from cchain_app.genesis import load_genesis
+from cchain_app.processing import BlockExecutor, EvmProcessingBlocks, VerifiedBlock
+from cchain_app.rules.coreth.block import CorethFormat
+from cchain_app.rules.coreth.extension import CorethExtension
+from cchain_app.rules.coreth.genesis import with_upgrades
+from cchain_app.rules.coreth.rules import NO_VOTES, CorethRules, Votes
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.transaction import InvalidTransaction, Transaction
+from chainvm.port import BlockContext
+from primitives.ids import ID
+from primitives.upgrades import UpgradeTimes
+from tests.builders.cchain import MemoryState
+from tests.builders.tries import MemoryNodes
+from utxo.components import UTXO
+
+FAR: Final = 4_000_000_000
+"""A time after that of every block, in Unix seconds."""
+
+
+def nothing_exported(source: ID, utxo_ids: Collection[ID]) -> Mapping[ID, UTXO]:
+    """Return no outputs: shared memory is empty."""
+    del source, utxo_ids
+    return {}
+
+
+@dataclass
+class MemoryCoreth:
+    """The chain; `tree` verifies and builds its blocks."""
+
+    genesis_json: str
+    upgrades: UpgradeTimes
+    parameters: AtomicParameters
+    exported: Exported = nothing_exported
+    votes: Votes = NO_VOTES
+    engine: Engine = field(default_factory=ReferenceEngine)
+
+    def __post_init__(self) -> None:
+        """Begin the chain."""
+        trie = PythonStateTrie(of_coreth=True)
+        genesis = with_upgrades(load_genesis(self.genesis_json), self.upgrades)
+        self.format = CorethFormat(trie.ordered_root)
+        head, update = first_block(trie, genesis, self.format)
+        self.rules = CorethRules(
+            genesis.config,
+            self.upgrades,
+            self.format,
+            CorethExtension(lambda: self.parameters, self.exported),
+            self.votes,
+        )
+        self.state, self.nodes = MemoryState(), MemoryNodes()
+        self.state.apply(genesis.state_changes())
+        self.nodes.apply(update)
+        self.tries = Tries(trie, trie)
+        self.tree = EvmProcessingBlocks(
+            BlockExecutor(self.rules, self.engine, encode_logs),
+            self.tries,
+            head,
+            self.state,
+            self.nodes,
+        )
+        self.blocks: list[AcceptedBlock] = [head]
+
+    def read(self, candidate: CandidateBlock) -> list[Transaction] | TransactionRefused:
+        """Return a block's transactions, or the error of one that cannot be read."""
+        found = []
+        for index, raw in enumerate(candidate.transactions):
+            try:
+                found.append(decode_transaction(raw, self.rules.config.chain_id))
+            except InvalidTransaction as error:
+                return TransactionRefused(index, error)
+        return found
+
+    def verify(self, raw: bytes, context: BlockContext | None = None) -> VerifiedBlock:
+        """Parse and verify a block, which is processing from then on."""
+        candidate = self.format.parse_block(raw)
+        self.tree.verify(candidate, self.read(candidate), context or BlockContext(FAR))
+        made = self.tree.get(ID(candidate.hash))
+        assert made is not None
+        return made
+
+    def accept(self, raw: bytes, context: BlockContext | None = None) -> VerifiedBlock:
+        """Parse, verify and accept a block."""
+        made = self.verify(raw, context)
+        self.tree.accept([made.block_id])
+        self.state.apply(made.executed.changes)
+        self.state.hashes[made.block.number] = made.block.hash
+        self.nodes.apply(made.trie)
+        self.tree.rebase(self.state, self.nodes)
+        self.blocks.append(made.block)
+        return made
