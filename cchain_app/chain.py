@@ -21,6 +21,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
 from cchain_app.config import ChainConfig
 from cchain_app.evm import select as evm_select
+from cchain_app.evm.coreth import stored_slot
 from cchain_app.evm.kzg import Kzg
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
@@ -28,12 +29,17 @@ from cchain_app.filter_index import FILTERS, FilterIndex, MemoryIndex, redis_ind
 from cchain_app.forking.client import Upstream, upstream_at
 from cchain_app.forking.origin import ForkOrigin, read_wanted
 from cchain_app.genesis import Genesis, fund_accounts, load_genesis
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.precompiles.verification import FindSigners, WarpIdentity
 from cchain_app.processing import BlockExecutor
+from cchain_app.rules.coreth.block import CorethFormat
+from cchain_app.rules.coreth.extension import CorethExtension
+from cchain_app.rules.coreth.genesis import with_upgrades
+from cchain_app.rules.coreth.rules import CorethRules
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, NO_EXTENSION, PAYLOAD_FORMAT, EthereumRules
 from cchain_app.rules.port import BlockFormat, ChainRules
 from cchain_app.settings import EvmSettings
@@ -52,12 +58,13 @@ from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
 from chainvm.shared_memory import SharedMemory
 from primitives.cb58 import Cb58Error
-from primitives.evm import Hash
+from primitives.evm import Hash, Slot
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
 from primitives.settings import CommonSettings
+from primitives.upgrades import UpgradeTimes
 from shared_app.store import SharedRows
 from utxo.components import UTXO
 
@@ -94,6 +101,8 @@ class EvmChain:
         atomic: Returns the values for transfers from and to other chains in the same database, and raises
             `NoBlockchainID` before they are known; None: the chain has no such transfers.
         signers: Finds the validators that sign warp messages for the chain; None: it has no warp precompile.
+        upgrades: Returns the network's upgrades, by which the blocks of a C-Chain of avalanchego are made; None: the
+            chain is no C-Chain.
     """
 
     vm_name: Final = "evm"
@@ -115,6 +124,7 @@ class EvmChain:
         least_time: Callable[[], int] | None = None,
         atomic: Callable[[], AtomicParameters] | None = None,
         signers: FindSigners | None = None,
+        upgrades: Callable[[], UpgradeTimes] | None = None,
     ) -> None:
         self.node = node
         self.settings = settings
@@ -128,19 +138,18 @@ class EvmChain:
         self._find_id = blockchain_id
         self._has_peers = has_peers
         self._least_time = least_time
+        self._upgrades = upgrades
         self.shared_memory: Final[SharedMemory] = SharedRows(db)
         """The outputs that wait between the chains of this database."""
-        self.atomic = None if atomic is None else AtomicExtension(atomic, self._exported)
-        """The part of its blocks that moves coins from and to other chains; None: there are no such transfers."""
+        self._atomic = atomic
         self.identity = (
             None
             if signers is None
             else WarpIdentity(node.network_id, lambda: self.blockchain_id, signers)
         )
         """Who it is to other chains, for warp messages; None: it has no warp precompile."""
-        self.format: Final[BlockFormat] = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
-        """The bytes of the chain's blocks, which do not depend on its genesis; a part of `rules`."""
-        self.genesis_source = GenesisSource(node, settings, db, genesis_file, self.format)
+        self._own_format: Final[BlockFormat] = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
+        self.genesis_source = GenesisSource(node, settings, db, genesis_file, self._own_format)
         """The files among which the chain finds its genesis."""
         self.events = events or ChainEvents(node.profile)
         """Publishes the chain's events to subscribers; see `notifications`."""
@@ -192,6 +201,25 @@ class EvmChain:
         """Return the earliest Unix time to which the node's clock may be set."""
         return 0 if self._least_time is None else self._least_time()
 
+    @cached_property
+    def is_of_coreth(self) -> bool:
+        """Whether it is the C-Chain of a network of avalanchego: its genesis file has that form."""
+        if self._upgrades is None or self.genesis_source.is_local:
+            return False
+        try:
+            return load_genesis(self.genesis_file()).is_of_coreth
+        except (OSError, GenesisFileError):  # `own_genesis` raises it where it can be handled
+            return False
+
+    @property
+    def format(self) -> BlockFormat:
+        """The bytes of the chain's blocks; a part of `rules`."""
+        return self._coreth_format if self.is_of_coreth else self._own_format
+
+    @cached_property
+    def _coreth_format(self) -> BlockFormat:
+        return CorethFormat(self.new_trie(cached=False).ordered_root)
+
     @property
     def is_development(self) -> bool:
         """Whether it is a local chain whose blocks this node alone decides; it may have state edits and overrides."""
@@ -201,6 +229,7 @@ class EvmChain:
             and self.settings.development
             and not node.votes
             and not node.bootstrap
+            and not self.is_of_coreth
         )
 
     @property
@@ -274,6 +303,8 @@ class EvmChain:
             GenesisFileError: The file cannot be used.
         """
         found = load_genesis(self.genesis_file(), min_base_fee=self.settings.min_base_fee)
+        if self._upgrades is not None and self.is_of_coreth:
+            return with_upgrades(found, self._upgrades())
         has_blobs = self.node.network_id == LOCAL and not self.node.votes
         config = replace(
             found.config, free_base_fee=self.is_development, blob_transactions=has_blobs
@@ -386,7 +417,7 @@ class EvmChain:
 
     def read_genesis_again(self) -> None:
         """Forget the genesis that was read: other nodes have sent another one."""
-        for name in ("own_genesis", "genesis", "config", "pool_limits"):
+        for name in ("own_genesis", "genesis", "config", "pool_limits", "is_of_coreth"):
             self.__dict__.pop(name, None)
         self.memory.rules_changed()
 
@@ -397,8 +428,13 @@ class EvmChain:
 
     @cached_property
     def engine(self) -> TracingEngine:
-        """The EVM engine that NODE_ENGINE names."""
-        return evm_select.select_engine(self.settings.engine)
+        """The EVM engine that NODE_ENGINE names; the reference engine for a chain of coreth."""
+        return evm_select.select_engine(self.engine_name)
+
+    @property
+    def engine_name(self) -> str:
+        """The engine, as `evm.select` names it."""
+        return "reference" if self.is_of_coreth else self.settings.engine
 
     @cached_property
     def kzg(self) -> Kzg:
@@ -413,10 +449,25 @@ class EvmChain:
     @property
     def rules(self) -> ChainRules:
         """The rules of the chain's blocks with its current configuration."""
+        if self.genesis.upgrades is not None:
+            assert isinstance(self.atomic, CorethExtension), "made in `atomic`"
+            return CorethRules(self.config, self.genesis.upgrades, self.format, self.atomic)
         extension = NO_EXTENSION if self.atomic is None else self.atomic
         return EthereumRules(
             self.config, self.genesis.gas_limit, self.format, extension, self.identity
         )
+
+    @cached_property
+    def atomic(self) -> AtomicExtension | CorethExtension | None:
+        """The part of its blocks that moves coins from and to other chains; None: there are no such transfers."""
+        if self._atomic is None:
+            return None
+        kind = CorethExtension if self.is_of_coreth else AtomicExtension
+        return kind(self._atomic, self._exported)
+
+    def stored_slot(self, slot: Slot) -> Slot:
+        """Return the slot in which the chain stores the value of a slot: another one for some of coreth's."""
+        return stored_slot(slot) if self.is_of_coreth else slot
 
     def _exported(self, source: ID, utxo_ids: Collection[ID]) -> Mapping[ID, UTXO]:
         """Return those of the outputs that another chain has exported to this one and that are not imported."""
@@ -433,24 +484,30 @@ class EvmChain:
     @cached_property
     def encode_logs(self) -> EncodeLogs:
         """Encodes the logs of receipts; chosen once, because each call on `pending` needs it."""
-        return select_encode_logs(native=evm_select.is_native(self.settings.engine))
+        return select_encode_logs(native=evm_select.is_native(self.engine_name))
 
     @cached_property
     def trie(self) -> StateTrie:
         """The state trie that belongs to the engine; it caches the nodes of the head."""
-        return evm_select.select_trie(self.settings.engine)
+        return self.new_trie()
+
+    def new_trie(self, *, cached: bool = True) -> StateTrie:
+        """Return a state trie that belongs to the engine and to the chain's rules, with or without a cache of nodes."""
+        return evm_select.select_trie(
+            self.settings.engine, cached=cached, of_coreth=self.is_of_coreth
+        )
 
     @cached_property
     def proof_trie(self) -> StateTrie:
         """A trie for proofs, separate from the one that caches the head's nodes for the next block."""
-        return evm_select.select_trie(self.settings.engine)
+        return self.new_trie()
 
     @cached_property
     def memory(self) -> Memory:
         """The in-memory caches of the chain."""
         cache = self.settings.cache
         return make_memory(
-            native=evm_select.is_native(self.settings.engine),
+            native=evm_select.is_native(self.engine_name),
             accounts=cache.accounts,
             slots=cache.slots,
             blocks=max(cache.blocks, FEW),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from cchain_app.config import BLACKHOLE, MIN_BASE_FEE, ChainConfig, at_least, parse_config
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
@@ -35,6 +35,11 @@ DEFAULT_GAS_LIMIT = 4_712_388
 
 BUILT_IN = ("local", "mainnet", "testnet")
 """Names of the files that come with the node."""
+
+
+_EIP_150_HASH: Final = "0x2086799aeebeae135c246c65021c82b4e15a2c451340993aacfd2751886514f0"
+"""Ethereum's; it is in the genesis file of every network of avalanchego."""
+_APRICOT: Final = "apricotPhase1BlockTimestamp"
 
 
 class GenesisAccount(NamedTuple):
@@ -75,10 +80,12 @@ class Genesis:
     """None before Cancun."""
     parent_beacon_block_root: Hash | None = None
     """Zero since Cancun, None before."""
+    is_of_coreth: bool = False
+    """Whether the file is that of a network of avalanchego, whose C-Chain has coreth's rules."""
     stated_base_fee: int | None = None
     """Wei; the file's own value."""
     upgrades: UpgradeTimes | None = None
-    """The upgrades of a network of avalanchego, whose C-Chain has coreth's rules; None: Ethereum's rules."""
+    """The upgrades of the network, if the chain has coreth's rules."""
 
     @property
     def fork(self) -> str:
@@ -211,9 +218,8 @@ def parse_genesis(
     for name in ("config", "gasLimit", "alloc"):
         if document.get(name) is None:
             raise GenesisFileError(f"{name}: missing")
-    config = parse_config(
-        read_object(document, "config"), min_base_fee=min_base_fee, coinbase=coinbase
-    )
+    config_object = read_object(document, "config")
+    config = parse_config(config_object, min_base_fee=min_base_fee, coinbase=coinbase)
     extra_data = read_bytes(document, "extraData")
     if len(extra_data) > 32:
         raise GenesisFileError(f"extraData: {len(extra_data)} bytes, want at most 32")
@@ -230,6 +236,7 @@ def parse_genesis(
         nonce=_read_quantity(document, "nonce").to_bytes(8),
         coinbase=Address(read_bytes(document, "coinbase", length=20)),
         base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
+        is_of_coreth=_is_of_coreth(config_object),
         stated_base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
         gas_used=_read_quantity(document, "gasUsed"),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
@@ -238,6 +245,18 @@ def parse_genesis(
         parent_beacon_block_root=Hash(read_bytes(document, "parentBeaconBlockRoot", length=32)),
     )
     return _with_fields_of_fork(genesis)
+
+
+def _is_of_coreth(config: Mapping[str, Any]) -> bool:
+    """Return whether the `config` object of a genesis file is that of a network of avalanchego.
+
+    Such a file has Apricot's first time, or no fork after Muir Glacier and Ethereum's hash of EIP-150, with which
+    these files began.
+    """
+    if _APRICOT in config:
+        return True
+    later = {"londonBlock", "berlinBlock", "terminalTotalDifficulty"}
+    return config.get("eip150Hash") == _EIP_150_HASH and later.isdisjoint(config)
 
 
 def _with_fields_of_fork(genesis: Genesis) -> Genesis:

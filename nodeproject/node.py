@@ -122,6 +122,7 @@ class Node:
             least_time=self._least_time,
             atomic=self._atomic_parameters,
             signers=partial(signers_for, self.platform_chain, PRIMARY_NETWORK_ID),
+            upgrades=lambda: self.platform_chain.config.upgrades,
         )
         """The C-Chain."""
         self.evm_chain.on_rewinding.append(self._forget_rows_above)

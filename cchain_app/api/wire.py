@@ -12,6 +12,7 @@ from msgspec import Raw
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
 from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.blocks.receipt import Receipt, bloom_to_bytes
+from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.selectors.logs import FoundLog
 from cchain_app.txs.blobs import Sidecar
 from cchain_app.txs.transaction import (
@@ -56,6 +57,9 @@ def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:
     }
     if accepted.header.withdrawals_root is not None:
         body["withdrawals"] = [_withdrawal(withdrawal) for withdrawal in accepted.withdrawals]
+    if accepted.header.has_version:
+        body["blockExtraData"] = hexed(accepted.payload or b"")
+        body["totalDifficulty"] = hex(accepted.number)
     return body
 
 
@@ -112,16 +116,31 @@ def _fork_fields(block: AcceptedBlock) -> Iterator[tuple[str, str]]:
         yield "parentBeaconBlockRoot", hexed(values.parent_beacon_block_root)
     if values.requests_hash is not None:
         yield "requestsHash", hexed(values.requests_hash)
+    if isinstance(values, CorethHeader):
+        yield from _coreth_fields(block, values)
+
+
+def _coreth_fields(block: AcceptedBlock, values: CorethHeader) -> Iterator[tuple[str, str]]:
+    yield "extDataHash", hexed(values.ext_data_hash)
+    for name, value in (
+        ("extDataGasUsed", values.ext_data_gas_used),
+        ("blockGasCost", values.block_gas_cost),
+        ("timestampMilliseconds", values.time_milliseconds),
+        ("minDelayExcess", values.min_delay_excess),
+    ):
+        if value is not None:
+            yield name, hex(value)
 
 
 def mined_transaction(accepted: AcceptedBlock, index: int) -> Json:
     """Return a transaction of a block."""
     transaction = accepted.transactions[index]
     values = accepted.header
+    time = {} if values.has_version else {"blockTimestamp": hex(values.timestamp)}
     return {
         "blockHash": hexed(accepted.hash),
         "blockNumber": hex(values.number),
-        "blockTimestamp": hex(values.timestamp),
+        **time,
         "transactionIndex": hex(index),
         "gasPrice": hex(transaction.effective_gas_price(values.base_fee or 0)),
         **_transaction_fields(transaction),

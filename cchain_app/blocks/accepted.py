@@ -119,20 +119,20 @@ def encode_block(
         header.raw,
         transactions,
         ommers=encode_ommers(ommers),
-        withdrawals=_fourth_item(header, withdrawals),
-        payload=_fifth_item(header, payload),
+        withdrawals=fourth_item(header, encode_withdrawals(withdrawals)),
+        payload=fifth_item(header, payload),
     )
 
 
-def _fourth_item(header: Header, withdrawals: Sequence[Withdrawal]) -> bytes | None:
-    """Return the item after the uncles: the withdrawals, or coreth's version; None: there is no such item."""
+def fourth_item(header: Header, withdrawals: bytes) -> bytes | None:
+    """Return the item after the uncles: the withdrawals, given as RLP, or coreth's version; None: there is no such item."""
     if header.has_version:
         return _VERSION
-    return None if header.withdrawals_root is None else encode_withdrawals(withdrawals)
+    return None if header.withdrawals_root is None else withdrawals
 
 
-def _fifth_item(header: Header, payload: bytes | None) -> bytes | None:
-    """Return the last item, not encoded, which coreth's blocks always have."""
+def fifth_item(header: Header, payload: bytes | None) -> bytes | None:
+    """Return the last item, not encoded, which coreth's blocks always have; None: there is no such item."""
     return payload or b"" if header.has_version else payload
 
 
@@ -221,8 +221,8 @@ def make_block(
         encoded,
         envelopes,
         ommers=encode_ommers(ommers),
-        withdrawals=_fourth_item(header, withdrawals),
-        payload=_fifth_item(header, payload if header.has_version else None),
+        withdrawals=fourth_item(header, encode_withdrawals(withdrawals)),
+        payload=fifth_item(header, payload if header.has_version else None),
     )
     return AcceptedBlock(
         header, keccak256(encoded), len(whole), transactions, receipts, ommers, withdrawals, payload

@@ -10,7 +10,13 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from cchain_app import models
-from cchain_app.blocks.accepted import EMPTY_LIST, AcceptedBlock, join_block
+from cchain_app.blocks.accepted import (
+    EMPTY_LIST,
+    AcceptedBlock,
+    fifth_item,
+    fourth_item,
+    join_block,
+)
 from cchain_app.blocks.assembly import BlobFees, blob_fees
 from cchain_app.chain import EvmChain
 from cchain_app.feemarket import BlockFees
@@ -338,8 +344,8 @@ def raw_blocks(
             row.header,
             envelopes.get(number, ()),
             ommers=row.ommers or EMPTY_LIST,
-            withdrawals=None if read.withdrawals_root is None else row.withdrawals or EMPTY_LIST,
-            payload=row.payload if with_payload else None,
+            withdrawals=fourth_item(read, row.withdrawals or EMPTY_LIST),
+            payload=fifth_item(read, row.payload) if with_payload or read.has_version else None,
         )
         found.append(RawBlock(number, row.hash, Hash(read.parent_hash), read.timestamp, raw))
     return found

@@ -161,8 +161,8 @@ class BlockReplay:
 
 def exports_of(chain: EvmChain, block: AcceptedBlock, state: StateReader) -> StateChanges:
     """Return the changes that the exports of an accepted block make to the state before it."""
-    if block.payload is None or chain.atomic is None:
-        return StateChanges()
+    if block.payload is None or chain.atomic is None or chain.is_of_coreth:
+        return StateChanges()  # coreth's take effect after the transactions
     return debits(split_payload(block.payload), state, chain.atomic.parameters())
 
 

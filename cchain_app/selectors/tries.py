@@ -14,7 +14,6 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader
 from cchain_app.evm.pending_state import with_owners
-from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate, overlay
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_after, state_at
@@ -116,7 +115,7 @@ class RootsAfter:
         self._accounts: dict[Address, AccountState | None] = {}
         """On a fork: the accounts that changed since the block."""
         # Without a cache, because the cache is for the next block, and follows a single branch of blocks.
-        self._trie = select_trie(chain.settings.engine, cached=False)
+        self._trie = chain.new_trie(cached=False)
         self._changed: dict[bytes, bytes | None] = {}
         self._below: NodeReader | None = None
         if isinstance(block, PendingBlock):

@@ -13,6 +13,7 @@ from cchain_app.services.forking import load_fork
 from cchain_app.store import chain as stored
 from chaindb import clock
 from chaindb.locks import Lock
+from primitives.evm import Hash
 from primitives.reasons import ErrorWithReason
 from primitives.whole_files import write_whole
 
@@ -74,14 +75,15 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
                 )
             return _begin(chain, genesis, makes_blocks=True)
         genesis = chain.genesis
-        first = stored.load_block(chain.db, 0, chain.format)
+        began = stored.first_block(chain.db)
+        assert began is not None, "the chain has a head"
         if not genesis.timestamp:
-            genesis = genesis.with_timestamp(first.header.timestamp)
+            genesis = genesis.with_timestamp(began[1])
         block, _ = first_block(chain.trie, genesis, chain.format)
-        if block.hash != first.hash:
-            raise _other_block(first, block)
+        if block.hash != began[0]:
+            raise _other_block(began[0], block)
         _verify_chain_id(chain)
-        return first
+        return stored.load_block(chain.db, 0, chain.format)
 
 
 def _verify_chain_id(chain: EvmChain) -> None:
@@ -128,7 +130,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
     first = load_genesis(chain)
     block, _ = first_block(chain.trie, given, chain.format)
     if block.hash != first.hash:
-        raise _other_block(first, block)
+        raise _other_block(first.hash, block)
     return first
 
 
@@ -216,9 +218,9 @@ def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> Accepted
     return block
 
 
-def _other_block(stored_block: AcceptedBlock, wanted: AcceptedBlock) -> WrongChainInDatabase:
+def _other_block(stored_hash: Hash, wanted: AcceptedBlock) -> WrongChainInDatabase:
     return WrongChainInDatabase(
         StoredGenesisReason.GENESIS_FILE_MISMATCH,
-        stored=stored_block.hash.hex(),
+        stored=stored_hash.hex(),
         wanted=wanted.hash.hex(),
     )

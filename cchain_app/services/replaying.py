@@ -6,7 +6,6 @@ requested one.
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import Tries
 from cchain_app.forking.errors import ForkReason, ForkRefused
 from cchain_app.forking.origin import ForkOrigin
@@ -46,7 +45,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     state.prefetch_accounts(chain, list(addresses), head.number)
     changes = rows.changes_before(chain.db, head.number + 1)
     # Not the chain's other trie, which caches the nodes of the head.
-    trie = select_trie(chain.settings.engine, cached=False)
+    trie = chain.new_trie(cached=False)
     tree = EvmProcessingBlocks(
         chain.executor(fork.hash),
         Tries(trie, trie),

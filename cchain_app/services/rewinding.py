@@ -17,7 +17,6 @@ from cchain_app.development.changes import StateEdit, before
 from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
-from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
 from cchain_app.selectors import blocks
 from cchain_app.selectors.tries import changes_back, root_after
@@ -96,7 +95,7 @@ def _rewind_trie(
     assert target is not None
     pending = rows.changes_before(chain.db, head.number + 1)
     back = changes_back(chain, number, made_there, pending)
-    trie = select_trie(chain.settings.engine, cached=False)
+    trie = chain.new_trie(cached=False)
     update = trie.update(root_after(chain, head), back, evm_state.NodeRows(chain.db))
     if update.root != root_after(chain, target):
         raise TrieError(f"undoing the blocks above {number} does not give its state root")

@@ -22,7 +22,6 @@ from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState
-from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError, Tries
 from cchain_app.processing import EvmProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
@@ -284,7 +283,7 @@ class EvmVM:
         if self._known is None or self._config is not chain.config:
             self._config = chain.config
             pin = None if chain.fork is None else chain.fork.hash
-            uncached = select_trie(chain.settings.engine, cached=False)
+            uncached = chain.new_trie(cached=False)
             tries = Tries(uncached if self._previews else chain.trie, uncached)
             self._known = EvmProcessingBlocks(
                 chain.executor(pin),

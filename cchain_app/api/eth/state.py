@@ -10,7 +10,7 @@ from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.selectors import pool, proofs, state
 from jsonrpc.errors import JsonRpcError, invalid_params
-from primitives.evm import Address, Hash, Slot
+from primitives.evm import ZERO_HASH, Address, Hash, Slot
 from primitives.hashing import EMPTY_HASH
 from primitives.hexadecimal import encode_data, encode_quantity
 
@@ -71,7 +71,7 @@ def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
 
 def get_storage_at(rpc: EvmRpc, address: Address, key: StorageKey, block: BlockParam) -> str:
     """eth_getStorageAt: the value of a slot, always 32 bytes."""
-    return encode_data(_state(rpc, block).storage(address, key.slot))
+    return encode_data(_state(rpc, block).storage(address, rpc.chain.stored_slot(key.slot)))
 
 
 def get_storage_values(
@@ -89,7 +89,9 @@ def get_storage_values(
         raise invalid_params("empty request")
     at = _state(rpc, block)
     return {
-        encode_data(address): [encode_data(at.storage(address, Slot(key))) for key in keys]
+        encode_data(address): [
+            encode_data(at.storage(address, rpc.chain.stored_slot(Slot(key)))) for key in keys
+        ]
         for address, keys in requests.items()
     }
 
@@ -130,7 +132,8 @@ def get_proof(
     """eth_getProof: an account and some of its slots, with the trie nodes from the root down.
 
     Unspecified: proofs are available for NODE_PROOF_WINDOW blocks; older blocks are refused. An account
-    that does not exist has the empty code's hash and the empty trie's root, where geth has zeros.
+    that does not exist has the empty code's hash and the empty trie's root, where geth, and a chain of coreth here, has
+    zeros.
 
     Raises:
         JsonRpcError: -32602, there are too many keys.
@@ -140,14 +143,16 @@ def get_proof(
         raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
     accepted = block_tags.require(rpc, block)
     proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], accepted)
-    account = proof.account or _NOBODY
+    account, root = proof.account or _NOBODY, proof.storage_root
+    if proof.account is None and rpc.chain.is_of_coreth:
+        account, root = AccountState(0, 0, ZERO_HASH), ZERO_HASH
     return {
         "address": encode_data(address),
         "accountProof": [encode_data(node) for node in proof.account_proof],
         "balance": encode_quantity(account.balance),
         "codeHash": encode_data(account.code_hash),
         "nonce": encode_quantity(account.nonce),
-        "storageHash": encode_data(proof.storage_root),
+        "storageHash": encode_data(root),
         "storageProof": [
             {
                 "key": _echo(key),

@@ -1,10 +1,10 @@
 """Block 0 of coreth, from the network's genesis file and upgrade times (coreth.md 1)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from cchain_app.config import BlobParameters, ForkSchedule
+from cchain_app.evm.coreth import stored_slot
 from cchain_app.genesis import Genesis, GenesisAccount
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS
@@ -17,26 +17,11 @@ WARP_ADDRESS: Final = Address(bytes.fromhex("02000000000000000000000000000000000
 ACTIVATED_CODE: Final = b"\x01"
 """The code of a precompiled contract that was activated by an upgrade; its nonce is 1."""
 
-_EIP_150_HASH: Final = "0x2086799aeebeae135c246c65021c82b4e15a2c451340993aacfd2751886514f0"
-"""Ethereum's; it is in the genesis file of every network of avalanchego."""
-_APRICOT: Final = "apricotPhase1BlockTimestamp"
 _FIRST_BASE_FEE: Final = 225_000_000_000
 _BLOBS: Final = {"cancun": BlobParameters(3, 6, 3_338_477)}
 """Only for the price of blob gas, which is always 1: there are no blobs."""
 _BERLIN_AND_LONDON: Final = {FUJI: (184_985, 805_078), MAINNET: (1_640_340, 3_308_552)}
 """The first blocks of these forks on the public networks; on others both are 0."""
-
-
-def is_of_coreth(config: Mapping[str, Any]) -> bool:
-    """Return whether the `config` object of a genesis file is that of a network of avalanchego.
-
-    Such a file has Apricot's first time, or no fork after Muir Glacier and Ethereum's hash of EIP-150, with which
-    these files began.
-    """
-    if _APRICOT in config:
-        return True
-    later = {"londonBlock", "berlinBlock", "terminalTotalDifficulty"}
-    return config.get("eip150Hash") == _EIP_150_HASH and later.isdisjoint(config)
 
 
 def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
@@ -57,7 +42,12 @@ def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
         blocks={**begun, "berlin": berlin, "london": london},
         times={name: time for name, time in times.items() if time < NEVER},
     )
-    alloc = dict(genesis.alloc)
+    alloc = {
+        address: account._replace(
+            storage={stored_slot(slot): word for slot, word in account.storage.items()}
+        )
+        for address, account in genesis.alloc.items()
+    }
     if upgrades.durango <= genesis.timestamp and WARP_ADDRESS not in alloc:
         alloc[WARP_ADDRESS] = GenesisAccount(0, 1, ACTIVATED_CODE, {})
     base_fee = None

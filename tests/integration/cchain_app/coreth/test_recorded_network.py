@@ -1,0 +1,125 @@
+"""A C-Chain of a network of avalanchego in the database: recorded blocks are followed, stored, served and answered."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from cchain_app.api import EvmRpc, registry
+from cchain_app.atomic.parameters import AtomicParameters
+from cchain_app.chain import EvmChain
+from cchain_app.rules.coreth.rules import CorethRules
+from cchain_app.selectors import blocks
+from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
+from cchain_app.services.runtime import EvmRuntime
+from chaindb.database import Database
+from chainvm.port import BlockContext
+from jsonrpc.dispatch.dispatcher import Dispatcher
+from primitives.ids import ID, P_CHAIN_ID
+from primitives.upgrades import OWN_NETWORK
+from tests.builders.node_settings import updated
+from tests.conformance.coreth_vectors import data, document
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LAST = 24
+"""The blocks up to this height have transfers, deployments, calls, access lists and cleared storage keys."""
+NOW = 4_000_000_000
+
+
+def genesis_json() -> bytes:
+    (case,) = (case for case in document("genesis") if case["networkID"] == 12345)
+    text: str = case["genesisJSON"]
+    return text.encode()
+
+
+def chain_of(genesis: bytes) -> EvmChain:
+    node = updated(settings.NODE, mining="manual")
+    blockchain_id = ID.parse(document("local_chain")["blockchainID"])
+    parameters = AtomicParameters(
+        12345, blockchain_id, frozenset({P_CHAIN_ID}), ID(b"\x01" * 32), 10**9
+    )
+    return EvmChain(
+        node.common,
+        node.cchain,
+        Database(),
+        aliases=("C",),
+        blockchain_id=lambda: blockchain_id,
+        genesis_file=lambda: genesis,
+        atomic=lambda: parameters,
+        upgrades=lambda: OWN_NETWORK,
+    )
+
+
+@dataclass
+class Follower:
+    """A node that follows the network."""
+
+    chain: EvmChain
+
+    def __post_init__(self) -> None:
+        self.genesis = load_genesis(self.chain)
+        self.runtime = EvmRuntime(self.chain)
+        self.dispatcher = Dispatcher(registry(EvmRpc(self.runtime)))
+
+    def follow(self, entries: list[Any]) -> None:
+        vm = self.runtime.vm
+        found = [vm.parse(data(entry["blockRLP"])) for entry in entries]
+        context = BlockContext(NOW, decided=True)
+        vm.verify_all(found, [context] * len(found))
+        vm.accept([block.block_id for block in found], written=lambda _: None)
+
+    def ask(self, method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self.dispatcher.answer(json.dumps(body).encode(), None)
+        assert answer is not None
+        return json.loads(answer)["result"]
+
+
+@pytest.fixture
+def follower() -> Follower:
+    return Follower(chain_of(genesis_json()))
+
+
+def test_a_recorded_network_is_followed(follower: Follower) -> None:
+    recorded = document("local_chain")["blocks"][: LAST + 1]
+    assert isinstance(follower.chain.rules, CorethRules)
+    assert not follower.chain.is_development
+    assert follower.genesis.hash == data(recorded[0]["hash"])
+    follower.follow(recorded[1:12])
+    follower.follow(recorded[12:])
+
+    served = blocks.raw_blocks(follower.chain, 1, LAST, 10**7)
+    assert [block.raw for block in served] == [data(entry["blockRLP"]) for entry in recorded[1:]]
+
+    # As another process has it: everything is read from the rows.
+    again = Follower(chain_of(genesis_json()))
+    for entry in recorded:
+        shown = again.ask("eth_getBlockByNumber", hex(entry["number"]), True)
+        shown.pop("logsBloom")
+        for transaction in shown["transactions"]:
+            assert transaction["blockHash"] == entry["hash"]
+        assert shown == entry["rpcBlock"]
+        assert again.ask("debug_getRawBlock", hex(entry["number"])) == entry["blockRLP"]
+        raws = again.ask("debug_getRawReceipts", hex(entry["number"]))
+        assert raws == entry["receiptsRaw"]
+    for entry in document("local_chain")["proofs"]:
+        if entry["number"] > LAST:
+            continue
+        place = (entry["address"], entry["storageKeys"], hex(entry["number"]))
+        assert again.ask("eth_getProof", *place) == entry["proof"]
+        for key, value in entry["getStorageAt"].items():
+            found = again.ask("eth_getStorageAt", entry["address"], key, hex(entry["number"]))
+            assert found == value
+
+
+def test_a_chain_of_ethereum_is_not_taken_for_one_of_coreth(follower: Follower) -> None:
+    document_of_ethereum = json.loads(genesis_json())
+    del document_of_ethereum["config"]["apricotPhase1BlockTimestamp"]
+    del document_of_ethereum["config"]["eip150Hash"]
+    other = chain_of(json.dumps(document_of_ethereum).encode())
+    assert not other.is_of_coreth
+    with pytest.raises(WrongChainInDatabase):
+        load_genesis(other)
