@@ -451,7 +451,10 @@ class EvmChain:
         """The rules of the chain's blocks with its current configuration."""
         if self.genesis.upgrades is not None:
             assert isinstance(self.atomic, CorethExtension), "made in `atomic`"
-            return CorethRules(self.config, self.genesis.upgrades, self.format, self.atomic)
+            assert self.identity is not None, "the C-Chain has one"
+            return CorethRules(
+                self.config, self.genesis.upgrades, self.format, self.atomic, self.identity
+            )
         extension = NO_EXTENSION if self.atomic is None else self.atomic
         return EthereumRules(
             self.config, self.genesis.gas_limit, self.format, extension, self.identity

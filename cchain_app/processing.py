@@ -14,7 +14,7 @@ from typing_extensions import override
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.effects import BlockEffects, EffectsAfter, PayloadPlace, credits_of
-from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, unknown_parent
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
 from cchain_app.evm.credits import pay
@@ -245,11 +245,11 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         parent_id = ID(header.parent_hash)
         parent = self._block(parent_id)
         if parent is None:
-            raise unknown_parent(header, self.head.hash)
+            raise self._rules.unknown_parent(header, self.head.hash)
         env = self._rules.verify_header(candidate, parent, context)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
-            raise transactions
+            raise self._rules.unreadable(candidate, transactions)
         env = self._rules.verify_messages(env, transactions, context, candidate)
         state = self.state_after(parent_id)
         begun, effects = self._executor.begun(parent, env, state), None

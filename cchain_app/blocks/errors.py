@@ -71,10 +71,11 @@ class BlockRefused(ErrorWithReason, InvalidBlock):
     """A block that breaks a rule, or whose fields do not follow from its parent."""
 
 
-def unknown_parent(header: Header, head: Hash) -> UnknownParent:
-    """Return the error for a block whose parent is neither processing nor the head."""
+def unknown_parent(header: Header, head: Hash, reason: str = "") -> UnknownParent:
+    """Return the error for a block whose parent is neither processing nor the head, with other words if they are given."""
     parent = header.parent_hash
-    reason = f"unknown parent {encode_data(parent)}: the head is {encode_data(head)}"
+    if not reason:
+        reason = f"unknown parent {encode_data(parent)}: the head is {encode_data(head)}"
     return UnknownParent(ID(keccak256(header.raw)), ID(parent), reason)
 
 

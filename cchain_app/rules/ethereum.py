@@ -9,7 +9,13 @@ from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.assembly import env_of, next_env
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.effects import BlockEffects, PayloadPlace
-from cchain_app.blocks.errors import BlockReason, BlockRefused, wrong_field
+from cchain_app.blocks.errors import (
+    BlockReason,
+    BlockRefused,
+    TransactionRefused,
+    unknown_parent,
+    wrong_field,
+)
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.evm.engine import BlockEnv, StateChanges, StateReader
@@ -27,6 +33,7 @@ from cchain_app.rules.precompiles import (
     with_precompiles,
 )
 from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
@@ -238,6 +245,15 @@ class EthereumRules:
         if warp is None or not warp.failed:
             return b""
         return encode_bits(access_lists_of(transactions), dict(warp.failed))
+
+    def unknown_parent(self, header: Header, head: Hash) -> UnknownParent:
+        """Return the error of a block whose parent is neither processing nor the head."""
+        return unknown_parent(header, head)
+
+    def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
+        """Return the error of a block with a transaction that is none of this chain."""
+        del candidate
+        return refusal
 
     def verify_header(
         self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext

@@ -10,12 +10,14 @@ from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.assembly import OrderedRoot
 from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
 from cchain_app.blocks.effects import BlockEffects, PayloadPlace
+from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
 from cchain_app.genesis import Genesis
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
 from primitives.evm import Hash
 
@@ -166,6 +168,12 @@ class ChainRules(Protocol):
 
     def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
         """Return the end of a block's extra data: which messages of its transactions do not hold."""
+
+    def unknown_parent(self, header: Header, head: Hash) -> UnknownParent:
+        """Return the error of a block whose parent is neither processing nor the head."""
+
+    def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
+        """Return the error of a block with a transaction that is none of this chain."""
 
     def verify_header(
         self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext
