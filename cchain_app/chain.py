@@ -34,6 +34,7 @@ from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.entry import PoolLimits
+from cchain_app.precompiles.verification import FindSigners, WarpIdentity
 from cchain_app.processing import BlockExecutor
 from cchain_app.rules.coreth.block import CorethFormat
 from cchain_app.rules.coreth.extension import CorethExtension
@@ -99,6 +100,7 @@ class EvmChain:
         least_time: Returns the last block's time of the chain that shares the node's clock; None: no chain does.
         atomic: Returns the values for transfers from and to other chains in the same database, and raises
             `NoBlockchainID` before they are known; None: the chain has no such transfers.
+        signers: Finds the validators that sign warp messages for the chain; None: it has no warp precompile.
         upgrades: Returns the network's upgrades, by which the blocks of a C-Chain of avalanchego are made; None: the
             chain is no C-Chain.
     """
@@ -121,6 +123,7 @@ class EvmChain:
         has_peers: Callable[[], bool] | None = None,
         least_time: Callable[[], int] | None = None,
         atomic: Callable[[], AtomicParameters] | None = None,
+        signers: FindSigners | None = None,
         upgrades: Callable[[], UpgradeTimes] | None = None,
     ) -> None:
         self.node = node
@@ -139,6 +142,12 @@ class EvmChain:
         self.shared_memory: Final[SharedMemory] = SharedRows(db)
         """The outputs that wait between the chains of this database."""
         self._atomic = atomic
+        self.identity = (
+            None
+            if signers is None
+            else WarpIdentity(node.network_id, lambda: self.blockchain_id, signers)
+        )
+        """Who it is to other chains, for warp messages; None: it has no warp precompile."""
         self._own_format: Final[BlockFormat] = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
         self.genesis_source = GenesisSource(node, settings, db, genesis_file, self._own_format)
         """The files among which the chain finds its genesis."""
@@ -444,9 +453,14 @@ class EvmChain:
         """The rules of the chain's blocks with its current configuration."""
         if self.genesis.upgrades is not None:
             assert isinstance(self.atomic, CorethExtension), "made in `atomic`"
-            return CorethRules(self.config, self.genesis.upgrades, self.format, self.atomic)
+            assert self.identity is not None, "the C-Chain has one"
+            return CorethRules(
+                self.config, self.genesis.upgrades, self.format, self.atomic, self.identity
+            )
         extension = NO_EXTENSION if self.atomic is None else self.atomic
-        return EthereumRules(self.config, self.genesis.gas_limit, self.format, extension)
+        return EthereumRules(
+            self.config, self.genesis.gas_limit, self.format, extension, self.identity
+        )
 
     @cached_property
     def atomic(self) -> AtomicExtension | CorethExtension | None:

@@ -17,6 +17,8 @@ from cchain_app.genesis_fields import (
     read_object,
     read_optional_number,
 )
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.parsing import parse_precompiles
 from cchain_app.precompiles.schedule import NO_PRECOMPILES, PrecompileSchedule
 from primitives import uint64
 from primitives.evm import Address
@@ -251,8 +253,9 @@ class ChainConfig:
     """The contract whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
     limits: ExecutionLimits = ETHEREUM_LIMITS
     """Limits of execution; the file's `noTransactionGasLimit`, `noBlockGasLimit` and `codeSizeLimit`."""
-    precompiles: PrecompileSchedule = NO_PRECOMPILES
-    """The stateful precompiles: which, since when, with which configs."""
+    stateful: PrecompileSchedule = NO_PRECOMPILES
+    """The stateful precompiles: which, since when, with which configs; of a chain with Ethereum's blocks the file's
+    `warpConfig`."""
 
     def floor_after(self, base_fee: int | None) -> int:
         """Return the floor of the base fee of the block after one with this base fee, in wei."""
@@ -287,8 +290,8 @@ def parse_config(
     """Return the chain's parameters from the `config` object of a genesis file.
 
     Unknown keys (Avalanche's apricot… to etna…, consensus engines) are ignored. Some known keys do not exist in
-    geth: `minBaseFee`, `freshPrevRandao`, `noTransactionGasLimit`, `noBlockGasLimit` and `codeSizeLimit`. They are in
-    the file because all nodes of a network must agree on them.
+    geth: `minBaseFee`, `freshPrevRandao`, `noTransactionGasLimit`, `noBlockGasLimit`, `codeSizeLimit`, and `warpConfig`,
+    which is subnet-evm's. They are in the file because all nodes of a network must agree on them.
     Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
     that key existed are taken here with Ethereum's own figures. Without `depositContractAddress`
     deposits are read from mainnet's contract, where geth reads them from the zero address.
@@ -308,6 +311,7 @@ def parse_config(
         fresh_prev_randao=read_flag(document, FRESH_PREV_RANDAO, "config."),
         deposit_contract=_parse_deposit_contract(document),
         limits=_parse_limits(document),
+        stateful=parse_precompiles(document, keys=(PrecompileKey.WARP,)),
     )
 
 

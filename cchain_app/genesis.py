@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from cchain_app.config import BLACKHOLE, MIN_BASE_FEE, ChainConfig, at_least, parse_config
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from cchain_app.evm.upgrades import EmptyState, upgrade_changes
 from cchain_app.genesis_fields import (
     Document,
     GenesisFileError,
@@ -100,11 +101,14 @@ class Genesis:
         return replace(self, config=replace(self.config, chain_id=chain_id))
 
     def state_changes(self) -> StateChanges:
-        """Return the allocations as the change that block 0 makes to the empty state.
+        """Return the change that block 0 makes to the empty state: precompiles begin, then come the allocations.
 
         Unspecified: an allocation without balance, code, nonce and storage makes an empty account, as in geth.
         """
-        accounts, storage, codes = {}, {}, {}
+        begun = upgrade_changes(
+            self.config.stateful, EmptyState(), parent=None, timestamp=self.timestamp, number=0
+        )
+        accounts, storage, codes = dict(begun.accounts), dict(begun.storage), dict(begun.codes)
         for address, account in self.alloc.items():
             code_hash = keccak256(account.code)
             accounts[address] = AccountChange(

@@ -19,9 +19,11 @@ from cchain_app.config import (
     with_fork_from_start,
 )
 from cchain_app.genesis import built_in_text
+from cchain_app.precompiles.addresses import PrecompileKey
 from primitives.evm import ZERO_ADDRESS
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
+from primitives.warp import QUORUM_NUMERATOR
 
 OLD_NAME = "local"
 """The built-in file of local chains from before they had predeployed contracts."""
@@ -63,6 +65,8 @@ class LocalChoices:
     """Whether the transactions of a block must fit into its gas limit."""
     code_size_limit: int | None = None
     """Bytes of code that a contract may have; None: EIP-170's limit."""
+    warp: bool = False
+    """Whether the chain has the precompile of warp messages."""
 
 
 def local_text(choices: LocalChoices | None = None, *, as_in_0_1_0: bool = False) -> bytes:
@@ -120,6 +124,8 @@ def _config(
         config[NO_BLOCK_GAS_LIMIT] = True
     if choices.code_size_limit is not None:
         config[CODE_SIZE_LIMIT] = choices.code_size_limit
+    if choices.warp:
+        config[PrecompileKey.WARP] = {"blockTimestamp": 0, "quorumNumerator": QUORUM_NUMERATOR}
     return config
 
 

@@ -7,14 +7,14 @@ block may have, and knows their senders.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from typing_extensions import override
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.effects import BlockEffects, EffectsAfter, PayloadPlace, credits_of
-from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, unknown_parent
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
 from cchain_app.evm.credits import pay
@@ -38,6 +38,9 @@ from chainvm.processing import AcceptDecision, ProcessingTree
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.ids import ID
+
+NO_ROOM: Final = "the block has no room for the result of a warp message that does not hold"
+"""Why a transaction is left out of a block."""
 
 ChoosePayload = Callable[[PayloadPlace], bytes | None]
 """Returns a valid payload for a block's place; None: the block has none."""
@@ -99,29 +102,50 @@ class BlockExecutor:
         *,
         skip_invalid: bool,
         effects: BlockEffects | None = None,
+        begun: StateChanges | None = None,
     ) -> ExecutedBlock:
         """Execute transactions on a state as `Engine.execute_block` does, between the effects of a payload.
+
+        Args:
+            env: The block's environment.
+            transactions: The transactions.
+            state: The state after the parent.
+            skip_invalid: Whether transactions that cannot run are left out.
+            effects: Those of the payload; None: the block has none.
+            begun: Changes before all else (`ChainRules.changes_before`); None: there are none.
 
         Raises:
             BlockRefused: A transaction cannot run at its place, or a system call fails.
         """
-        before = state
+        before, first = state, begun
         if effects is not None:
+            first = effects.debits if begun is None else merged(begun, effects.debits)
+        if first is not None:
             state = PendingState(before)
-            state.put(effects.debits)
+            state.put(first)
         try:
             executed = self.engine.execute_block(
                 env, transactions, state, skip_invalid=skip_invalid
             )
         except ExecutionInvalid as refusal:
             raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
+        if first is not None:
+            executed = replace(executed, changes=merged(first, executed.changes))
         if effects is None:
             return executed
         if effects.after is not None:
             return after_transactions(effects.after, executed, before)
-        changes = merged(effects.debits, executed.changes)
-        paid = pay(credits_of(effects.withdrawals), changes, before, env.fork)
-        return replace(executed, changes=merged(changes, paid))
+        paid = pay(credits_of(effects.withdrawals), executed.changes, before, env.fork)
+        return replace(executed, changes=merged(executed.changes, paid))
+
+    def begun(
+        self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
+    ) -> StateChanges | None:
+        """Return the changes of a block before all else (`ChainRules.changes_before`); None: there are none."""
+        if not self.rules.config.stateful:
+            return None
+        changes = self.rules.changes_before(parent, env, state)
+        return changes if changes.accounts or changes.storage else None
 
 
 def after_transactions(
@@ -226,14 +250,16 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         parent_id = ID(header.parent_hash)
         parent = self._block(parent_id)
         if parent is None:
-            raise unknown_parent(header, self.head.hash)
+            raise self._rules.unknown_parent(header, self.head.hash)
         env = self._rules.verify_header(candidate, parent, context)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
-            raise transactions
-        effects = None
+            raise self._rules.unreadable(candidate, transactions)
+        env = self._rules.verify_messages(env, transactions, context, candidate)
+        state = self.state_after(parent_id)
+        begun, effects = self._executor.begun(parent, env, state), None
         if candidate.payload is not None:
-            place = self.payload_place(parent_id, env, decided=context.decided)
+            place = self.payload_place(parent_id, env, decided=context.decided, begun=begun)
             place = place._replace(
                 capacity=self._rules.capacity_after(parent, env), block_hash=candidate.hash
             )
@@ -241,7 +267,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             if candidate.withdrawals != effects.withdrawals:
                 raise BlockRefused(BlockReason.OTHER_WITHDRAWALS)
         executed = self._executor.execute(
-            env, transactions, self.state_after(parent_id), skip_invalid=False, effects=effects
+            env, transactions, state, skip_invalid=False, effects=effects, begun=begun
         )
         made = self._finish(
             parent,
@@ -287,25 +313,40 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
         if override is not None:
             env = override.apply(env)
+        state = self.state_after(parent_id)
+        begun = self._executor.begun(parent, env, state)
         payload, effects = None, None
         if choose_payload is not None:
-            place = self.payload_place(parent_id, env, decided=False)
+            place = self.payload_place(parent_id, env, decided=False, begun=begun)
             payload = choose_payload(place)
             effects = None if payload is None else self._rules.extension.effects(payload, place)
         debits = StateChanges() if effects is None else effects.debits
         chosen = transactions(debits) if callable(transactions) else transactions
+        env = self._rules.verify_messages(env, chosen, context)
+        out = self._rules.without_room(env, chosen, has_payload=payload is not None)
+        offered = [index for index in range(len(chosen)) if index not in out]
         executed = self._executor.execute(
-            env, chosen, self.state_after(parent_id), skip_invalid=True, effects=effects
+            env,
+            [chosen[index] for index in offered],
+            state,
+            skip_invalid=True,
+            effects=effects,
+            begun=begun,
         )
-        included = [chosen[index] for index in executed.included]
+        skipped = (
+            *(replace(item, index=offered[item.index]) for item in executed.skipped),
+            *(SkippedTransaction(index, NO_ROOM, retry=True) for index in sorted(out)),
+        )
+        included = [chosen[offered[index]] for index in executed.included]
         if not included and payload is None and not allow_empty:
-            return AssembledBlock(None, chosen, executed.skipped)
+            return AssembledBlock(None, chosen, skipped)
         made = self._finish(
             parent,
             env,
             included,
             executed,
-            extra_data=self._rules.extension.extra_data(payload),
+            extra_data=self._rules.extension.extra_data(payload)
+            + self._rules.message_results(env, included),
             payload=payload,
             withdrawals=() if effects is None else effects.withdrawals,
             edits=edits,
@@ -313,7 +354,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         # Building is deterministic, so an undecided block that was built before is built a second time.
         if made.block_id not in self:
             self._add(parent_id, made)
-        return AssembledBlock(made, chosen, executed.skipped)
+        return AssembledBlock(made, chosen, skipped)
 
     @override
     def accept(self, block_ids: Sequence[ID]) -> AcceptDecision[VerifiedBlock, StateAfter]:
@@ -352,21 +393,34 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         self.head = head
         self._superseded.clear()
 
-    def payload_place(self, parent_id: ID, env: BlockEnv, *, decided: bool) -> PayloadPlace:
+    def payload_place(
+        self,
+        parent_id: ID,
+        env: BlockEnv,
+        *,
+        decided: bool,
+        begun: StateChanges | None = None,
+    ) -> PayloadPlace:
         """Return the place of a payload in the block after a processing block or the head.
 
         Args:
             parent_id: The parent.
             env: The block's environment.
             decided: Whether the network has accepted the block already.
+            begun: The changes of the block before all else.
         """
+        state = self.state_after(parent_id)
+        if begun is not None:
+            after = PendingState(state)
+            after.put(begun)
+            state = after
         branch = [made.block for made in self.branch(parent_id)]
         last = next(
             (block.withdrawals[-1] for block in reversed(branch) if block.withdrawals), None
         )
         return PayloadPlace(
             env,
-            self.state_after(parent_id),
+            state,
             [block.payload for block in branch if block.payload is not None],
             self._withdrawals() if last is None else last.index + 1,
             decided,

@@ -152,6 +152,11 @@ class LocalChainSettings:
         constants={"--disable-code-size-limit": str(NO_CODE_LIMIT)},
         options=(),
     )
+    warp: bool = flag(
+        False,
+        "Whether the C-Chain of a new local network has the precompile of warp messages at "
+        "`0x0200000000000000000000000000000000000005`, which sends messages to other chains and reads theirs.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from platform_app.api import PlatformRpc
 from platform_app.api.presence import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.renewal import Renewal
+from platform_app.selectors.signers import signers_for
 from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
@@ -120,6 +121,7 @@ class Node:
             has_peers=has_peers,
             least_time=self._least_time,
             atomic=self._atomic_parameters,
+            signers=partial(signers_for, self.platform_chain, PRIMARY_NETWORK_ID),
             upgrades=lambda: self.platform_chain.config.upgrades,
         )
         """The C-Chain."""
@@ -291,6 +293,7 @@ class Node:
             subnet_id=given.subnet_id,
             has_peers=has_peers,
             least_time=self._least_time,
+            signers=partial(signers_for, self.platform_chain, given.subnet_id),
         )
 
     def _atomic_parameters(self) -> AtomicParameters:

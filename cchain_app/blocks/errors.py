@@ -34,6 +34,8 @@ class BlockReason(StrEnum):
     PAYLOAD_UNEXPECTED = "payload not allowed"
     PAYLOAD_TOO_LARGE = "payload too large: {size} bytes, at most {most}"
     OTHER_PAYLOAD = "extra data is not the hash of the payload"
+    # Of verifying the warp messages in access lists (`precompiles.results`).
+    OTHER_RESULTS = "invalid predicate results: have {have}, want {want}"
     PAYLOAD_GAS = "atomic gas used ({gas}) exceeds atomic gas limit ({most})"
     PAYLOAD_REFUSED = "{problem}"
     WITHDRAWALS_TOO_LARGE = "withdrawals too large: {size} bytes, at most {most}"
@@ -70,10 +72,11 @@ class BlockRefused(ErrorWithReason, InvalidBlock):
     """A block that breaks a rule, or whose fields do not follow from its parent."""
 
 
-def unknown_parent(header: Header, head: Hash) -> UnknownParent:
-    """Return the error for a block whose parent is neither processing nor the head."""
+def unknown_parent(header: Header, head: Hash, reason: str = "") -> UnknownParent:
+    """Return the error for a block whose parent is neither processing nor the head, with other words if they are given."""
     parent = header.parent_hash
-    reason = f"unknown parent {encode_data(parent)}: the head is {encode_data(head)}"
+    if not reason:
+        reason = f"unknown parent {encode_data(parent)}: the head is {encode_data(head)}"
     return UnknownParent(ID(keccak256(header.raw)), ID(parent), reason)
 
 

@@ -194,8 +194,8 @@ class EmptyState:
         return False
 
     def code(self, code_hash: bytes) -> bytes:
-        """Raise LookupError: no account has code."""
-        raise LookupError(f"no code 0x{code_hash.hex()}")
+        """Refuse: no account has code."""
+        raise AssertionError(f"no code 0x{code_hash.hex()}")
 
     def block_hash(self, number: int) -> Hash:
         """Return zero."""

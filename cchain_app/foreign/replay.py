@@ -146,7 +146,12 @@ class ForeignReplay:
     def _execute(
         self, candidate: CandidateBlock, env: BlockEnv, transactions: Sequence[Transaction]
     ) -> _ExecutedBody:
-        executed = self._run(env, transactions, self._state)
+        executed = self._run(
+            env,
+            transactions,
+            self._state,
+            begun=self._executor.begun(self.head, env, self._state),
+        )
         credited = credits_of(candidate, env.fork)
         if credited:
             paid = pay(credited, executed.changes, self._state, env.fork)
@@ -189,9 +194,13 @@ class ForeignReplay:
         return _ExecutedBody(executed, line.update, tuple(roots))
 
     def _run(
-        self, env: BlockEnv, transactions: Sequence[Transaction], state: StateReader
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        state: StateReader,
+        begun: StateChanges | None = None,
     ) -> ExecutedBlock:
-        return self._executor.execute(env, transactions, state, skip_invalid=False)
+        return self._executor.execute(env, transactions, state, skip_invalid=False, begun=begun)
 
     def _assemble(
         self,

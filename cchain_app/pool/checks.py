@@ -10,6 +10,13 @@ from typing import Final
 from cchain_app.config import ETHEREUM_LIMITS, ExecutionLimits, at_least
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
+from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles, WarpRules
+from cchain_app.precompiles.predicates import (
+    PredicateError,
+    extra_gas,
+    has_predicates,
+    parse_predicates,
+)
 from cchain_app.txs.blobs import MAX_BLOBS_PER_TX
 from cchain_app.txs.codec import DecodedTransaction
 from cchain_app.txs.transaction import (
@@ -40,6 +47,8 @@ class AdmissionRules:
     execution: ExecutionLimits = ETHEREUM_LIMITS
     max_blobs: int = 0
     """Blobs of the next block; 0 where there are no blob transactions."""
+    stateful: StatefulPrecompiles = NO_STATEFUL
+    """The stateful precompiles of the next block."""
 
     @property
     def most_blobs(self) -> int:
@@ -75,7 +84,7 @@ def check_after_sender(
     """
     if transaction.nonce >= MAXIMUM_NONCE:
         raise PoolRejection(PoolReason.NONCE_AT_MAXIMUM)
-    _check_gas_needed(transaction, rules.fork)
+    _check_gas_needed(transaction, rules)
     tip, minimum_tip = transaction.max_priority_fee_per_gas, rules.limits.minimum_tip
     if tip < minimum_tip:
         raise PoolRejection(PoolReason.TIP_BELOW_MINIMUM, tip=tip, minimum=minimum_tip)
@@ -136,10 +145,21 @@ def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: Admi
         raise PoolRejection(PoolReason.GAS_ABOVE_BLOCK_LIMIT)
 
 
-def _check_gas_needed(transaction: Transaction | DecodedTransaction, fork: str) -> None:
-    minimum = intrinsic_gas(transaction, fork)
+def _check_gas_needed(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
+    fork = rules.fork
+    minimum = intrinsic_gas(transaction, fork) + _gas_of_messages(transaction, rules.stateful.warp)
     if transaction.gas < minimum:
         raise PoolRejection(PoolReason.INTRINSIC_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
     minimum = floor_gas(transaction.data, fork)
     if transaction.gas < minimum:
         raise PoolRejection(PoolReason.FLOOR_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
+
+
+def _gas_of_messages(transaction: Transaction | DecodedTransaction, warp: WarpRules | None) -> int:
+    """Return what the warp messages in the access list cost beyond the list; their signatures are not verified here."""
+    if warp is None or not has_predicates(transaction.access_list):
+        return 0
+    try:
+        return extra_gas(parse_predicates(transaction.access_list), warp.gas)
+    except PredicateError as error:
+        raise PoolRejection(PoolReason.NO_MESSAGE, problem=error) from error

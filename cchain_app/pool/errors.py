@@ -24,6 +24,10 @@ class PoolReason(StrEnum):
     # EIP-2681: the highest nonce has no successor.
     NONCE_AT_MAXIMUM = "nonce has max value"
     INTRINSIC_GAS_TOO_LOW = "intrinsic gas too low: gas {gas}, minimum needed {minimum}"
+    # An entry of the access list for the warp precompile is no message; the words are subnet-evm's.
+    NO_MESSAGE = "{problem}"
+    # The transaction allow list does not have the sender; the words are subnet-evm's.
+    SENDER_NOT_LISTED = "{words}"
     # EIP-7623.
     FLOOR_GAS_TOO_LOW = (
         "insufficient gas for floor data gas cost: gas {gas}, minimum needed {minimum}"

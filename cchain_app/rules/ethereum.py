@@ -1,5 +1,6 @@
 """The rules of Ethereum's blocks, as this node builds them: EIP-1559 with a floor, no extension."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,14 +9,31 @@ from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.assembly import env_of, next_env
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.effects import BlockEffects, PayloadPlace
-from cchain_app.blocks.errors import BlockReason, BlockRefused, wrong_field
+from cchain_app.blocks.errors import (
+    BlockReason,
+    BlockRefused,
+    TransactionRefused,
+    unknown_parent,
+    wrong_field,
+)
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
 from cchain_app.config import ChainConfig, at_least
-from cchain_app.evm.engine import BlockEnv
+from cchain_app.evm.engine import BlockEnv, StateChanges, StateReader
 from cchain_app.feemarket import next_base_fee, next_gas_limit
 from cchain_app.genesis import Genesis
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.predicates import has_predicates
+from cchain_app.precompiles.results import MOST_BITS, decode_bits, encode_bits, without_room
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.port import BlockExtension, BlockFormat
-from cchain_app.txs.transaction import GAS_PER_BLOB
+from cchain_app.rules.precompiles import (
+    access_lists_in,
+    access_lists_of,
+    begun,
+    with_precompiles,
+)
+from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
@@ -108,6 +126,8 @@ class EthereumRules:
     """The genesis gas limit, towards which the gas limit of blocks moves."""
     format: BlockFormat = ETHEREUM_FORMAT
     extension: BlockExtension = NO_EXTENSION
+    identity: WarpIdentity | None = None
+    """Who the chain is to other chains; None: it has no warp precompile."""
 
     assemble = staticmethod(assembly.assemble)
 
@@ -152,17 +172,88 @@ class EthereumRules:
 
     def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
         """Return the environment of the block after `parent`; it is the same for every builder."""
-        return next_env(
+        env = next_env(
             parent,
             self.config,
             timestamp=timestamp,
             gas_limit=self.gas_limit_after(parent, timestamp),
             base_fee=self.base_fee_after(parent, timestamp),
         )
+        return with_precompiles(env, self.config.stateful, self.identity)
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed."""
-        return env_of(block.header, self.config)
+        env, data = env_of(block.header, self.config), block.header.extra_data
+        failed: dict[bytes, int] = {}
+        if self._has_warp(env) and data and block.payload is None:
+            failed = decode_bits(data, access_lists_in(block))
+        return with_precompiles(env, self.config.stateful, self.identity, failed)
+
+    def _has_warp(self, env: BlockEnv) -> bool:
+        return self.config.stateful.config_at(PrecompileKey.WARP, env.timestamp) is not None
+
+    def changes_before(
+        self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
+    ) -> StateChanges:
+        """Return what precompiles do to the state that begin or end in a block."""
+        return begun(self.config.stateful, parent, env, state)
+
+    def verify_messages(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        context: BlockContext,
+        claimed: CandidateBlock | None = None,
+    ) -> BlockEnv:
+        """Verify the warp messages in access lists, as `ChainRules.verify_messages` does.
+
+        Raises:
+            BlockRefused: The block has other results, or a payload and a message that does not hold.
+        """
+        access_lists = access_lists_of(transactions)
+        if not any(has_predicates(access_list) for _, access_list in access_lists):
+            return env
+        config = self.config.stateful.config_at(PrecompileKey.WARP, env.timestamp)
+        if config is None or self.identity is None:
+            return env
+        has_payload = claimed is not None and claimed.payload is not None
+        if context.decided and claimed is not None:
+            data = b"" if has_payload else claimed.header.extra_data
+            failed = decode_bits(data, access_lists)
+        else:
+            failed = self.identity.failed(access_lists, config, context.p_chain_height)
+            if claimed is not None:
+                want = encode_bits(access_lists, failed)
+                have = b"" if has_payload else claimed.header.extra_data
+                if have != want:
+                    raise wrong_field(BlockReason.OTHER_RESULTS, have, want)
+        return with_precompiles(env, self.config.stateful, self.identity, failed)
+
+    def without_room(
+        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+    ) -> frozenset[int]:
+        """Return transactions that a block cannot contain; next to a payload there is room for no message that fails."""
+        warp = env.stateful.warp
+        if warp is None or not warp.failed:
+            return frozenset()
+        most = 0 if has_payload else MOST_BITS
+        return without_room(access_lists_of(transactions), dict(warp.failed), most=most)
+
+    def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
+        """Return the bits of the block's messages; no bytes if all of them hold."""
+        warp = env.stateful.warp
+        if warp is None or not warp.failed:
+            return b""
+        return encode_bits(access_lists_of(transactions), dict(warp.failed))
+
+    def unknown_parent(self, header: Header, head: Hash) -> UnknownParent:
+        """Return the error of a block whose parent is neither processing nor the head."""
+        return unknown_parent(header, head)
+
+    def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
+        """Return the error of a block with a transaction that is none of this chain."""
+        del candidate
+        return refusal
 
     def verify_header(
         self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext

@@ -10,12 +10,14 @@ from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.blocks.assembly import OrderedRoot
 from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
 from cchain_app.blocks.effects import BlockEffects, PayloadPlace
+from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.config import ChainConfig
-from cchain_app.evm.engine import BlockEnv, ExecutedBlock
+from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
 from cchain_app.genesis import Genesis
 from cchain_app.txs.transaction import Transaction
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
 from primitives.evm import Hash
 
@@ -122,6 +124,56 @@ class ChainRules(Protocol):
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed."""
+
+    def changes_before(
+        self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
+    ) -> StateChanges:
+        """Return what a block does to the state before all else, because of its time: precompiles begin or end.
+
+        Args:
+            parent: The block before.
+            env: The environment of the block.
+            state: The state after the parent.
+        """
+
+    def verify_messages(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        context: BlockContext,
+        claimed: CandidateBlock | None = None,
+    ) -> BlockEnv:
+        """Verify the warp messages in access lists; return the environment of the block with the results.
+
+        Args:
+            env: The environment of the block.
+            transactions: The block's transactions, or those from which it will be built.
+            context: The block's context. If the network has decided the block, its own results are taken.
+            claimed: The block of another node, which has results of its own; None: the block is this node's.
+
+        Raises:
+            BlockRefused: It has other results.
+        """
+
+    def without_room(
+        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+    ) -> frozenset[int]:
+        """Return the indexes of transactions for whose messages the header of a block has no room.
+
+        Args:
+            env: The environment, as `verify_messages` returned it.
+            transactions: The transactions from which the block will be built.
+            has_payload: Whether the block has a payload.
+        """
+
+    def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
+        """Return the end of a block's extra data: which messages of its transactions do not hold."""
+
+    def unknown_parent(self, header: Header, head: Hash) -> UnknownParent:
+        """Return the error of a block whose parent is neither processing nor the head."""
+
+    def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
+        """Return the error of a block with a transaction that is none of this chain."""
 
     def verify_header(
         self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext

@@ -23,6 +23,7 @@ from cchain_app.feemarket import BlockFees, PaidTip
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
 from cchain_app.pool.queues import BlobMarket
+from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles
 from cchain_app.selectors import development
 from cchain_app.store import chain as rows
 from cchain_app.store import queries
@@ -253,6 +254,18 @@ def fork_of_next(chain: EvmChain, head: AcceptedBlock) -> str:
     reached = head.header.timestamp
     later = chain.config.may_change_after(head.number + 1, reached)
     return fork_after(chain, head, clock.cchain_now() if later else reached)
+
+
+def precompiles_after(chain: EvmChain, head: AcceptedBlock) -> StatefulPrecompiles:
+    """Return the stateful precompiles in force in the block after `head`, by the node's clock.
+
+    For the pool, which needs no chain ID of theirs.
+    """
+    schedule = chain.config.stateful
+    if not schedule:
+        return NO_STATEFUL
+    time = max(head.header.timestamp, clock.cchain_now())
+    return schedule.active_at(time, network_id=chain.node.network_id, blockchain_id=b"")
 
 
 def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:

@@ -13,6 +13,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import StateChanges, StateReader
 from cchain_app.evm.pending_state import PendingState, merged
 from cchain_app.evm.tracing import BlockTrace, Recording, TransactionTrace
+from cchain_app.selectors import blocks
 from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at, state_before_block
 from cchain_app.tracing.output import Deadline
@@ -165,12 +166,34 @@ def exports_of(chain: EvmChain, block: AcceptedBlock, state: StateReader) -> Sta
     return debits(split_payload(block.payload), state, chain.atomic.parameters())
 
 
-def debited(chain: EvmChain, block: AcceptedBlock, state: StateReader) -> StateReader:
-    """Return the state on which an accepted block's transactions run: with the debits of its exports, if it has any."""
+def changes_before(
+    chain: EvmChain, block: AcceptedBlock, state: StateReader
+) -> StateChanges | None:
+    """Return what an accepted block does to the state before its transactions; None: nothing.
+
+    Precompiles begin or end, then exports are debited.
+    """
+    begun, schedule = None, chain.config.stateful
+    if any(schedule.between(chain.genesis.timestamp, block.header.timestamp)):
+        parent = blocks.by_number(chain, block.number - 1)
+        assert parent is not None, "its block has been accepted"
+        begun = chain.executor().begun(parent, chain.rules.env_of(block), state)
     if block.payload is None:
+        return begun
+    if begun is None:
+        return exports_of(chain, block, state)
+    after = PendingState(state)
+    after.put(begun)
+    return merged(begun, exports_of(chain, block, after))
+
+
+def debited(chain: EvmChain, block: AcceptedBlock, state: StateReader) -> StateReader:
+    """Return the state on which an accepted block's transactions run: with all that the block does before them."""
+    first = changes_before(chain, block, state)
+    if first is None:
         return state
     after = PendingState(state)
-    after.put(exports_of(chain, block, state))
+    after.put(first)
     return after
 
 
@@ -257,14 +280,14 @@ def changes_in(
     """
     before, recording = state_before_block(chain, block.number), Recording(changes=True)
     transactions = block.transactions[:count]
-    if block.payload is None:
+    first = changes_before(chain, block, before)
+    if first is None:
         traced = _run(chain, block, transactions, before, recording, 0, time_limit)
         return [traced.before, *_changes(traced)]
-    exported = exports_of(chain, block, before)
     state = PendingState(before)
-    state.put(exported)
+    state.put(first)
     traced = _run(chain, block, transactions, state, recording, 0, time_limit)
-    return [merged(exported, traced.before), *_changes(traced)]
+    return [merged(first, traced.before), *_changes(traced)]
 
 
 def state_before(

@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState
+from cchain_app.evm.upgrades import role_of
 from cchain_app.pool.blobs import check_blobs
 from cchain_app.pool.checks import (
     AdmissionRules,
@@ -34,8 +36,14 @@ from cchain_app.pool.entry import (
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.queues import Admission, Outcome, PoolCounts, check_against, select
+from cchain_app.precompiles.addresses import TRANSACTION_ALLOW_LIST, is_enabled
 from cchain_app.selectors import blocks, development, pool, state
-from cchain_app.selectors.blocks import base_fee_after, blob_market_after, fork_of_next
+from cchain_app.selectors.blocks import (
+    base_fee_after,
+    blob_market_after,
+    fork_of_next,
+    precompiles_after,
+)
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import blobs as blob_rows
 from cchain_app.store import pool as rows
@@ -133,6 +141,7 @@ def admission_rules(chain: EvmChain, limits: PoolLimits | None = None) -> Admiss
         limits=limits or chain.pool_limits,
         execution=chain.config.limits,
         max_blobs=blob_market_after(chain, head).most if chain.config.blob_transactions else 0,
+        stateful=precompiles_after(chain, head),
     )
 
 
@@ -309,6 +318,7 @@ class Admissions:
         accounts = _named(batch)
         state.prefetch_accounts(self._chain, list(accounts), head.number)
         self._state = state.state_at(self._chain, head.number)
+        self._lists_senders = precompiles_after(chain, head).transaction_allow_list
         waiting = rows.entries_of(self._chain.db, accounts) if extent.slots else ()
         self._queues = pool.queues(self._chain, waiting)
         self._authorities = Authorities(
@@ -338,6 +348,11 @@ class Admissions:
         self._arrivals += 1
         entry = make_entry(newcomer, arrival=_NOT_YET_STORED + self._arrivals, received_at=self.now)
         sender = entry.sender
+        if self._lists_senders and not is_enabled(
+            role_of(self._state, TRANSACTION_ALLOW_LIST, sender)
+        ):
+            words = failures.sender_not_allowed(sender)
+            return PoolRejection(PoolReason.SENDER_NOT_LISTED, words=words)
         account = self._state.account(sender)
         try:
             admission = check_against(

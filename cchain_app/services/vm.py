@@ -17,7 +17,7 @@ from cchain_app.atomic.effects import exporters_of
 from cchain_app.atomic.transactions import AtomicTx, split_payload
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, EvmBlock, evm_block, unparsed_block
-from cchain_app.blocks.errors import BlockReason, BlockRefused, unknown_parent
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import AccountState, StateChanges
@@ -193,7 +193,7 @@ class EvmVM:
         tree = self._with_parent(blocks[0])
         for parent, block in pairwise(blocks):
             if block.parent_id != parent.block_id:
-                refusal = unknown_parent(block.header, parent.hash)
+                refusal = self._chain.rules.unknown_parent(block.header, parent.hash)
                 raise refusal.of(block.block_id, block.height)
         new = [
             (block, context)
@@ -309,7 +309,7 @@ class EvmVM:
         if not tree.is_parent(block.parent_id):
             tree = self._caught_up()
         if not tree.is_parent(block.parent_id):
-            refusal = unknown_parent(block.header, tree.head.hash)
+            refusal = self._chain.rules.unknown_parent(block.header, tree.head.hash)
             raise refusal.of(block.block_id, block.height)
         return tree
 

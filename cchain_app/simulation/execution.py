@@ -153,6 +153,7 @@ class Simulation:
         request, engine = planned.request, self._engine
         state = PendingState(self._state)
         env = move_precompiles(self._env(planned), request.accounts)
+        state.put(self._rules.changes_before(self._parent, env, state))
         state.put(override_changes(state, request.accounts))
         state.put(engine.trace_block(env, (), state, Recording()).before)
         calls = self._run_calls(request.calls, env, state)

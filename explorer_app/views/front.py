@@ -142,7 +142,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
     rows = staking.validators(chain)
     total = sum(row.stake for row in rows)
     points = staking.stake_over_time(chain)[-CHARTED:]
-    ranked = sorted((row.uptime, str(row.node_id)) for row in rows if row.uptime is not None)
+    ranked = sorted((row.uptime, row.node) for row in rows if row.uptime is not None)
     weighted = sum(row.stake * row.uptime for row in rows if row.uptime is not None)
     observed_stake = sum(row.stake for row in rows if row.uptime is not None)
     uptime = f"{100 * weighted / observed_stake:.1f} %" if observed_stake else "–"

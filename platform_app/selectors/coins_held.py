@@ -66,7 +66,7 @@ def _refunds(chain: PlatformChain, asset: ID) -> Iterator[int]:
     """
     rows = chain.db.objects(Tx).filter(kind__in=_REFUNDING, status=Tx.COMMITTED).order_by("id")
     for key, found, raw in rows.values_list("id", "tx_id", "raw").iterator():
-        tx_id = ID(found)
+        tx_id = ID(bytes(found))
         index = len(parse(bytes(raw)).unsigned.outputs)  # type: ignore[attr-defined]  # both types have outputs
         unspent = chain.db.objects(UTXO).filter(pk=utxo_id(tx_id, index), asset_id=asset).first()
         if unspent is not None:

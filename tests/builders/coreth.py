@@ -16,6 +16,7 @@ from cchain_app.evm.trie import Tries
 from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import load_genesis
+from cchain_app.precompiles.verification import FindSigners, WarpIdentity
 from cchain_app.processing import BlockExecutor, EvmProcessingBlocks, VerifiedBlock
 from cchain_app.rules.coreth.block import CorethFormat
 from cchain_app.rules.coreth.extension import CorethExtension
@@ -24,10 +25,13 @@ from cchain_app.rules.coreth.rules import NO_VOTES, CorethRules, Votes
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.transaction import InvalidTransaction, Transaction
 from chainvm.port import BlockContext
-from primitives.ids import ID
+from primitives.ids import ID, P_CHAIN_ID
+from primitives.networks import LOCAL
 from primitives.upgrades import UpgradeTimes
+from primitives.warp import CanonicalSet
 from tests.builders.cchain import MemoryState
 from tests.builders.tries import MemoryNodes
+from tests.conformance.coreth_vectors import document
 from utxo.components import UTXO
 
 FAR: Final = 4_000_000_000
@@ -40,6 +44,12 @@ def nothing_exported(source: ID, utxo_ids: Collection[ID]) -> Mapping[ID, UTXO]:
     return {}
 
 
+def nobody_signs(source: ID, p_chain_height: int | None, *, primary_network: bool) -> CanonicalSet:
+    """Return no validators."""
+    del source, p_chain_height, primary_network
+    return CanonicalSet((), 0)
+
+
 @dataclass
 class MemoryCoreth:
     """The chain; `tree` verifies and builds its blocks."""
@@ -49,6 +59,7 @@ class MemoryCoreth:
     parameters: AtomicParameters
     exported: Exported = nothing_exported
     votes: Votes = NO_VOTES
+    signers: FindSigners = nobody_signs
     engine: Engine = field(default_factory=ReferenceEngine)
 
     def __post_init__(self) -> None:
@@ -62,6 +73,9 @@ class MemoryCoreth:
             self.upgrades,
             self.format,
             CorethExtension(lambda: self.parameters, self.exported),
+            WarpIdentity(
+                self.parameters.network_id, lambda: self.parameters.blockchain_id, self.signers
+            ),
             self.votes,
         )
         self.state, self.nodes = MemoryState(), MemoryNodes()
@@ -105,3 +119,21 @@ class MemoryCoreth:
         self.tree.rebase(self.state, self.nodes)
         self.blocks.append(made.block)
         return made
+
+
+def local_genesis() -> str:
+    """Return the genesis file of the C-Chain of the reference's local network."""
+    (case,) = (case for case in document("genesis") if case["networkID"] == LOCAL)
+    text: str = case["genesisJSON"]
+    return text
+
+
+def local_parameters() -> AtomicParameters:
+    """Return the IDs of the reference's local network."""
+    return AtomicParameters(
+        LOCAL,
+        ID.parse("2owdGqyG6FFzTHy5qhenDXQcEghvr571KZE3gSfRJERSJinuwC"),
+        frozenset({P_CHAIN_ID, ID.parse("2eNy1mUFdmaxXNj1eQHUe7Np4gju9sJsEtWQ4MX3ToiNKuADed")}),
+        ID.parse("2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe"),
+        10**9,
+    )

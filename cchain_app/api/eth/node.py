@@ -19,6 +19,8 @@ from cchain_app.config import (
     ExecutionLimits,
 )
 from cchain_app.forks import fork_id, precompiles, system_contracts
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.schedule import PrecompileConfig
 from cchain_app.selectors import blocks, development, pool
 from cchain_app.settings import AUTO_NAME, PLAIN_NAME
 from cchain_app.store import history
@@ -182,6 +184,9 @@ def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     if config.fresh_prev_randao:
         answer[FRESH_PREV_RANDAO] = True
     answer |= _limits(config.limits)
+    for one in config.stateful.configs:
+        if one.key == PrecompileKey.WARP:
+            answer[one.key] = _warp_to_json(one)
     if schedule.petersburg_block is not None:
         answer["petersburgBlock"] = schedule.petersburg_block
     if config.deposit_contract != DEPOSIT_CONTRACT:
@@ -189,6 +194,14 @@ def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     if config.blobs:
         answer["blobSchedule"] = {fork: _to_json(blobs) for fork, blobs in config.blobs.items()}
     return answer
+
+
+def _warp_to_json(config: PrecompileConfig) -> dict[str, Any]:
+    return {
+        "blockTimestamp": config.timestamp,
+        "quorumNumerator": config.quorum_numerator,
+        "requirePrimaryNetworkSigners": config.require_primary_network_signers,
+    }
 
 
 def _limits(limits: ExecutionLimits) -> dict[str, Any]:

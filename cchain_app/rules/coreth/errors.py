@@ -92,6 +92,7 @@ class CorethReason(StrEnum):
     PREDICATE_RESULTS = (
         _PREDICATES + "invalid header predicate results (remote: {have} local: {want})"
     )
+    PREDICATE_BYTES = _PREDICATES + "{problem}"
     NO_PREDICATE_CONTEXT = _PREDICATES + "missing predicate context"
     EXT_DATA_GAS_USED = _PARENT + "invalid extDataGasUsed: have {have}, want {want}"
     NO_UTXOS = _PARENT + "missing UTXOs: not found"
@@ -111,7 +112,8 @@ class CorethReason(StrEnum):
         _FINALIZE + "atomic gas used exceeds atomic gas limit: ({have}) by block (0x{hash}), "
         "limit ({limit})"
     )
+    TRANSACTION = "could not apply tx {index} [0x{hash}]: {problem}"
     GAS_USED = "invalid gas used (remote: {have} local: {want})"
-    BLOOM = "invalid bloom (remote: {have} local: {want})"
+    BLOOM = "invalid bloom (remote: {have}  local: {want})"
     RECEIPTS_ROOT = "invalid receipt root hash (remote: {have} local: {want})"
     STATE_ROOT = "invalid merkle root (remote: {have} local: {want}) dberr: %!w(<nil>)"

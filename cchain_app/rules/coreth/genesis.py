@@ -5,17 +5,14 @@ from typing import Any, Final
 
 from cchain_app.config import BlobParameters, ForkSchedule
 from cchain_app.evm.coreth import stored_slot
-from cchain_app.genesis import Genesis, GenesisAccount
+from cchain_app.genesis import Genesis
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.schedule import PrecompileConfig, PrecompileSchedule
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS
-from primitives.evm import ZERO_HASH, Address, Hash
+from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.upgrades import FUJI, MAINNET, NEVER, UpgradeTimes
-
-WARP_ADDRESS: Final = Address(bytes.fromhex("0200000000000000000000000000000000000005"))
-"""The precompiled contract of messages between chains."""
-ACTIVATED_CODE: Final = b"\x01"
-"""The code of a precompiled contract that was activated by an upgrade; its nonce is 1."""
 
 _FIRST_BASE_FEE: Final = 225_000_000_000
 _BLOBS: Final = {"cancun": BlobParameters(3, 6, 3_338_477)}
@@ -48,15 +45,24 @@ def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
         )
         for address, account in genesis.alloc.items()
     }
-    if upgrades.durango <= genesis.timestamp and WARP_ADDRESS not in alloc:
-        alloc[WARP_ADDRESS] = GenesisAccount(0, 1, ACTIVATED_CODE, {})
     base_fee = None
     if upgrades.apricot_phase3 <= genesis.timestamp:
         base_fee = genesis.stated_base_fee or _FIRST_BASE_FEE
     config = replace(
-        genesis.config, schedule=schedule, blobs=_BLOBS, min_base_fee=0, blob_transactions=False
+        genesis.config,
+        schedule=schedule,
+        blobs=_BLOBS,
+        min_base_fee=0,
+        blob_transactions=False,
+        stateful=_warp(upgrades),
     )
     return replace(genesis, config=config, alloc=alloc, base_fee=base_fee, upgrades=upgrades)
+
+
+def _warp(upgrades: UpgradeTimes) -> PrecompileSchedule:
+    """Return the only stateful precompile that begins at a time and not with a block's own rules."""
+    begin = PrecompileConfig(PrecompileKey.WARP, upgrades.durango)
+    return PrecompileSchedule((begin,), granite=upgrades.granite)
 
 
 def genesis_header(genesis: Genesis, state_root: Hash) -> CorethHeader:

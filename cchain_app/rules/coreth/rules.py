@@ -1,6 +1,6 @@
 """The rules of coreth's blocks since Granite as a `rules.port.ChainRules` (coreth.md 5 to 10)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -14,21 +14,38 @@ from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs, make_receipts
 from cchain_app.config import ChainConfig
 from cchain_app.evm.coreth import CORETH, PREV_RANDAO
-from cchain_app.evm.engine import BlockEnv, ExecutedBlock
+from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
+from cchain_app.precompiles.active import GRANITE_WARP_GAS
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.predicates import (
+    AccessList,
+    PredicateError,
+    encode_results,
+    extra_gas,
+    has_predicates,
+    parse_predicates,
+    parse_results,
+    results_of,
+)
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.coreth import verification
 from cchain_app.rules.coreth.errors import CorethReason
+from cchain_app.rules.coreth.extension import CorethExtension
 from cchain_app.rules.coreth.gas_state import GasState
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader, ext_data_hash
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, excess_after
-from cchain_app.rules.port import BlockExtension, BlockFormat
+from cchain_app.rules.port import BlockFormat
+from cchain_app.rules.precompiles import access_lists_of, begun, with_precompiles
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction, Transaction, intrinsic_gas
+from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
 from primitives.evm import ZERO_HASH, Hash
+from primitives.hashing import keccak256
 from primitives.upgrades import UpgradeTimes
 
-NO_PREDICATE_RESULTS: Final = bytes(6)
-"""The results of a block without predicates: codec version and a count of zero."""
+_SENDER: Final = "invalid sender: "
+"""The pool's prefix of an error of the signature."""
 
 
 class Votes(NamedTuple):
@@ -48,7 +65,9 @@ class CorethRules:
     config: ChainConfig
     upgrades: UpgradeTimes
     format: BlockFormat
-    extension: BlockExtension
+    extension: CorethExtension
+    identity: WarpIdentity
+    """Who the chain is to other chains."""
     votes: Votes = NO_VOTES
 
     def gas_state_after(self, parent: AcceptedBlock, milliseconds: int) -> GasState:
@@ -99,6 +118,7 @@ class CorethRules:
             milliseconds=milliseconds,
             gas_limit=state.max_capacity,
             base_fee=state.gas_price,
+            failed={},
         )
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
@@ -110,14 +130,22 @@ class CorethRules:
             milliseconds=header.milliseconds,
             gas_limit=header.gas_limit,
             base_fee=header.base_fee or 0,
+            failed=parse_results(verification.predicate_results(header)) if header.number else {},
         )
 
     def _env(
-        self, *, number: int, parent_hash: Hash, milliseconds: int, gas_limit: int, base_fee: int
+        self,
+        *,
+        number: int,
+        parent_hash: Hash,
+        milliseconds: int,
+        gas_limit: int,
+        base_fee: int,
+        failed: Mapping[bytes, int],
     ) -> BlockEnv:
         config, timestamp = self.config, milliseconds // MILLISECONDS
         blobs = config.blob_params_at(number, timestamp)
-        return BlockEnv(
+        env = BlockEnv(
             fork=config.fork_at(number, timestamp),
             chain_id=config.chain_id,
             number=number,
@@ -134,6 +162,61 @@ class CorethRules:
             variant=CORETH,
             milliseconds=milliseconds,
         )
+        return with_precompiles(env, config.stateful, self.identity, failed)
+
+    def changes_before(
+        self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
+    ) -> StateChanges:
+        """Return what the warp precompile does to the state in the first block with it."""
+        return begun(self.config.stateful, parent, env, state)
+
+    def verify_messages(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        context: BlockContext,
+        claimed: CandidateBlock | None = None,
+    ) -> BlockEnv:
+        """Return the environment of a block that is built, with the results of its predicates.
+
+        `verify_header` has verified those of another node's block.
+        """
+        if claimed is not None:
+            return env
+        failed = self._failed(access_lists_of(transactions), env.timestamp, context.p_chain_height)
+        return with_precompiles(env, self.config.stateful, self.identity, failed)
+
+    def without_room(
+        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+    ) -> frozenset[int]:
+        """Return no transactions: the extra data may have any length."""
+        del env, transactions, has_payload
+        return frozenset()
+
+    def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
+        """Return the end of a block's extra data: the results of the predicates."""
+        warp = env.stateful.warp
+        failed = {} if warp is None else dict(warp.failed)
+        return encode_results(results_of(access_lists_of(transactions), failed))
+
+    def unknown_parent(self, header: Header, head: Hash) -> UnknownParent:
+        """Return the error of a block whose parent is neither processing nor the head."""
+        reason = CorethReason.NO_PARENT.format(
+            parent=header.parent_hash.hex(), height=header.number - 1
+        )
+        return unknown_parent(header, head, reason)
+
+    def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
+        """Return the error of a block with a transaction that is none of this chain.
+
+        Unspecified: the reference names an earlier transaction that cannot be executed instead.
+        """
+        return BlockRefused(
+            CorethReason.TRANSACTION,
+            index=refusal.index,
+            hash=keccak256(candidate.transactions[refusal.index]).hex(),
+            problem=str(refusal.__cause__).removeprefix(_SENDER),
+        )
 
     def verify_header(
         self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext
@@ -147,7 +230,7 @@ class CorethRules:
         """
         header, before = _coreth(candidate.header), _coreth(parent.header)
         if header.parent_hash != parent.hash:
-            raise unknown_parent(header, parent.hash)
+            raise self.unknown_parent(header, parent.hash)
         verification.verify_min_delay_excess(header, before, self.upgrades)
         verification.verify_exponents(header)
         verification.verify_time(header, before, context.now * MILLISECONDS, self.upgrades)
@@ -158,7 +241,8 @@ class CorethRules:
             verification.verify_claimed_gas(
                 header, transactions, state.capacity, self._intrinsic_gas
             )
-            self._verify_predicates(header, transactions)
+            self._verify_predicates(header, transactions, context.p_chain_height)
+        self._verify_readable(header)
         atomic = () if candidate.payload is None else split_payload(candidate.payload)
         verification.verify_ext_data_gas(header, atomic)
         self.extension.verify(candidate, context)
@@ -166,20 +250,48 @@ class CorethRules:
         return self.env_of(candidate)
 
     def _intrinsic_gas(self, transaction: DecodedTransaction) -> int:
-        return intrinsic_gas(transaction, "cancun")
+        try:
+            predicates = parse_predicates(transaction.access_list)
+        except PredicateError as error:
+            raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
+        return intrinsic_gas(transaction, "cancun") + extra_gas(predicates, GRANITE_WARP_GAS)
 
     def _verify_predicates(
-        self, header: CorethHeader, transactions: Sequence[DecodedTransaction]
+        self,
+        header: CorethHeader,
+        transactions: Sequence[DecodedTransaction],
+        height: int | None,
     ) -> None:
         for transaction in transactions:
             least = self._intrinsic_gas(transaction)
             if transaction.gas < least:
                 raise BlockRefused(CorethReason.TRANSACTION_GAS, have=transaction.gas, want=least)
+        access_lists = [(one.hash, one.access_list) for one in transactions]
+        has_any = any(has_predicates(access_list) for _, access_list in access_lists)
+        if has_any and height is None:
+            raise BlockRefused(CorethReason.NO_PREDICATE_CONTEXT)
         have = verification.predicate_results(header)
-        if have != NO_PREDICATE_RESULTS:
-            raise BlockRefused(
-                CorethReason.PREDICATE_RESULTS, have=have.hex(), want=NO_PREDICATE_RESULTS.hex()
-            )
+        failed = self._failed(access_lists, header.timestamp, height)
+        want = encode_results(results_of(access_lists, failed))
+        if have != want:
+            raise BlockRefused(CorethReason.PREDICATE_RESULTS, have=have.hex(), want=want.hex())
+
+    def _failed(
+        self,
+        access_lists: Sequence[tuple[bytes, AccessList]],
+        timestamp: int,
+        height: int | None,
+    ) -> Mapping[bytes, int]:
+        """Return by transaction the bits of the predicates that do not hold at a P-Chain height."""
+        config = self.config.stateful.config_at(PrecompileKey.WARP, timestamp)
+        return {} if config is None else self.identity.failed(access_lists, config, height)
+
+    def _verify_readable(self, header: CorethHeader) -> None:
+        """Check that the results of a decided block's predicates, which are believed, can be read."""
+        try:
+            parse_results(verification.predicate_results(header))
+        except PredicateError as error:
+            raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
 
     verify_outcome = staticmethod(verification.verify_outcome)
 
@@ -202,13 +314,14 @@ class CorethRules:
 
         The fields of another node's header that do not depend on the execution have been verified already.
         """
-        del extra_data, withdrawals
+        del withdrawals
         outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
         made = make_receipts(outcomes, encode_logs=encode_logs)
         if claimed is None:
             root = ordered_root([tx.raw for tx in transactions])
             header = replace(
-                self._new_header(env, parent, executed, payload), transactions_root=root
+                self._new_header(env, parent, executed, payload, results=extra_data),
+                transactions_root=root,
             )
         else:
             header = _coreth(claimed.header)
@@ -222,7 +335,13 @@ class CorethRules:
         return make_block(header, tuple(transactions), made.receipts, payload=payload)
 
     def _new_header(
-        self, env: BlockEnv, parent: AcceptedBlock, executed: ExecutedBlock, payload: bytes | None
+        self,
+        env: BlockEnv,
+        parent: AcceptedBlock,
+        executed: ExecutedBlock,
+        payload: bytes | None,
+        *,
+        results: bytes,
     ) -> CorethHeader:
         before = _coreth(parent.header)
         atomic = () if payload is None else split_payload(payload)
@@ -245,7 +364,7 @@ class CorethRules:
             gas_limit=env.gas_limit,
             gas_used=executed.gas_used,
             timestamp=env.timestamp,
-            extra_data=state.raw + NO_PREDICATE_RESULTS,
+            extra_data=state.raw + results,
             ext_data_hash=ext_data_hash(payload or b""),
             base_fee=env.base_fee,
             ext_data_gas_used=extra_gas,

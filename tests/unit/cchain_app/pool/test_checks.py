@@ -13,9 +13,11 @@ from cchain_app.pool.checks import (
 )
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
+from cchain_app.precompiles import addresses
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.signing import sign_authorization
 from tests.builders.reasons import raises
+from tests.builders.stateful import predicate, stateful_env
 from tests.builders.transactions import KEY, RECIPIENT, legacy, signed
 
 RULES = AdmissionRules(fork="prague", block_gas_limit=30_000_000)
@@ -247,3 +249,22 @@ def test_of_several_faults_the_first_in_geths_order_is_named():
         PoolReason.NONCE_AT_MAXIMUM,
         PoolReason.INTRINSIC_GAS_TOO_LOW,
     ]
+
+
+def test_warp_messages_cost_what_they_cost_in_a_block():
+    rules = replace(RULES, stateful=stateful_env().stateful)
+    entry = predicate(signers=0b11)
+    needed = 21_000 + 125_000 + 512 * len(entry[1]) + 250 * 2
+
+    check_after_sender(signed(access_list=(entry,), gas=needed), rules)
+    with raises(PoolReason.INTRINSIC_GAS_TOO_LOW):
+        check_after_sender(signed(access_list=(entry,), gas=needed - 1), rules)
+
+
+def test_an_entry_that_is_no_warp_message_is_refused_where_there_are_such_messages():
+    transaction = signed(access_list=((addresses.WARP, (bytes(32),)),), gas=900_000)
+
+    check_after_sender(transaction, RULES)
+    with raises(PoolReason.NO_MESSAGE) as caught:
+        check_after_sender(transaction, replace(RULES, stateful=stateful_env().stateful))
+    assert str(caught.value) == "cannot unpack predicate bytes: no delimiter found: length (1)"

@@ -1,0 +1,124 @@
+"""Which warp messages in access lists hold: enough validators of their source have signed them (etna.md 7.2, 7.3)."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, Protocol
+
+from cchain_app.precompiles.predicates import (
+    AccessList,
+    PredicateError,
+    has_predicates,
+    parse_predicates,
+)
+from cchain_app.precompiles.schedule import PrecompileConfig
+from primitives.ids import ID
+from primitives.warp import CanonicalSet, SignedMessage, WarpError, verify_message
+
+_KEPT: Final = 512
+"""Messages whose result is remembered, because a block is often verified several times before it is accepted."""
+
+
+class FindSigners(Protocol):
+    """Finds the validators that sign the messages of a chain for the chain that receives them."""
+
+    def __call__(
+        self, source: ID, p_chain_height: int | None, *, primary_network: bool
+    ) -> CanonicalSet:
+        """Return them.
+
+        Args:
+            source: The chain that sends the messages.
+            p_chain_height: The height at which they are validators; None: the last accepted one.
+            primary_network: Whether messages of the Primary Network's chains need its validators, and not those of the
+                receiving chain's subnet.
+
+        Raises:
+            WarpError: The source is no chain, or the height is not accepted yet.
+        """
+
+
+_Key = tuple[SignedMessage, CanonicalSet, int]
+
+
+class _Results:
+    """The results of the last verified messages; for several threads."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[_Key, bool] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: _Key) -> bool | None:
+        return self._known.get(key)
+
+    def put(self, key: _Key, *, holds: bool) -> None:
+        with self._lock:
+            self._known[key] = holds
+            if len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpIdentity:
+    """What a chain that sends and receives warp messages knows of its network."""
+
+    network_id: int
+    blockchain_id: Callable[[], ID]
+    """Returns the chain's ID, which a genesis determines."""
+    signers: FindSigners
+    _results: _Results = field(default_factory=_Results, compare=False, repr=False)
+
+    def failed(
+        self,
+        access_lists: Iterable[tuple[bytes, AccessList]],
+        config: PrecompileConfig,
+        p_chain_height: int | None,
+    ) -> dict[bytes, int]:
+        """Return by transaction the bits of its messages that do not hold; transactions without such are left out.
+
+        Messages that cannot be read are no concern here: they make their transaction invalid.
+
+        Args:
+            access_lists: Each with the hash of its transaction.
+            config: The chain's config of the warp precompile.
+            p_chain_height: The P-Chain height of the block's context.
+        """
+        found = {}
+        for transaction, access_list in access_lists:
+            if not has_predicates(access_list):
+                continue
+            try:
+                messages = parse_predicates(access_list)
+            except PredicateError:
+                continue
+            bits = sum(
+                1 << place
+                for place, item in enumerate(messages)
+                if not self._holds(item.message, config, p_chain_height)
+            )
+            if bits:
+                found[transaction] = bits
+        return found
+
+    def _holds(
+        self, message: SignedMessage, config: PrecompileConfig, p_chain_height: int | None
+    ) -> bool:
+        try:
+            signers = self.signers(
+                message.message.source_chain_id,
+                p_chain_height,
+                primary_network=config.require_primary_network_signers,
+            )
+        except WarpError:
+            return False
+        key = (message, signers, config.numerator)
+        known = self._results.get(key)
+        if known is None:
+            try:
+                verify_message(message, self.network_id, signers, numerator=config.numerator)
+                known = True
+            except WarpError:
+                known = False
+            self._results.put(key, holds=known)
+        return known

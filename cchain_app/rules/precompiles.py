@@ -1,0 +1,84 @@
+"""Stateful precompiles in the rules of a chain: in force by a block's time, and begun before its transactions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import TransactionRefused
+from cchain_app.evm.engine import BlockEnv, StateChanges, StateReader
+from cchain_app.evm.upgrades import upgrade_changes
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.predicates import AccessList
+from cchain_app.precompiles.schedule import PrecompileSchedule
+from cchain_app.precompiles.verification import WarpIdentity
+from cchain_app.txs.codec import decode_unsigned
+from cchain_app.txs.transaction import InvalidTransaction, Transaction
+
+
+def with_precompiles(
+    env: BlockEnv,
+    schedule: PrecompileSchedule,
+    identity: WarpIdentity | None,
+    failed: Mapping[bytes, int] | None = None,
+) -> BlockEnv:
+    """Return a block's environment with the stateful precompiles that are in force in it.
+
+    Args:
+        env: The environment without them.
+        schedule: The chain's precompiles.
+        identity: Who the chain is to other chains; None: the warp precompile is not among the precompiles.
+        failed: By transaction, the bits of warp messages that do not hold.
+
+    Raises:
+        NoBlockchainID: The warp precompile is in force, and the chain has no ID yet.
+    """
+    if not schedule:
+        return env
+    network_id, blockchain_id = 0, b""
+    if schedule.config_at(PrecompileKey.WARP, env.timestamp) is not None:
+        assert identity is not None, "only chains with an ID have the warp precompile"
+        network_id, blockchain_id = identity.network_id, bytes(identity.blockchain_id())
+    active = schedule.active_at(
+        env.timestamp,
+        network_id=network_id,
+        blockchain_id=blockchain_id,
+        failed=tuple((failed or {}).items()),
+    )
+    return replace(env, stateful=active)
+
+
+def begun(
+    schedule: PrecompileSchedule, parent: AcceptedBlock, env: BlockEnv, state: StateReader
+) -> StateChanges:
+    """Return the changes of the precompiles that begin or end in a block, as `ChainRules.changes_before` does."""
+    return upgrade_changes(
+        schedule,
+        state,
+        parent=parent.header.timestamp,
+        timestamp=env.timestamp,
+        number=env.number,
+    )
+
+
+def access_lists_of(transactions: Sequence[Transaction]) -> list[tuple[bytes, AccessList]]:
+    """Return the access lists of transactions, each with the hash of its transaction."""
+    return [(transaction.hash, transaction.access_list) for transaction in transactions]
+
+
+def access_lists_in(block: AcceptedBlock | CandidateBlock) -> list[tuple[bytes, AccessList]]:
+    """Return the access lists of a block's transactions.
+
+    Raises:
+        TransactionRefused: A transaction of a candidate cannot be read.
+    """
+    if isinstance(block, AcceptedBlock):
+        return access_lists_of(block.transactions)
+    found: list[tuple[bytes, AccessList]] = []
+    for index, raw in enumerate(block.transactions):
+        try:
+            decoded = decode_unsigned(raw)
+        except InvalidTransaction as error:
+            raise TransactionRefused(index, error) from error
+        found.append((decoded.hash, decoded.access_list))
+    return found
