@@ -32,7 +32,7 @@ from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.entry import PoolLimits
-from cchain_app.precompiles.verification import FindSigners, WarpIdentity
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.processing import BlockExecutor
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, NO_EXTENSION, PAYLOAD_FORMAT, EthereumRules
 from cchain_app.rules.port import BlockFormat, ChainRules
@@ -93,7 +93,7 @@ class EvmChain:
         least_time: Returns the last block's time of the chain that shares the node's clock; None: no chain does.
         atomic: Returns the values for transfers from and to other chains in the same database, and raises
             `NoBlockchainID` before they are known; None: the chain has no such transfers.
-        signers: Finds the validators that sign warp messages for the chain; None: it has no warp precompile.
+        identity: Who it is to other chains, for warp messages; None: it has no warp precompile.
     """
 
     vm_name: Final = "evm"
@@ -114,7 +114,7 @@ class EvmChain:
         has_peers: Callable[[], bool] | None = None,
         least_time: Callable[[], int] | None = None,
         atomic: Callable[[], AtomicParameters] | None = None,
-        signers: FindSigners | None = None,
+        identity: WarpIdentity | None = None,
     ) -> None:
         self.node = node
         self.settings = settings
@@ -132,12 +132,7 @@ class EvmChain:
         """The outputs that wait between the chains of this database."""
         self.atomic = None if atomic is None else AtomicExtension(atomic, self._exported)
         """The part of its blocks that moves coins from and to other chains; None: there are no such transfers."""
-        self.identity = (
-            None
-            if signers is None
-            else WarpIdentity(node.network_id, lambda: self.blockchain_id, signers)
-        )
-        """Who it is to other chains, for warp messages; None: it has no warp precompile."""
+        self.identity = identity
         self.format: Final[BlockFormat] = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
         """The bytes of the chain's blocks, which do not depend on its genesis; a part of `rules`."""
         self.genesis_source = GenesisSource(node, settings, db, genesis_file, self.format)
@@ -413,10 +408,8 @@ class EvmChain:
     @property
     def rules(self) -> ChainRules:
         """The rules of the chain's blocks with its current configuration."""
-        extension = NO_EXTENSION if self.atomic is None else self.atomic
-        return EthereumRules(
-            self.config, self.genesis.gas_limit, self.format, extension, self.identity
-        )
+        limit, extension = self.genesis.gas_limit, self.atomic or NO_EXTENSION
+        return EthereumRules(self.config, limit, self.format, extension, self.identity)
 
     def _exported(self, source: ID, utxo_ids: Collection[ID]) -> Mapping[ID, UTXO]:
         """Return those of the outputs that another chain has exported to this one and that are not imported."""

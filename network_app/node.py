@@ -38,6 +38,7 @@ from xchain_app.chain import AvmChain
 from xchain_app.services.runtime import AvmRuntime
 
 if TYPE_CHECKING:  # loaded with the first outer block, or with the connections
+    from network_app.chains.messages import MessageSigners
     from network_app.consensus.runner import Runner
     from network_app.proposervm.vm import ProposerVM
     from network_app.sync.handler import SharedParts
@@ -107,6 +108,13 @@ class NodeNetwork:
             IdentityError: The files contain no valid identity.
         """
         return self._platform.identity.keys
+
+    @cached_property
+    def message_signers(self) -> "MessageSigners":
+        """The signers of the EVM chains' warp messages."""
+        from network_app.chains.messages import MessageSigners
+
+        return MessageSigners(lambda: self.identity)
 
     @property
     def events(self) -> ChainEvents:
