@@ -34,7 +34,7 @@ from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.entry import PoolLimits
-from cchain_app.precompiles.verification import FindSigners, WarpIdentity
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.processing import BlockExecutor
 from cchain_app.rules.coreth.block import CorethFormat
 from cchain_app.rules.coreth.extension import CorethExtension
@@ -100,7 +100,7 @@ class EvmChain:
         least_time: Returns the last block's time of the chain that shares the node's clock; None: no chain does.
         atomic: Returns the values for transfers from and to other chains in the same database, and raises
             `NoBlockchainID` before they are known; None: the chain has no such transfers.
-        signers: Finds the validators that sign warp messages for the chain; None: it has no warp precompile.
+        identity: Who it is to other chains, for warp messages; None: it has no warp precompile.
         upgrades: Returns the network's upgrades, by which the blocks of a C-Chain of avalanchego are made; None: the
             chain is no C-Chain.
     """
@@ -123,7 +123,7 @@ class EvmChain:
         has_peers: Callable[[], bool] | None = None,
         least_time: Callable[[], int] | None = None,
         atomic: Callable[[], AtomicParameters] | None = None,
-        signers: FindSigners | None = None,
+        identity: WarpIdentity | None = None,
         upgrades: Callable[[], UpgradeTimes] | None = None,
     ) -> None:
         self.node = node
@@ -142,11 +142,7 @@ class EvmChain:
         self.shared_memory: Final[SharedMemory] = SharedRows(db)
         """The outputs that wait between the chains of this database."""
         self._atomic = atomic
-        self.identity = (
-            None
-            if signers is None
-            else WarpIdentity(node.network_id, lambda: self.blockchain_id, signers)
-        )
+        self.identity = identity
         """Who it is to other chains, for warp messages; None: it has no warp precompile."""
         self._own_format: Final[BlockFormat] = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
         self.genesis_source = GenesisSource(node, settings, db, genesis_file, self._own_format)

@@ -41,6 +41,7 @@ from xchain_app.services.runtime import AvmRuntime
 if (
     TYPE_CHECKING
 ):  # loaded with the first outer block, with the connections, or with the first statement
+    from network_app.chains.messages import MessageSigners
     from network_app.chains.statements import StatementSigners
     from network_app.consensus.runner import Runner
     from network_app.proposervm.vm import ProposerVM
@@ -124,6 +125,13 @@ class NodeNetwork:
     ) -> Mapping[NodeID, bytes]:
         """Return the signatures of a statement by those nodes that sign; see `StatementSigners`."""
         return self.signers(message, justification, node_ids)
+
+    @cached_property
+    def message_signers(self) -> "MessageSigners":
+        """The signers of the EVM chains' warp messages."""
+        from network_app.chains.messages import MessageSigners
+
+        return MessageSigners(lambda: self.identity)
 
     @property
     def events(self) -> ChainEvents:

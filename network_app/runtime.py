@@ -19,7 +19,7 @@ from chaindb.connections import in_thread, release
 from network_app import addresses, services
 from network_app.addresses import NodeAddress
 from network_app.chains import voting
-from network_app.chains.signing import PlatformSigner
+from network_app.chains.signing import EvmSigner, PlatformSigner
 from network_app.chains.statements import ReachedPeers
 from network_app.chains.validators import ValidatorDirectory
 from network_app.config import NetworkConfig
@@ -103,7 +103,8 @@ class RunningNetwork:
             now=time.time,
             genesis=self._genesis,
             signers={
-                node.platform_chain.name: PlatformSigner(node.platform_chain, own.bls_secret).sign
+                node.platform_chain.name: PlatformSigner(node.platform_chain, own.bls_secret).sign,
+                **{one.name: EvmSigner(one, own.bls_secret).sign for one in node.evm_chains},
             },
             take_part=self._consensus.watched(node.take_part()),
             producer=node.producer.node_id,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cchain_app.api import EvmRpc
 from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.chain import WEI, EvmChain, NoBlockchainID
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
 from chaindb.chains import C_CHAIN, ChainRegistry, is_left_out
@@ -121,7 +122,7 @@ class Node:
             has_peers=has_peers,
             least_time=self._least_time,
             atomic=self._atomic_parameters,
-            signers=partial(signers_for, self.platform_chain, PRIMARY_NETWORK_ID),
+            identity=self._warp_identity(self._c_chain_id, PRIMARY_NETWORK_ID),
             upgrades=lambda: self.platform_chain.config.upgrades,
         )
         """The C-Chain."""
@@ -177,7 +178,7 @@ class Node:
     def evm_rpcs(self) -> Mapping[str, EvmRpc]:
         """The shared state of the interfaces of each EVM chain, by name."""
         return {
-            name: EvmRpc(one, self.turn, self.transaction_logs[name])
+            name: EvmRpc(one, self.turn, self.transaction_logs[name], self.network.message_signers)
             for name, one in self.evm_runtimes.items()
         }
 
@@ -293,8 +294,13 @@ class Node:
             subnet_id=given.subnet_id,
             has_peers=has_peers,
             least_time=self._least_time,
-            signers=partial(signers_for, self.platform_chain, given.subnet_id),
+            identity=self._warp_identity(lambda: given.blockchain_id, given.subnet_id),
         )
+
+    def _warp_identity(self, blockchain_id: Callable[[], ID], subnet_id: ID) -> WarpIdentity:
+        """Return who an EVM chain of a subnet is to other chains."""
+        signers = partial(signers_for, self.platform_chain, subnet_id)
+        return WarpIdentity(self.settings.common.network_id, blockchain_id, signers)
 
     def _atomic_parameters(self) -> AtomicParameters:
         """Return the values for transfers between the C-Chain and the other chains, from the P-Chain's genesis.

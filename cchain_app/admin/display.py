@@ -218,6 +218,8 @@ _EVENTS = (
     "Deposit(address,uint256)",
     "Withdrawal(address,uint256)",
     "OwnershipTransferred(address,address)",
+    "SendWarpMessage(address,bytes32,bytes)",
+    "RoleSet(uint256,address,address,uint256)",
 )
 
 _FUNCTIONS = (
@@ -230,6 +232,7 @@ _FUNCTIONS = (
     "burn(uint256)",
     "deposit()",
     "withdraw(uint256)",
+    "sendWarpMessage(bytes)",
 )
 
 EVENTS = {keccak256(text.encode()): _read(text) for text in _EVENTS}

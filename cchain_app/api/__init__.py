@@ -8,6 +8,7 @@ the node's keys (`accounts`), exist in the embedded profile only, because one pr
 
 from typing import Final
 
+from cchain_app.api import warp
 from cchain_app.api.debug import methods as state_methods
 from cchain_app.api.devnet import accounts
 from cchain_app.api.devnet import methods as development_methods
@@ -57,6 +58,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
         group(methods, rpc)
     tracing_methods.add(methods, rpc)
     state_methods.add(methods, rpc)
+    warp.add(methods, rpc)
     if rpc.chain.has_development_methods:
         _add_development(methods, rpc)
         forked.add(methods, rpc)

@@ -19,7 +19,7 @@ from cchain_app.evm.tracing import TransactionTrace
 from cchain_app.forking import errors as forking
 from cchain_app.pool import errors as pool
 from cchain_app.selectors import logs, state_ranges, tracing, tries
-from cchain_app.services import pending, poll_filters
+from cchain_app.services import pending, poll_filters, warp
 from cchain_app.services import tracing as traced
 from cchain_app.simulation import plan as simulation
 from cchain_app.store import history
@@ -88,6 +88,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     forking.NoForkedProof: INTERNAL_ERROR,
     options.BadTraceConfig: SERVER_ERROR,
     options.UnreadableOptions: SERVER_ERROR,
+    warp.WarpRefused: SERVER_ERROR,
 }
 """The code of each class."""
 

@@ -21,6 +21,7 @@ from cchain_app.selectors.blocks import blob_base_fee
 from cchain_app.services.pending import PendingBlocks
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
+from cchain_app.services.warp import MessageSignatures
 from cchain_app.transaction_log.console import CONSOLE
 from chaindb.connections import WOULD_BLOCK
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
@@ -129,6 +130,7 @@ class EvmRpc:
         turn: The time that all RPC endpoints of the process share in a turn of the event loop, except for calls in
             whole requests and frames.
         transaction_log: The log of called methods; by default a log that is not started.
+        signatures: Signs the chain's warp messages; None: this process has no key.
     """
 
     def __init__(
@@ -136,9 +138,11 @@ class EvmRpc:
         runtime: EvmRuntime,
         turn: LoopTurn | None = None,
         transaction_log: TransactionLog | None = None,
+        signatures: MessageSignatures | None = None,
     ) -> None:
         self.runtime = runtime
         self.chain = chain = runtime.chain
+        self.signatures = signatures
         limits = chain.settings.ws
         # No single client may use up all connections.
         of_client = math.ceil(limits.connections * 3 / 4)

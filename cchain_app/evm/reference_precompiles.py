@@ -1,4 +1,4 @@
-"""What calls of the stateful precompiles do, for the reference engine (etna.md 12.5, coreth.md 8.2).
+"""What calls of the stateful precompiles do, for the reference engine (etna.md 12.5).
 
 Every failure but a lack of gas is a `PrecompileFailure`: it uses up the gas of the call and returns no data. The words
 are those of subnet-evm, and its ABI library's for arguments that cannot be decoded.

@@ -46,6 +46,7 @@ from cchain_app.models.state import (
     StorageSlot,
     TrieNode,
 )
+from cchain_app.models.warp import WarpMessage
 from chaindb.fields import height_of, row_id
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "StorageSlot",
     "Transaction",
     "TrieNode",
+    "WarpMessage",
     "Withdrawal",
     "height_of",
     "row_id",

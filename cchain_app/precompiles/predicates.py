@@ -1,4 +1,4 @@
-"""Predicates: warp messages in the access lists of transactions, and the results of verifying them (coreth.md 8.3, 8.4).
+"""Predicates: warp messages in the access lists of transactions, and the results of verifying them (ACP-30).
 
 A message is written as storage keys of the warp precompile: its bytes, 0xff, and zeros up to a multiple of 32.
 """

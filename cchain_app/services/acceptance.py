@@ -16,7 +16,7 @@ from cchain_app.development.changes import StateEdit
 from cchain_app.processing import VerifiedBlock
 from cchain_app.services import atomic
 from cchain_app.store import chain as stored
-from cchain_app.store import development, queries
+from cchain_app.store import development, queries, warp
 from cchain_app.store import pool as rows
 from chaindb import clock
 from chaindb.locks import Lock
@@ -97,6 +97,8 @@ def accept(
             for other in verified:
                 written(ID(other.block.hash))
         stored.commit(chain.db, verified)
+        if chain.config.stateful:
+            warp.commit(chain.db, (one.block for one in verified))
         moved = atomic.write(chain, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
         atomic.leave_pool(chain, moved)

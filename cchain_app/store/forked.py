@@ -58,7 +58,7 @@ def forget_everything(db: Database) -> None:
         models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.AccountChange,
         models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
         models.AtomicTransaction, models.Withdrawal, models.AtomicPoolKey, models.AtomicPoolTransaction,
-        models.DroppedAtomicTransaction, models.PoolTransaction, models.Blob, models.DevelopmentChange,
+        models.DroppedAtomicTransaction, models.PoolTransaction, models.Blob, models.WarpMessage, models.DevelopmentChange,
         models.ImpersonatedSignature, models.Snapshot,
         models.ForkedAccount, models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.KeptHistory, models.Chain,
     ):  # fmt: skip

@@ -2,6 +2,9 @@
 
 from google.protobuf.message import DecodeError
 
+from cchain_app.chain import EvmChain
+from cchain_app.selectors.warp import UnsignedWarpMessage
+from cchain_app.selectors.warp import verify_signable as verify_message_signable
 from network_app.ports import SignatureRefused
 from network_app.wire.sdk_pb2 import (
     L1ValidatorRegistrationJustification,
@@ -17,11 +20,39 @@ from platform_app.executor.signing import (
     UnsignableMessage,
     verify_signable,
 )
-from primitives import bls, warp
+from primitives import bls
 from primitives.codec_errors import CodecError
+from primitives.warp import UnsignedMessage, parse_unsigned
 
 UNEXPECTED = -1
 """The reference's error code for malformed requests."""
+
+
+class EvmSigner:
+    """Signs the messages that an EVM chain has sent, and the hashes of its accepted blocks.
+
+    Args:
+        chain: The chain.
+        secret: The node's BLS key.
+    """
+
+    def __init__(self, chain: EvmChain, secret: bytes) -> None:
+        self._chain = chain
+        self._secret = secret
+
+    def sign(self, payload: bytes) -> bytes:
+        """Return the answer to a SignatureRequest, whose justification has no meaning here. Blocking.
+
+        Raises:
+            SignatureRefused: It is not a request, or the message is not one of this chain's.
+        """
+        _, message = _read(payload)
+        try:
+            verify_message_signable(self._chain, message)
+        except UnsignedWarpMessage as error:
+            raise SignatureRefused(error.code, str(error)) from error
+        signature = bls.sign(self._secret, message.raw)
+        return SignatureResponse(signature=signature).SerializeToString()
 
 
 class PlatformSigner:
@@ -42,20 +73,11 @@ class PlatformSigner:
         Raises:
             SignatureRefused: It is not a request, or the message is not true in the last accepted state.
         """
-        try:
-            request = SignatureRequest.FromString(payload)
-        except DecodeError as error:
-            words = f"failed to unmarshal request: proto: {error}"
-            raise SignatureRefused(UNEXPECTED, words) from error
-        try:
-            message = warp.parse_unsigned(request.message)
-        except CodecError as error:
-            words = f"failed to parse warp unsigned message: {error}"
-            raise SignatureRefused(UNEXPECTED, words) from error
+        justification, message = _read(payload)
         try:
             verify_signable(
                 message,
-                request.justification,
+                justification,
                 self._chain.state(),
                 self._chain.node.network_id,
                 parse_justification=_justification,
@@ -64,6 +86,20 @@ class PlatformSigner:
             raise SignatureRefused(error.code, str(error)) from error
         signature = bls.sign(self._secret, message.raw)
         return SignatureResponse(signature=signature).SerializeToString()
+
+
+def _read(payload: bytes) -> tuple[bytes, UnsignedMessage]:
+    """Return the justification and the message of a request."""
+    try:
+        request = SignatureRequest.FromString(payload)
+    except DecodeError as error:
+        words = f"failed to unmarshal request: proto: {error}"
+        raise SignatureRefused(UNEXPECTED, words) from error
+    try:
+        return request.justification, parse_unsigned(request.message)
+    except CodecError as error:
+        words = f"failed to parse warp unsigned message: {error}"
+        raise SignatureRefused(UNEXPECTED, words) from error
 
 
 def _justification(raw: bytes) -> Justification:

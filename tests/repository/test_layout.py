@@ -27,7 +27,7 @@ PURE = (
     "xchain_app/genesis",
     "cchain_app/atomic", "cchain_app/txs", "cchain_app/blocks", "cchain_app/evm", "cchain_app/pool",
     "cchain_app/config.py", "cchain_app/genesis.py", "cchain_app/feemarket.py", "cchain_app/filters.py",
-    "cchain_app/rules",
+    "cchain_app/rules", "cchain_app/precompiles",
     "cchain_app/transaction_log",
     "network_app/wire", "network_app/bloom.py", "network_app/handshake", "network_app/proposervm", "network_app/snowman",
     "network_app/gossip", "network_app/peers", "network_app/sync", "network_app/consensus",

@@ -1,4 +1,4 @@
-//! What calls of the stateful precompiles do (etna.md 12.5, coreth.md 8.2). A function is named by
+//! What calls of the stateful precompiles do (etna.md 12.5). A function is named by
 //! the first four bytes of the input.
 
 use revm::{

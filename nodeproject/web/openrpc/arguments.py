@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from cchain_app.api import avax
+from cchain_app.api import avax, warp
 from cchain_app.api.devnet import chain as development_chain
 from cchain_app.api.eth import forked
 from cchain_app.api.params import accounts as params_accounts
@@ -121,6 +121,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params.subscription_id: pattern("^0x[0-9a-f]+$", "the ID of a subscription"),
     params.filter_id: pattern("^0x[0-9a-f]+$", "the ID of a filter"),
     params.anything: ANYTHING,
+    warp.message_id: described(one_of(_ID, HASH), "the ID of a message or block"),
     params_call.call: _CALL,
     params_call.state_overrides: _ACCOUNTS,
     params_call.block_overrides: _OVERRIDES,

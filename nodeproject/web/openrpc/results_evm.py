@@ -231,4 +231,7 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "debug_codeByHash": DATA,
     "debug_dbGet": DATA,
     "debug_setHead": NULL,
+    "warp_getMessage": DATA,
+    "warp_getMessageSignature": DATA,
+    "warp_getBlockSignature": DATA,
 }  # fmt: skip

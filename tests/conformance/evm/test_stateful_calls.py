@@ -15,6 +15,7 @@ from cchain_app.evm.upgrades import upgrade_changes
 from cchain_app.genesis_fields import parse_address
 from cchain_app.precompiles.fee_config import parse_fee_config
 from cchain_app.precompiles.parsing import parse_precompiles
+from cchain_app.transaction_log.declarations import listed
 from primitives.evm import Address, Word
 from primitives.hashing import keccak256
 from tests.builders.bytecode import assemble
@@ -153,6 +154,16 @@ def test_selectors_and_topics_are_those_of_the_abis() -> None:
             assert keccak256(name.encode())[:4].hex() == selector
         for name, topic in case["topics"].items():
             assert "0x" + keccak256(name.encode()).hex() == topic
+
+
+def test_the_explorer_has_names_for_all_of_them() -> None:
+    cases = json.loads((VECTORS / "subnet_evm_precompiles.json").read_text())["cases"]
+    functions = {one.selector.hex() for one in listed("functions")}
+    events = {"0x" + one.topic.hex() for one in listed("events")}
+
+    for case in cases:
+        assert functions.issuperset(case["selectors"].values())
+        assert events.issuperset(case["topics"].values())
 
 
 @pytest.mark.parametrize("scheme", ["DELEGATECALL", "CALLCODE"])

@@ -196,7 +196,7 @@ def test_genesis_hash_depends_on_the_rules() -> None:
         local_text(LocalChoices(**choices))
         for choices in (
             {}, {"hardfork": "prague"}, {"hardfork": "cancun"}, {"gas_limit": 10**7}, {"base_fee": 3},
-            {"transaction_gas_limit": True}, {"block_gas_limit": False}, {"code_size_limit": 50_000},
+            {"transaction_gas_limit": True}, {"block_gas_limit": False}, {"code_size_limit": 50_000}, {"warp": True},
             {"base_fee": 3, "min_base_fee": 5},
         )
     ]  # fmt: skip

@@ -23,6 +23,7 @@ from cchain_app.selectors.tries import ProofWindowPassed
 from cchain_app.services.pending import PendingBlockNotBuilt
 from cchain_app.services.poll_filters import FilterNotFound
 from cchain_app.services.tracing import BlockNotTraceable
+from cchain_app.services.warp import WarpRefused
 from cchain_app.simulation.plan import SimulationReason, SimulationRefused, not_applied
 from cchain_app.store.history import HistoryPruned
 from cchain_app.tracing.options import BadTraceConfig
@@ -34,7 +35,7 @@ ROOTS = (
     InvalidTransaction, PoolRejection, BadOverride, InvalidPercentiles, FilterNotFound, CallRejected,
     TooManyLogs, ProofWindowPassed, RangeTimedOut, SimulationRefused, GenesisNotTraceable, TransactionIndexOutOfRange, TraceDiffers,
     BlockNotTraceable, BadTraceConfig, TraceTimedOut, UnknownAccount, BadTypedData, TooManyAccounts,
-    ForkRefused, UpstreamError, NoForkedProof, HistoryPruned, PendingBlockNotBuilt, IndexBehind,
+    ForkRefused, UpstreamError, NoForkedProof, HistoryPruned, PendingBlockNotBuilt, IndexBehind, WarpRefused,
 )  # fmt: skip
 
 

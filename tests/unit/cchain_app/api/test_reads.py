@@ -298,7 +298,7 @@ def test_rpc_modules_are_the_prefixes_of_methods(rpc, memory_chain):
     assert rpc("rpc_modules") == {
         "anvil": "1.0", "debug": "1.0", "erigon": "1.0", "eth": "1.0", "evm": "1.0", "hardhat": "1.0",
         "net": "1.0", "ots": "1.0", "personal": "1.0", "rpc": "1.0", "tenderly": "1.0", "trace": "1.0",
-        "txpool": "1.0", "web3": "1.0",
+        "txpool": "1.0", "warp": "1.0", "web3": "1.0",
     }  # fmt: skip
 
 

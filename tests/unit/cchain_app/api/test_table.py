@@ -114,6 +114,9 @@ NEEDED = [
     "ots_getTransactionBySenderAndNonce",
     "erigon_getHeaderByNumber",
     "erigon_getHeaderByHash",
+    "warp_getMessage",
+    "warp_getMessageSignature",
+    "warp_getBlockSignature",
 ]
 
 HOT = [

@@ -1,0 +1,92 @@
+"""Warp messages of a chain: those that its blocks have sent, and what its node signs for others (ACP-118)."""
+
+from enum import Enum
+
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.store import warp as rows
+from primitives.codec_errors import CodecError
+from primitives.evm import Hash
+from primitives.ids import ID
+from primitives.warp import (
+    AddressedCall,
+    HashPayload,
+    UnsignedMessage,
+    build_payload,
+    parse_payload,
+    parse_unsigned,
+)
+
+
+class MessageReason(Enum):
+    """Why a node does not sign a message: the reference's code for a peer that has asked, and its words.
+
+    1 is a message that cannot be read, 2 one that is not true, and -1 the code of the part that signs.
+    """
+
+    PAYLOAD = 1, "failed to parse payload: {cause}"
+    UNKNOWN_TYPE = 1, "failed to parse addressed call message: {cause}"
+    NO_BLOCK = 2, "failed to get block {block_id}: not found"
+    NOT_SENT = 2, "source address should be empty for offchain addressed messages"
+    WRONG_SOURCE = -1, "failed to sign message: wrong SourceChainID"
+    WRONG_NETWORK = -1, "failed to sign message: wrong networkID"
+
+
+class UnsignedWarpMessage(Exception):
+    """A message that this node does not sign."""
+
+    def __init__(self, reason: MessageReason, **values: object) -> None:
+        code, words = reason.value
+        super().__init__(words.format(**values))
+        self.reason = reason
+        self.code: int = code
+
+
+def sent_message(chain: EvmChain, message_id: ID) -> UnsignedMessage | None:
+    """Return a message that an accepted block has sent; None: none has."""
+    raw = rows.raw_message(chain.db, message_id)
+    return None if raw is None else parse_unsigned(raw)
+
+
+def block_message(chain: EvmChain, block_id: ID) -> UnsignedMessage | None:
+    """Return the message that a block has been accepted; None: this node knows no such block.
+
+    Raises:
+        NoBlockchainID: The chain has no ID yet.
+    """
+    if blocks.by_hash(chain, Hash(bytes(block_id))) is None:
+        return None
+    payload = build_payload(HashPayload(block_id))
+    return UnsignedMessage(chain.node.network_id, chain.blockchain_id, payload)
+
+
+def verify_signable(chain: EvmChain, message: UnsignedMessage) -> None:
+    """Check that a message is one that this chain sent, or the hash of one of its accepted blocks.
+
+    Unspecified: nodes of an L1 also sign how long a validator was online (etna.md 12.5). This node does not.
+
+    Raises:
+        UnsignedWarpMessage: It is neither.
+        NoBlockchainID: The chain has no ID yet.
+    """
+    if rows.raw_message(chain.db, message.message_id) is None:
+        _verify_block(chain, message)
+    if message.source_chain_id != chain.blockchain_id:
+        raise UnsignedWarpMessage(MessageReason.WRONG_SOURCE)
+    if message.network_id != chain.node.network_id:
+        raise UnsignedWarpMessage(MessageReason.WRONG_NETWORK)
+
+
+def _verify_block(chain: EvmChain, message: UnsignedMessage) -> None:
+    try:
+        payload = parse_payload(message.payload)
+    except CodecError as cause:
+        raise UnsignedWarpMessage(MessageReason.PAYLOAD, cause=cause) from cause
+    if isinstance(payload, AddressedCall):
+        if payload.source_address:
+            raise UnsignedWarpMessage(MessageReason.NOT_SENT)
+        words = "this node signs no offchain messages"
+        raise UnsignedWarpMessage(MessageReason.UNKNOWN_TYPE, cause=words)
+    assert isinstance(payload, HashPayload), "there are two types"
+    if blocks.by_hash(chain, Hash(bytes(payload.hash))) is None:
+        raise UnsignedWarpMessage(MessageReason.NO_BLOCK, block_id=payload.hash)
