@@ -20,7 +20,7 @@ P_CHAIN: Final = "P"
 X_CHAIN: Final = "X"
 C_CHAIN: Final = "C"
 
-NAME_LENGTH: Final = 32
+NAME_LENGTH: Final = 64
 """Most characters of a chain's name in rows."""
 
 MISSING_VOTES = (
@@ -45,9 +45,13 @@ def absence(name: str) -> str:
     return f"this node does not take part in the {title(name)} (NODE_CHAINS)"
 
 
+_ID_LENGTH: Final = 40
+"""Fewest characters of a blockchain ID as text."""
+
+
 def title(name: str) -> str:
-    """Return a chain's name as people see it: P-Chain."""
-    return f"{name}-Chain"
+    """Return a chain's name as people see it: P-Chain; a chain whose name is its ID is shown by the ID's beginning."""
+    return f"{name}-Chain" if len(name) < _ID_LENGTH else f"chain {name[:8]}…"
 
 
 T = TypeVar("T")
@@ -111,12 +115,22 @@ class ChainRegistry(Mapping[str, NodeChain]):
     """
 
     def __init__(self, chains: Iterable[NodeChain]) -> None:
-        self.every: Final = tuple(chains)
-        """All chains, those that NODE_CHAINS leaves out included."""
-        aliases = [alias for chain in self.every for alias in chain.aliases]
-        tables = [(chain.vm_name, chain.db.alias) for chain in self.every]
+        self.every: tuple[NodeChain, ...] = ()
+        """All chains, those that NODE_CHAINS leaves out included. It is replaced, never changed."""
+        self.add(*chains)
+
+    def add(self, *chains: NodeChain) -> None:
+        """Add chains that the node has begun to run.
+
+        Raises:
+            DuplicateChain: As the constructor; nothing is added.
+        """
+        every = (*self.every, *chains)
+        aliases = [alias for chain in every for alias in chain.aliases]
+        tables = [(chain.vm_name, chain.db.alias) for chain in every]
         if len({*aliases}) < len(aliases) or len({*tables}) < len(tables):
             raise DuplicateChain(f"chains {aliases} in {tables}")
+        self.every = every
 
     @override
     def __getitem__(self, name: str) -> NodeChain:

@@ -51,6 +51,10 @@ if (
 B = TypeVar("B", bound=Block)
 
 
+def _find_nothing() -> None:
+    """Find no chain: the node's chains never change."""
+
+
 class NodeNetwork:
     """One node of a network. Parts that are expensive, or impossible before the first start, are created lazily.
 
@@ -82,7 +86,10 @@ class NodeNetwork:
             *(() if avm is None else (avm,)),
             *evms,
         )
-        """The chains without outer blocks."""
+        """The chains without outer blocks. It is replaced, never changed."""
+        self.find_chains: Callable[[], object] = _find_nothing
+        """Begins to run chains that were created since the last call. Blocking."""
+        self._is_connected = False
         self.producer = ProducerPolicy(node, platform.chain)
         """This network's block producer."""
         self.upgrades = platform.chain.config.upgrades
@@ -101,6 +108,14 @@ class NodeNetwork:
             )
         for evm in evms:
             self._all_chains[evm.chain.name] = self._evm_chain(evm)
+
+    def add(self, evm: EvmRuntime) -> None:
+        """Take part in a chain that the node begins to run."""
+        self.evm_chains = (*self.evm_chains, evm.chain)
+        self._all_chains = {**self._all_chains, evm.chain.name: self._evm_chain(evm)}
+        self._inner = (*self._inner, evm)
+        if self._is_connected:
+            self._connect(evm)
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -162,10 +177,14 @@ class NodeNetwork:
 
         If the validators vote, the producers only send an event that there are transactions for a block.
         """
+        self._is_connected = True
         for runtime in self._inner:
-            outer = self._all_chains[runtime.chain.name]
-            voted = self._voted(outer, runtime.chain.subnet_id) if self.common.votes else None
-            runtime.decide_by(voted or outer.consensus)
+            self._connect(runtime)
+
+    def _connect(self, runtime: PlatformRuntime | EvmRuntime | AvmRuntime) -> None:
+        outer = self._all_chains[runtime.chain.name]
+        voted = self._voted(outer, runtime.chain.subnet_id) if self.common.votes else None
+        runtime.decide_by(voted or outer.consensus)
 
     def parameters(self) -> SnowParameters:
         """Return the parameters of voting for the current validators. Blocking.

@@ -46,6 +46,7 @@ from cchain_app.models.state import (
     StorageSlot,
     TrieNode,
 )
+from cchain_app.models.subnet_chains import SubnetChain
 from chaindb.fields import height_of, row_id
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "Snapshot",
     "StorageChange",
     "StorageSlot",
+    "SubnetChain",
     "Transaction",
     "TrieNode",
     "Withdrawal",
