@@ -15,6 +15,7 @@ from chaindb.database import Database
 from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
 from primitives.ids import ID
+from primitives.networks import title as title  # noqa: PLC0414  # where code of chains looks for it
 
 P_CHAIN: Final = "P"
 X_CHAIN: Final = "X"
@@ -43,15 +44,6 @@ def is_left_out(name: str) -> bool:
 def absence(name: str) -> str:
     """Return the message for requests about a chain that this node does not take part in."""
     return f"this node does not take part in the {title(name)} (NODE_CHAINS)"
-
-
-_ID_LENGTH: Final = 40
-"""Fewest characters of a blockchain ID as text."""
-
-
-def title(name: str) -> str:
-    """Return a chain's name as people see it: P-Chain; a chain whose name is its ID is shown by the ID's beginning."""
-    return f"{name}-Chain" if len(name) < _ID_LENGTH else f"chain {name[:8]}…"
 
 
 T = TypeVar("T")

@@ -33,7 +33,7 @@ from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
-from primitives.settings import CommonSettings
+from primitives.settings import ALL_SUBNETS, CommonSettings
 from primitives.warp import UnsignedMessage
 from xchain_app.chain import AvmChain
 from xchain_app.services.runtime import AvmRuntime
@@ -43,6 +43,7 @@ if (
 ):  # loaded with the first outer block, with the connections, or with the first statement
     from network_app.chains.statements import StatementSigners
     from network_app.consensus.runner import Runner
+    from network_app.consensus.vm import VotedChain
     from network_app.proposervm.vm import ProposerVM
     from network_app.sync.handler import SharedParts
     from network_app.sync.requests import Requests
@@ -90,6 +91,8 @@ class NodeNetwork:
         self.find_chains: Callable[[], object] = _find_nothing
         """Begins to run chains that were created since the last call. Blocking."""
         self._is_connected = False
+        self._begun: dict[str, VotedChain[Any]] = {}
+        """The chains of subnets for the engine that votes, by name."""
         self.producer = ProducerPolicy(node, platform.chain)
         """This network's block producer."""
         self.upgrades = platform.chain.config.upgrades
@@ -172,6 +175,31 @@ class NodeNetwork:
             found = self._validators[subnet_id] = PlatformValidators(self._platform, proposers)
         return found
 
+    @property
+    def primary_chains(self) -> "Mapping[str, NetworkChain[Any]]":
+        """The chains of the Primary Network that this node runs, by name."""
+        return {
+            name: chain
+            for name, chain in self.chains.items()
+            if self.subnet_of(name) == PRIMARY_NETWORK_ID
+        }
+
+    def subnet_of(self, name: str) -> ID:
+        """Return the subnet that validates a chain of this node."""
+        return next(item.chain.subnet_id for item in self._inner if item.chain.name == name)
+
+    def subnets(self) -> set[ID]:
+        """Return the subnets that this node tracks: those with a chain that it runs, and those of the settings."""
+        named = {ID.parse(text) for text in self.common.track_subnets if text != ALL_SUBNETS}
+        return named | {chain.subnet_id for chain in self.evm_chains} - {PRIMARY_NETWORK_ID}
+
+    def begin_chain(self, name: str) -> None:
+        """Prepare a chain of a subnet for requests and votes. Blocking."""
+        next(evm for evm in self.evm_chains if evm.name == name).read_genesis()
+        chain = self.chains[name]
+        chain.begin()
+        self._begun[name] = chain.voted(followed=self.producer.node_id)
+
     def connect_consensus(self) -> None:
         """Connect the chains' block producers to the consensus on outer blocks.
 
@@ -213,10 +241,11 @@ class NodeNetwork:
             return None
         else:
             parameters, only = ONE_VOTE, OneValidator(producer)
-        subnets = {item.chain.name: item.chain.subnet_id for item in self._inner}
-        voted = {name: chain.voted(followed=producer) for name, chain in self.chains.items()}
+        primary = self.primary_chains
+        voted = {name: chain.voted(followed=producer) for name, chain in primary.items()}
         # A chain that does not run here, or has not caught up, may have exported what a block of another one imports.
-        runs_all = len(voted) == len(self._all_chains)
+        every = [name for name in self._all_chains if self.subnet_of(name) == PRIMARY_NETWORK_ID]
+        runs_all = len(voted) == len(every)
 
         def take_part(
             chain: ports.AcceptedChain, shared: "SharedParts", requests: "Requests"
@@ -227,11 +256,14 @@ class NodeNetwork:
                 parameters,
                 own=shared.network.node_id,
                 alias=chain.alias,
-                subnet_id=subnets[chain.alias],
+                subnet_id=self.subnet_of(chain.alias),
             )
             decided = only is not None or not runs_all
             return Runner(
-                replace(voted[chain.alias], decided=lambda: decided or not shared.all_follow()),
+                replace(
+                    voted.get(chain.alias) or self._begun[chain.alias],
+                    decided=lambda: decided or not shared.all_follow(),
+                ),
                 shared.network,
                 requests,
                 validators,

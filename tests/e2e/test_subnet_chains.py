@@ -70,12 +70,12 @@ class Live:
                 self.subnets[name] = subnet
                 self.blockchains[name] = client.commit(raw(signed))
 
-    def send(self, name: str, **changes: Any) -> str:
-        """Send a transaction on a chain; return its hash."""
+    def send(self, name: str, node: RunningNode | None = None, **changes: Any) -> str:
+        """Send a transaction on a chain, by default to the node that makes blocks; return its hash."""
         given = unsigned(chain_id=CHAINS[name], nonce=self._nonces[name], **changes)
         self._nonces[name] += 1
         tx = decode_transaction(sign_transaction(given, KEY), CHAINS[name]).raw
-        sent: str = rpc(self.node, name, "eth_sendRawTransaction", f"0x{tx.hex()}")
+        sent: str = rpc(node or self.node, name, "eth_sendRawTransaction", f"0x{tx.hex()}")
         return sent
 
     def receipt(self, name: str, sent: str) -> Any:
@@ -137,6 +137,57 @@ def served(node: RunningNode, name: str) -> bool:
         return bool(rpc(node, name, "eth_chainId"))
     except OSError:
         return False
+
+
+@pytest.fixture(scope="module")
+def follower(live: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """A node that tracks the first subnet only."""
+    with RunningNode(
+        tmp_path_factory.mktemp("subnets") / "second",
+        env={
+            "NODE_BOOTSTRAP": f"127.0.0.1:{live.node.staking_port}",
+            "NODE_TRACK_SUBNETS": live.subnets["dex"],
+        },
+    ) as node:
+        node.start()
+        yield node
+
+
+def test_a_follower_has_the_chain_of_the_subnet_that_it_tracks(
+    live: Live, follower: RunningNode
+) -> None:
+    sent = live.send("dex", to=RECIPIENT, value=7)
+    number = live.receipt("dex", sent)["blockNumber"]
+
+    def block(node: RunningNode) -> Any:
+        return rpc(node, "dex", "eth_getBlockByNumber", number, False)
+
+    assert wait_for(lambda: served(follower, "dex") and block(follower)) == block(live.node)
+    assert not served(follower, "game")
+    assert not (follower.directory / "data/chains" / f"{live.blockchains['game']}.sqlite3").exists()
+    with follower.database() as ask:
+        rows = ask("SELECT name, state FROM cchain_app_subnetchain ORDER BY name")
+    assert [tuple(row) for row in rows] == [("dex", "running"), ("game", "untracked")]
+
+
+def test_a_transaction_at_a_follower_gets_into_a_block(live: Live, follower: RunningNode) -> None:
+    sent = live.send("dex", node=follower, to=RECIPIENT, value=9)
+    wait_for(lambda: rpc(follower, "dex", "eth_getTransactionReceipt", sent))
+    assert live.receipt("dex", sent)["status"] == "0x1"
+
+
+def test_a_killed_follower_catches_up(live: Live, follower: RunningNode) -> None:
+    follower.kill()
+    hashes = [live.send("dex", to=RECIPIENT, value=1) for _ in range(3)]
+    for sent in hashes:
+        live.receipt("dex", sent)
+    follower.start()
+    head = rpc(live.node, "dex", "eth_blockNumber")
+    wait_for(lambda: rpc(follower, "dex", "eth_blockNumber") == head)
+    with PlatformClient(follower.port) as client:
+        chain = live.blockchains["dex"]
+        wait_for(lambda: client.call("info.isBootstrapped", chain=chain)["isBootstrapped"])
+        wait_for(lambda: "error" not in client.call("health.health")["checks"][chain])
 
 
 def test_the_chains_go_on_after_a_kill(live: Live) -> None:
