@@ -6,8 +6,10 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import Client
 
 from cchain_app import tasks
 from cchain_app.apps import evm_chains, find_evm_chain
@@ -21,6 +23,7 @@ from cchain_app.txs.signing import sign_transaction
 from chaindb.connections import in_thread
 from chaindb.database import Database
 from nodeproject.apps import this_node, use
+from nodeproject.management.banner import banner_of
 from nodeproject.node import Node
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import subnet_chains
@@ -34,6 +37,7 @@ from tests.builders.subnet_evm import BALANCE, subnet_genesis
 from tests.builders.transactions import KEY, SENDER, unsigned
 from tests.integration.nodeproject.test_third_chain import (
     application,
+    client,
     end,
     mine,
     over_http,
@@ -45,7 +49,7 @@ from tests.integration.platform_app.conftest import EWOQ, PChain
 
 CHAIN_ID = 9_001
 
-__all__ = ["application"]
+__all__ = ["application", "client"]
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -211,6 +215,7 @@ async def test_it_is_asked_over_http_and_websocket(application: Any, world: Worl
     await end(application)
 
 
+@pytest.mark.sqlite_only  # it is the same on PostgreSQL, where each schema takes a while
 def test_info_and_platform_know_it(world: World) -> None:
     blockchain_id = world.create()
     shown = str(blockchain_id)
@@ -225,6 +230,7 @@ def test_info_and_platform_know_it(world: World) -> None:
     assert vms[str(SUBNET_EVM_ID)] == ["subnetevm"]
 
 
+@pytest.mark.sqlite_only  # likewise
 def test_health_and_metrics_have_it(world: World) -> None:
     reporter = world.node.observation.reporter
     running = str(world.create())
@@ -238,6 +244,36 @@ def test_health_and_metrics_have_it(world: World) -> None:
     assert checks["C"].error == ""
     page = world.node.observation.page.text()[1].decode()
     assert f'svc_chain_height{{chain="{running}"}} 0' in page
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_the_admin_shows_the_chains_and_the_chosen_ones_rows(world: World, client: Client) -> None:
+    running, broken = world.create(), world.create(b"{", "broken")
+    mine(world.node, str(running))
+    text = client.get("/admin/cchain_app/subnetchain/").content.decode()
+    assert "dex" in text
+    assert "parsing genesis: Expecting property name" in text
+    for found in (running, broken):
+        page = client.get(f"/admin/cchain_app/subnetchain/?q={found}", follow=True)
+        assert page.status_code == 200
+        assert str(found) in page.content.decode()
+
+    chosen = client.get(f"/admin/cchain_app/block/?chain={running}", follow=True).content.decode()
+    assert "/admin/cchain_app/block/1/change/" in chosen
+    assert "dex" in client.get("/admin/").content.decode()
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_the_status_and_the_banner_name_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blockchain_id = world.create()
+    call_command("node_status")
+    shown = capsys.readouterr().out
+    assert "dex head" in shown
+    assert str(blockchain_id)[:20] in shown
+    banner_of(world.node)("http://127.0.0.1:9650")
+    assert "http://127.0.0.1:9650/ext/bc/dex/rpc" in capsys.readouterr().out
 
 
 def test_a_restarted_node_runs_it_again(world: World) -> None:
@@ -256,6 +292,7 @@ def test_a_restarted_node_runs_it_again(world: World) -> None:
     again.endpoints.workers.close()
 
 
+@pytest.mark.sqlite_only  # likewise
 def test_a_task_finds_a_chain_that_another_process_has_begun(world: World) -> None:
     name = str(world.create())
     forget(world.node)
@@ -265,6 +302,7 @@ def test_a_task_finds_a_chain_that_another_process_has_begun(world: World) -> No
     assert name in again.evm_chains
 
 
+@pytest.mark.sqlite_only  # likewise
 @pytest.mark.parametrize(
     ("genesis", "reason"),
     [
@@ -291,6 +329,7 @@ def test_a_chain_that_cannot_run_says_why_in_its_row(
     assert world.row(good).state == rows.RUNNING
 
 
+@pytest.mark.sqlite_only  # likewise
 def test_other_virtual_machines_and_feature_extensions_are_refused(world: World) -> None:
     other = world.create(vm_id=platform.some_id("a virtual machine"))
     assert world.row(other).reason == (
@@ -300,6 +339,7 @@ def test_other_virtual_machines_and_feature_extensions_are_refused(world: World)
     assert world.row(extended).reason == "unsupported feature extensions"
 
 
+@pytest.mark.sqlite_only  # likewise
 def test_only_chains_of_tracked_subnets_run(world: World) -> None:
     tracked = world.subnet()
     settings = updated(world.node.settings, track_subnets=(str(tracked),))
@@ -316,6 +356,7 @@ def test_only_chains_of_tracked_subnets_run(world: World) -> None:
     }
 
 
+@pytest.mark.sqlite_only  # likewise
 def test_a_name_that_another_chain_has_is_no_alias(world: World) -> None:
     first = world.create(subnet_genesis(1), "dex")
     second = world.create(subnet_genesis(2), "dex")
@@ -346,6 +387,7 @@ def test_a_chain_whose_database_could_not_be_made_begins_later(
     assert not world.node.refused_chains
 
 
+@pytest.mark.sqlite_only  # likewise
 def test_a_chain_whose_work_fails_does_not_hold_up_the_others(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
