@@ -1,6 +1,6 @@
 """The Django app of the EVM chains, and the chains of this process for code that gets no chain as an argument."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ class CChainConfig(AppConfig):
 
     runtimes: "tuple[EvmRuntime, ...]"
     """The C-Chain, then the further chains. Set by the code that starts the process."""
+    find_chains: "Callable[[], object] | None" = None
+    """Begins to run chains that were created since the last call; None: the chains never change. Blocking."""
     chosen: "ContextVar[EvmChain | None]" = ContextVar("chosen", default=None)
     """The chain that the pages of the current request show; None: the C-Chain."""
 
@@ -71,9 +73,33 @@ def choosing(chain: "EvmChain") -> Iterator[None]:
         chosen.reset(token)
 
 
-def use(runtime: "EvmRuntime", *further: "EvmRuntime") -> None:
-    """Make a running chain the C-Chain of this process, with these further EVM chains."""
-    _config().runtimes = (runtime, *further)
+def add(runtime: "EvmRuntime") -> None:
+    """Add a chain that this process has begun to run."""
+    config = _config()
+    config.runtimes = (*config.runtimes, runtime)
+
+
+def find_chains() -> None:
+    """Begin to run the chains that were created since the last call. Blocking."""
+    if (find := _config().find_chains) is not None:
+        find()
+
+
+def use(
+    runtime: "EvmRuntime",
+    *further: "EvmRuntime",
+    find_chains: Callable[[], object] | None = None,
+) -> None:
+    """Make a running chain the C-Chain of this process, with these further EVM chains.
+
+    Args:
+        runtime: The C-Chain.
+        further: The further chains.
+        find_chains: Begins to run chains that were created since its last call, and calls `add` with each one.
+    """
+    config = _config()
+    config.runtimes = (runtime, *further)
+    config.find_chains = find_chains
 
 
 def _config() -> CChainConfig:

@@ -41,7 +41,7 @@ from cchain_app.rules.coreth.extension import CorethExtension
 from cchain_app.rules.coreth.genesis import with_upgrades
 from cchain_app.rules.coreth.rules import CorethRules
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, NO_EXTENSION, PAYLOAD_FORMAT, EthereumRules
-from cchain_app.rules.port import BlockFormat, ChainRules
+from cchain_app.rules.port import BlockFormat, ChainRules, RuleSet
 from cchain_app.settings import EvmSettings
 from cchain_app.store import chain as stored
 from cchain_app.store import forked
@@ -50,7 +50,7 @@ from cchain_app.tracing.calls import PartialFrame
 from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
 from chaindb.building import BlocksInProgress
-from chaindb.chains import C_CHAIN
+from chaindb.chains import C_CHAIN, title
 from chaindb.database import Database
 from chaindb.events import ChainEvents
 from chaindb.indexing import IndexingTime, LaggingIndex
@@ -103,6 +103,8 @@ class EvmChain:
         identity: Who it is to other chains, for warp messages; None: it has no warp precompile.
         upgrades: Returns the network's upgrades, by which the blocks of a C-Chain of avalanchego are made; None: the
             chain is no C-Chain.
+        rule_set: The kind of the chain, which has a genesis file then; None: its blocks are Ethereum's.
+        label: Its name for people, `title`; None: derived from its first alias.
     """
 
     vm_name: Final = "evm"
@@ -125,8 +127,12 @@ class EvmChain:
         atomic: Callable[[], AtomicParameters] | None = None,
         identity: WarpIdentity | None = None,
         upgrades: Callable[[], UpgradeTimes] | None = None,
+        rule_set: RuleSet | None = None,
+        label: str | None = None,
     ) -> None:
         self.node = node
+        self.rule_set = rule_set
+        self.title: Final = label or title(aliases[0])
         self.settings = settings
         self.db = db
         self.vm_lock = FairLock()
@@ -144,7 +150,8 @@ class EvmChain:
         self._atomic = atomic
         self.identity = identity
         """Who it is to other chains, for warp messages; None: it has no warp precompile."""
-        self._own_format: Final[BlockFormat] = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
+        of_ethereum: BlockFormat = ETHEREUM_FORMAT if atomic is None else PAYLOAD_FORMAT
+        self._own_format = of_ethereum if rule_set is None else rule_set.format
         self.genesis_source = GenesisSource(node, settings, db, genesis_file, self._own_format)
         """The files among which the chain finds its genesis."""
         self.events = events or ChainEvents(node.profile)
@@ -300,20 +307,12 @@ class EvmChain:
         Raises:
             GenesisFileError: The file cannot be used.
         """
-        found = load_genesis(
-            self.genesis_file(),
-            min_base_fee=self.settings.min_base_fee,
-            may_have_number=self.is_development,
-        )
+        if self.rule_set is not None:
+            return self.rule_set.load_genesis(self.genesis_file())
         if self._upgrades is not None and self.is_of_coreth:
+            found = load_genesis(self.genesis_file(), min_base_fee=self.settings.min_base_fee)
             return with_upgrades(found, self._upgrades())
-        has_blobs = self.node.network_id == LOCAL and not self.node.votes
-        config = replace(
-            found.config, free_base_fee=self.is_development, blob_transactions=has_blobs
-        )
-        if self.settings.chain_id:
-            config = replace(config, chain_id=self.settings.chain_id)
-        return replace(found, config=config)
+        return self.genesis_source.read(self.genesis_file(), is_development=self.is_development)
 
     @cached_property
     def genesis(self) -> Genesis:
@@ -447,6 +446,8 @@ class EvmChain:
     @property
     def rules(self) -> ChainRules:
         """The rules of the chain's blocks with its current configuration."""
+        if self.rule_set is not None:
+            return self.rule_set.rules(self.genesis)
         if self.genesis.upgrades is not None:
             assert isinstance(self.atomic, CorethExtension), "made in `atomic`"
             assert self.identity is not None, "the C-Chain has one"

@@ -240,24 +240,24 @@ def parse_genesis(
     extra_data = read_bytes(document, "extraData")
     if len(extra_data) > 32:
         raise GenesisFileError(f"extraData: {len(extra_data)} bytes, want at most 32")
-    number = _read_quantity(document, "number")
+    number = read_quantity(document, "number")
     if number and not may_have_number:
         raise GenesisFileError(f"number: {number}, want 0")
     genesis = Genesis(
         config=config,
-        alloc=_parse_alloc(read_object(document, "alloc")),
-        timestamp=_read_quantity(document, "timestamp"),
-        gas_limit=_read_quantity(document, "gasLimit") or DEFAULT_GAS_LIMIT,
-        difficulty=_read_quantity(document, "difficulty", bits=256),
+        alloc=parse_alloc(read_object(document, "alloc")),
+        timestamp=read_quantity(document, "timestamp"),
+        gas_limit=read_quantity(document, "gasLimit") or DEFAULT_GAS_LIMIT,
+        difficulty=read_quantity(document, "difficulty", bits=256),
         extra_data=extra_data,
         mix_hash=Hash(read_bytes(document, "mixHash", length=32)),
-        nonce=_read_quantity(document, "nonce").to_bytes(8),
+        nonce=read_quantity(document, "nonce").to_bytes(8),
         coinbase=Address(read_bytes(document, "coinbase", length=20)),
         base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
         is_of_coreth=_is_of_coreth(config_object),
         stated_base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
         number=number,
-        gas_used=_read_quantity(document, "gasUsed"),
+        gas_used=read_quantity(document, "gasUsed"),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
         excess_blob_gas=_read_optional_quantity(document, "excessBlobGas"),
         blob_gas_used=_read_optional_quantity(document, "blobGasUsed"),
@@ -293,7 +293,7 @@ def _with_fields_of_fork(genesis: Genesis) -> Genesis:
     )
 
 
-def _read_quantity(document: Document, name: str, path: str = "", *, bits: int = 64) -> int:
+def read_quantity(document: Document, name: str, path: str = "", *, bits: int = 64) -> int:
     """Return a number as `_read_optional_quantity` does; a missing one is 0."""
     return _read_optional_quantity(document, name, path, bits=bits) or 0
 
@@ -307,7 +307,12 @@ def _read_optional_quantity(
     return read_optional_number(document, name, path, bits=bits)
 
 
-def _parse_alloc(document: Document) -> dict[Address, GenesisAccount]:
+def parse_alloc(document: Document) -> dict[Address, GenesisAccount]:
+    """Return the entries of `alloc` by address.
+
+    Raises:
+        GenesisFileError: An entry is malformed, or an address occurs twice.
+    """
     alloc: dict[Address, GenesisAccount] = {}
     for key in document:
         path = f"alloc.{key}"
@@ -324,8 +329,8 @@ def _parse_account(entry: Document, path: str) -> GenesisAccount:
         for slot, word in read_object(entry, "storage", path).items()
     }
     return GenesisAccount(
-        balance=_read_quantity(entry, "balance", path, bits=256),
-        nonce=_read_quantity(entry, "nonce", path),
+        balance=read_quantity(entry, "balance", path, bits=256),
+        nonce=read_quantity(entry, "nonce", path),
         code=read_bytes(entry, "code", path),
         storage={slot: word for slot, word in storage.items() if word != ZERO_WORD},
     )

@@ -1,13 +1,14 @@
 """The files among which an EVM chain finds its genesis, in the data directory and by the settings."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from cchain_app.config import fork_named
 from cchain_app.evm.select import select_trie
 from cchain_app.first_block import first_block
-from cchain_app.genesis import built_in_text, load_genesis
+from cchain_app.genesis import Genesis, built_in_text, load_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.local_genesis import OLD_NAME, LocalChoices, without_coins_of_zero
 from cchain_app.rules.port import BlockFormat
@@ -15,6 +16,7 @@ from cchain_app.settings import EvmSettings
 from cchain_app.store import chain as stored
 from chaindb.database import Database
 from primitives.evm import Hash
+from primitives.networks import LOCAL
 from primitives.settings import CommonSettings
 from primitives.whole_files import write_whole
 
@@ -94,6 +96,25 @@ class GenesisSource:
             return self.fetched.read_bytes()
         network = _NETWORKS.get(self._node.network_id)
         return None if network is None else built_in_text(network)
+
+    def read(self, text: bytes, *, is_development: bool) -> Genesis:
+        """Return the genesis of a chain with Ethereum's blocks from its file and the settings.
+
+        Args:
+            text: The file.
+            is_development: Whether this node alone decides the chain's blocks.
+
+        Raises:
+            GenesisFileError: The file cannot be used.
+        """
+        found = load_genesis(
+            text, min_base_fee=self._settings.min_base_fee, may_have_number=is_development
+        )
+        has_blobs = self._node.network_id == LOCAL and not self._node.votes
+        config = replace(found.config, free_base_fee=is_development, blob_transactions=has_blobs)
+        if self._settings.chain_id:
+            config = replace(config, chain_id=self._settings.chain_id)
+        return replace(found, config=config)
 
     def of_local_chain(self, new: bytes, old: bytes, *, is_fork: bool) -> bytes:
         """Return a local chain's genesis file: the one that the stored chain started with, else a new chain's.

@@ -10,7 +10,7 @@ from typing import Final
 
 from celery import shared_task
 
-from cchain_app.apps import evm_runtimes, find_evm_runtime
+from cchain_app.apps import evm_runtimes, find_chains, find_evm_runtime
 from cchain_app.selectors import development
 from cchain_app.services import calls, pruning, removal
 from cchain_app.services.production import produce
@@ -116,7 +116,15 @@ def prune_history(chain: str | None = None) -> Done:
 
 
 def _on_each(name: str | None, work: Callable[[EvmRuntime], Done]) -> Done:
-    """Do work on the chain with a name, or on each EVM chain; return the sums of the numbers."""
+    """Do work on the chain with a name, or on each EVM chain; return the sums of the numbers.
+
+    A chain whose work fails does not keep the others from theirs; the first error is raised at the end.
+
+    Raises:
+        UnknownChain: No chain has the name, not even one that was created just now.
+    """
+    if name is None or find_evm_runtime(name) is None:
+        find_chains()
     if name is None:
         runtimes = evm_runtimes()
     elif (named := find_evm_runtime(name)) is not None:
@@ -124,6 +132,12 @@ def _on_each(name: str | None, work: Callable[[EvmRuntime], Done]) -> Done:
     else:
         raise UnknownChain(name)
     done: Counter[str] = Counter()
+    failures: list[Exception] = []
     for runtime in runtimes:
-        done.update(work(runtime))
+        try:
+            done.update(work(runtime))
+        except Exception as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
     return dict(done)

@@ -15,12 +15,13 @@ from chaindb.database import Database
 from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
 from primitives.ids import ID
+from primitives.networks import title as title  # noqa: PLC0414  # where code of chains looks for it
 
 P_CHAIN: Final = "P"
 X_CHAIN: Final = "X"
 C_CHAIN: Final = "C"
 
-NAME_LENGTH: Final = 32
+NAME_LENGTH: Final = 64
 """Most characters of a chain's name in rows."""
 
 MISSING_VOTES = (
@@ -43,11 +44,6 @@ def is_left_out(name: str) -> bool:
 def absence(name: str) -> str:
     """Return the message for requests about a chain that this node does not take part in."""
     return f"this node does not take part in the {title(name)} (NODE_CHAINS)"
-
-
-def title(name: str) -> str:
-    """Return a chain's name as people see it: P-Chain."""
-    return f"{name}-Chain"
 
 
 T = TypeVar("T")
@@ -111,12 +107,22 @@ class ChainRegistry(Mapping[str, NodeChain]):
     """
 
     def __init__(self, chains: Iterable[NodeChain]) -> None:
-        self.every: Final = tuple(chains)
-        """All chains, those that NODE_CHAINS leaves out included."""
-        aliases = [alias for chain in self.every for alias in chain.aliases]
-        tables = [(chain.vm_name, chain.db.alias) for chain in self.every]
+        self.every: tuple[NodeChain, ...] = ()
+        """All chains, those that NODE_CHAINS leaves out included. It is replaced, never changed."""
+        self.add(*chains)
+
+    def add(self, *chains: NodeChain) -> None:
+        """Add chains that the node has begun to run.
+
+        Raises:
+            DuplicateChain: As the constructor; nothing is added.
+        """
+        every = (*self.every, *chains)
+        aliases = [alias for chain in every for alias in chain.aliases]
+        tables = [(chain.vm_name, chain.db.alias) for chain in every]
         if len({*aliases}) < len(aliases) or len({*tables}) < len(tables):
             raise DuplicateChain(f"chains {aliases} in {tables}")
+        self.every = every
 
     @override
     def __getitem__(self, name: str) -> NodeChain:

@@ -23,6 +23,9 @@ from chaindb.locks import Lock
 _LIFETIME = 2
 """Seconds after which a request that no worker has started is sent again."""
 
+_LONGEST_CHANNEL = 63
+"""Characters of a PostgreSQL name. The rest of a chain's ID, of which 40 characters are left, makes no difference."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -50,8 +53,9 @@ class Wakeup:
         self.db = db
         self._in_production = profile == "production"
         self._arguments = {} if chain is None else {"chain": chain}
-        self.channel = "_".join(filter(None, ("node", lock.name.lower(), chain)))
-        """PostgreSQL notification channel."""
+        channel = "_".join(filter(None, ("node", lock.name.lower(), chain)))
+        self.channel = channel if len(channel) < _LONGEST_CHANNEL else channel[:_LONGEST_CHANNEL]
+        """PostgreSQL notification channel: as much of the name as it can have."""
         self._requested = f"{task}-{self.db.alias}-requested"
         self._lock = threading.Lock()
         self._is_attended = False

@@ -124,6 +124,12 @@ class Checks:
         further = (evm.chain for evm in self.evms[1:])
         return tags_of(further, counts_supply=self.supply is not None)
 
+    def of_further(self, runtime: EvmRuntime) -> HealthCheck:
+        """Return the check of a chain that the process begins to run; `evms` has it already."""
+        chain = runtime.chain
+        tags = frozenset({str(chain.subnet_id)})
+        return HealthCheck(chain.name, partial(self.measure_evm, runtime), tags)
+
     def table(self) -> tuple[HealthCheck, ...]:
         """Return the checks."""
         measures: Mapping[str, Callable[[], Finding]] = {

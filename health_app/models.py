@@ -7,7 +7,7 @@ from typing_extensions import override
 class HealthChange(models.Model):
     """A change in the result of a check: it started to fail, failed for other reasons, or passed again."""
 
-    name = models.CharField(max_length=32, verbose_name="check")
+    name = models.CharField(max_length=64, verbose_name="check")
     healthy = models.BooleanField()
     error = models.TextField(help_text="Why the check failed; empty if it passed")
     message = models.JSONField(null=True, help_text="Measurements of this run")

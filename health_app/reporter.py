@@ -83,9 +83,21 @@ class Reporter:
         """The last reported change of each check; `NOT_YET_RUN` if there was none."""
         self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
         self._stopped = threading.Event()
+        self._added = threading.Event()
+        """Set when a check was added, or when no further run should start."""
         self._thread: threading.Thread | None = None
         self._runners: dict[str, _Runner] = {}
         """The threads of the checks by name, while they run."""
+
+    def add(self, check: HealthCheck) -> None:
+        """Run a further check, for the first time soon; a check with its name is replaced."""
+        with self._lock:
+            self._results.setdefault(check.name, NOT_YET_RUN)
+            self._announced.setdefault(check.name, NOT_YET_RUN)
+            kept = tuple(other for other in self._checks if other.name != check.name)
+            self._checks = (*kept, check)
+            self._notes += 1
+        self._added.set()
 
     def start(self) -> None:
         """Start running the checks; a second call does nothing."""
@@ -97,6 +109,7 @@ class Reporter:
     def stop(self) -> None:
         """Start no further runs."""
         self._stopped.set()
+        self._added.set()
 
     def run_once(self) -> None:
         """Run all checks in this thread, one after the other."""
@@ -161,18 +174,30 @@ class Reporter:
         return Report({})
 
     def _run_rounds(self) -> None:
-        runners = [_Runner(check, self._run, self._stopped) for check in self._checks]
-        # First: `run_again` then waits for the check's thread even before the first run, and at most for one timeout.
-        self._runners = {runner.check.name: runner for runner in runners}
-        for runner in runners:
-            runner.start()
+        self._run_new()
         while not self._stopped.is_set():
+            self._added.clear()
             began = time.monotonic()
             self._begin()
-            self._round(runners, began + self._seconds)
-            self._stopped.wait(max(0.0, began + self._pause() - time.monotonic()))
-        for runner in runners:
+            self._run_new()
+            self._round(self._runners.values(), began + self._seconds)
+            if not self._stopped.is_set():  # `stop` may have set the event before it was cleared
+                self._added.wait(max(0.0, began + self._pause() - time.monotonic()))
+        for runner in self._runners.values():
             runner.request_run()
+
+    def _run_new(self) -> None:
+        """Start the threads of checks that have none yet.
+
+        A thread is known before it runs: `run_again` then waits for it even before the first run, and at most for one
+        timeout.
+        """
+        known = {runner.check for runner in self._runners.values()}
+        new = [check for check in self._checks if check not in known]
+        runners = [_Runner(check, self._run, self._stopped) for check in new]
+        self._runners = {**self._runners, **{runner.check.name: runner for runner in runners}}
+        for runner in runners:
+            runner.start()
 
     def _pause(self) -> float:
         """Return the seconds between the starts of two runs."""

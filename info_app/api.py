@@ -32,6 +32,7 @@ from primitives.ids import (
     AVM_ID,
     EMPTY_NODE_ID,
     EVM_ID,
+    ID,
     NFT_FX_ID,
     PLATFORM_VM_ID,
     PRIMARY_NETWORK_ID,
@@ -47,7 +48,12 @@ REPORTED_SECONDS: Final = 1.0
 BOOTSTRAPPED_SECONDS: Final = 0.1
 """The same for the state of a chain's initial sync; shorter, because clients poll it."""
 
-_VMS: Final = {AVM_ID: "avm", EVM_ID: "evm", PLATFORM_VM_ID: "platform"}
+_VMS: Final = {
+    AVM_ID: "avm",
+    EVM_ID: "evm",
+    PLATFORM_VM_ID: "platform",
+    ID.of_name("subnetevm"): "subnetevm",
+}
 _FXS: Final = {NFT_FX_ID: "nftfx", PROPERTY_FX_ID: "propertyfx", SECP256K1_FX_ID: "secp256k1fx"}
 
 

@@ -7,6 +7,7 @@ from chaindb.chains import NAME_LENGTH
 from chaindb.fields import BytesField, IDField, NodeIDField
 from network_app.ports import Gathering
 from primitives.counting import counted
+from primitives.networks import title
 
 
 class Peer(models.Model):
@@ -157,7 +158,7 @@ class ChainSync(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.chain}-Chain: {self.phase}"
+        return f"{title(self.chain)}: {self.phase}"
 
     @property
     def waiting(self) -> Gathering | None:
@@ -281,7 +282,7 @@ class ChainConsensus(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.chain}-Chain"
+        return title(self.chain)
 
 
 class BlockDecision(models.Model):

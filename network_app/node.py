@@ -33,7 +33,7 @@ from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
-from primitives.settings import CommonSettings
+from primitives.settings import ALL_SUBNETS, CommonSettings
 from primitives.warp import UnsignedMessage
 from xchain_app.chain import AvmChain
 from xchain_app.services.runtime import AvmRuntime
@@ -44,12 +44,17 @@ if (
     from network_app.chains.messages import MessageSigners
     from network_app.chains.statements import StatementSigners
     from network_app.consensus.runner import Runner
+    from network_app.consensus.vm import VotedChain
     from network_app.proposervm.vm import ProposerVM
     from network_app.sync.handler import SharedParts
     from network_app.sync.requests import Requests
     from network_app.sync.voting import TakePart
 
 B = TypeVar("B", bound=Block)
+
+
+def _find_nothing() -> None:
+    """Find no chain: the node's chains never change."""
 
 
 class NodeNetwork:
@@ -83,7 +88,12 @@ class NodeNetwork:
             *(() if avm is None else (avm,)),
             *evms,
         )
-        """The chains without outer blocks."""
+        """The chains without outer blocks. It is replaced, never changed."""
+        self.find_chains: Callable[[], object] = _find_nothing
+        """Begins to run chains that were created since the last call. Blocking."""
+        self._is_connected = False
+        self._begun: dict[str, VotedChain[Any]] = {}
+        """The chains of subnets for the engine that votes, by name."""
         self.producer = ProducerPolicy(node, platform.chain)
         """This network's block producer."""
         self.upgrades = platform.chain.config.upgrades
@@ -102,6 +112,14 @@ class NodeNetwork:
             )
         for evm in evms:
             self._all_chains[evm.chain.name] = self._evm_chain(evm)
+
+    def add(self, evm: EvmRuntime) -> None:
+        """Take part in a chain that the node begins to run."""
+        self.evm_chains = (*self.evm_chains, evm.chain)
+        self._all_chains = {**self._all_chains, evm.chain.name: self._evm_chain(evm)}
+        self._inner = (*self._inner, evm)
+        if self._is_connected:
+            self._connect(evm)
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -165,15 +183,44 @@ class NodeNetwork:
             found = self._validators[subnet_id] = PlatformValidators(self._platform, proposers)
         return found
 
+    @property
+    def primary_chains(self) -> "Mapping[str, NetworkChain[Any]]":
+        """The chains of the Primary Network that this node runs, by name."""
+        return {
+            name: chain
+            for name, chain in self.chains.items()
+            if self.subnet_of(name) == PRIMARY_NETWORK_ID
+        }
+
+    def subnet_of(self, name: str) -> ID:
+        """Return the subnet that validates a chain of this node."""
+        return next(item.chain.subnet_id for item in self._inner if item.chain.name == name)
+
+    def subnets(self) -> set[ID]:
+        """Return the subnets that this node tracks: those with a chain that it runs, and those of the settings."""
+        named = {ID.parse(text) for text in self.common.track_subnets if text != ALL_SUBNETS}
+        return named | {chain.subnet_id for chain in self.evm_chains} - {PRIMARY_NETWORK_ID}
+
+    def begin_chain(self, name: str) -> None:
+        """Prepare a chain of a subnet for requests and votes. Blocking."""
+        next(evm for evm in self.evm_chains if evm.name == name).read_genesis()
+        chain = self.chains[name]
+        chain.begin()
+        self._begun[name] = chain.voted(followed=self.producer.node_id)
+
     def connect_consensus(self) -> None:
         """Connect the chains' block producers to the consensus on outer blocks.
 
         If the validators vote, the producers only send an event that there are transactions for a block.
         """
+        self._is_connected = True
         for runtime in self._inner:
-            outer = self._all_chains[runtime.chain.name]
-            voted = self._voted(outer, runtime.chain.subnet_id) if self.common.votes else None
-            runtime.decide_by(voted or outer.consensus)
+            self._connect(runtime)
+
+    def _connect(self, runtime: PlatformRuntime | EvmRuntime | AvmRuntime) -> None:
+        outer = self._all_chains[runtime.chain.name]
+        voted = self._voted(outer, runtime.chain.subnet_id) if self.common.votes else None
+        runtime.decide_by(voted or outer.consensus)
 
     def parameters(self) -> SnowParameters:
         """Return the parameters of voting for the current validators. Blocking.
@@ -202,10 +249,11 @@ class NodeNetwork:
             return None
         else:
             parameters, only = ONE_VOTE, OneValidator(producer)
-        subnets = {item.chain.name: item.chain.subnet_id for item in self._inner}
-        voted = {name: chain.voted(followed=producer) for name, chain in self.chains.items()}
+        primary = self.primary_chains
+        voted = {name: chain.voted(followed=producer) for name, chain in primary.items()}
         # A chain that does not run here, or has not caught up, may have exported what a block of another one imports.
-        runs_all = len(voted) == len(self._all_chains)
+        every = [name for name in self._all_chains if self.subnet_of(name) == PRIMARY_NETWORK_ID]
+        runs_all = len(voted) == len(every)
 
         def take_part(
             chain: ports.AcceptedChain, shared: "SharedParts", requests: "Requests"
@@ -216,11 +264,14 @@ class NodeNetwork:
                 parameters,
                 own=shared.network.node_id,
                 alias=chain.alias,
-                subnet_id=subnets[chain.alias],
+                subnet_id=self.subnet_of(chain.alias),
             )
             decided = only is not None or not runs_all
             return Runner(
-                replace(voted[chain.alias], decided=lambda: decided or not shared.all_follow()),
+                replace(
+                    voted.get(chain.alias) or self._begun[chain.alias],
+                    decided=lambda: decided or not shared.all_follow(),
+                ),
                 shared.network,
                 requests,
                 validators,

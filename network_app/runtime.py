@@ -19,6 +19,7 @@ from chaindb.connections import in_thread, release
 from network_app import addresses, services
 from network_app.addresses import NodeAddress
 from network_app.chains import voting
+from network_app.chains.chain import NetworkChain
 from network_app.chains.signing import EvmSigner, PlatformSigner
 from network_app.chains.statements import ReachedPeers
 from network_app.chains.validators import ValidatorDirectory
@@ -32,7 +33,7 @@ from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
 from platform_app import notifications as platform_notifications
 from platform_app.selectors import accepted
 from platform_app.services import uptime
-from primitives.ids import ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 HEARTBEAT = 1.0
 """Seconds between reports of the peers."""
@@ -72,7 +73,11 @@ class RunningNetwork:
         self._addresses = addresses.bootstrappers(common)
         advertised = addresses.advertised(settings)
         own = node.identity
-        self._chains = tuple(node.chains.values())
+        self._chains = tuple(node.primary_chains.values())
+        """The chains that take part; chains of subnets are added."""
+        self._failing: set[str] = set()
+        """The chains of subnets that cannot take part, by name."""
+        self._unbind: list[Callable[[], None]] = []
         self._network = PeerNetwork(
             own,
             config,
@@ -80,6 +85,7 @@ class RunningNetwork:
             listen=addresses.listening(settings),
             advertised=advertised,
             tracked=self._addresses,
+            subnets=node.subnets,
         )
         self._reports = _Reports()
         self._warned = False
@@ -115,7 +121,7 @@ class RunningNetwork:
         await in_thread(_begin, self._records, self._node)
         await in_thread(self._directory.read)
         aliases = [chain.alias for chain in self._chains]
-        unbind = self._node.events.bind(asyncio.get_running_loop(), self._on_event, aliases)
+        self._listen_to(aliases)
         try:
             await self._network.start(self._router)
             requests = self._router.requests(self._node.platform_chain.name)
@@ -126,16 +132,46 @@ class RunningNetwork:
                 asyncio.create_task(_repeat(self._consensus.report, HEARTBEAT)),
                 asyncio.create_task(_repeat(self._read_directory, DIRECTORY_INTERVAL)),
                 asyncio.create_task(_repeat(self._check_heads, POLL_SECONDS)),
+                asyncio.create_task(_repeat(self._find_chains, POLL_SECONDS)),
             ]
             waiting = asyncio.create_task(stopping.wait())
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
             await _end(waiting, *tasks)
         finally:
             self._node.signers.peers = None
-            unbind()
+            for unbind in self._unbind:
+                unbind()
             await self._network.stop()
             self._serving.shutdown(wait=False, cancel_futures=True)
             await in_thread(services.end, self._db)
+
+    def _listen_to(self, aliases: Collection[str]) -> None:
+        loop = asyncio.get_running_loop()
+        self._unbind.append(self._node.events.bind(loop, self._on_event, aliases))
+
+    async def _find_chains(self) -> None:
+        """Take part in the chains of subnets that the node runs since the last call."""
+        node = self._node
+        await in_thread(node.find_chains)
+        known = {chain.alias for chain in self._chains}
+        for name, chain in node.chains.items():
+            if name not in known:
+                try:
+                    await self._take_part_in(name, chain)
+                except Exception:  # one chain's database does not stop the others
+                    if name not in self._failing:
+                        _log.exception("chain %s does not take part in the network", name)
+                    self._failing.add(name)
+
+    async def _take_part_in(self, name: str, chain: NetworkChain[Any]) -> None:
+        subnet_id = self._node.subnet_of(name)
+        self._directory.add(subnet_id)
+        await in_thread(self._node.begin_chain, name)
+        await in_thread(self._directory.read)
+        self._router.add(chain, subnet_id)
+        self._chains = (*self._chains, chain)
+        self._listen_to([name])
+        self._failing.discard(name)
 
     async def _serve(self, work: Callable[..., T], /, *args: object) -> T:
         """Handle a peer's request in the threads reserved for requests, so that blocks do not wait for it."""
@@ -221,8 +257,9 @@ class RunningNetwork:
 def _begin(reports: DatabaseRecords, node: NodeNetwork) -> None:
     """Reset the records of peers and uptimes, and prepare the chains for requests."""
     for evm_chain in node.evm_chains:
-        evm_chain.read_genesis()
-    for chain in node.chains.values():
+        if evm_chain.subnet_id == PRIMARY_NETWORK_ID:
+            evm_chain.read_genesis()
+    for chain in node.primary_chains.values():
         chain.begin()
     reports.begin()
     uptime.begin(node.platform_chain, clock.now())

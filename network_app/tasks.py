@@ -8,6 +8,7 @@ from chaindb import clock
 from network_app import selectors, services
 from platform_app.apps import platform_chain
 from platform_app.services import uptime
+from primitives.networks import title
 
 _log = logging.getLogger(__name__)
 
@@ -38,10 +39,10 @@ def measure_bootstrap() -> dict[str, float]:
     for row in services.measure(platform_chain().db):
         rates[row.chain] = row.blocks_per_second or 0.0
         if row.waiting is not None:
-            _log.info("%s-Chain is waiting: %s", row.chain, row.waiting)
+            _log.info("%s is waiting: %s", title(row.chain), row.waiting)
             continue
         _log.info(
-            "%s-Chain: %s (%d %%)%s", row.chain, row.progress_text, row.percent, _rate_text(row)
+            "%s: %s (%d %%)%s", title(row.chain), row.progress_text, row.percent, _rate_text(row)
         )
     return rates
 

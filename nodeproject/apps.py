@@ -14,6 +14,7 @@ from django.core import checks
 from typing_extensions import override
 
 from adminkit.loading import load_admins
+from cchain_app.apps import add as add_evm_chain
 from cchain_app.apps import use as use_evm_chain
 from explorer_app.apps import use as use_explorer
 from network_app.apps import use as use_network
@@ -21,6 +22,7 @@ from platform_app.apps import use as use_platform_chain
 from xchain_app.apps import use as use_avm_chain
 
 if TYPE_CHECKING:
+    from cchain_app.services.runtime import EvmRuntime
     from nodeproject.node import Node
 
 
@@ -88,8 +90,16 @@ def this_node() -> "Node":
 
 def use(node: "Node") -> None:
     """Make a node, with its chains, network and explorer, the node of this process."""
-    _config().node = node
-    use_evm_chain(*node.evm_runtimes.values())
+    config = _config()
+    config.node = node
+    if not node.on_chain:  # its first use
+
+        def begun(runtime: "EvmRuntime") -> None:
+            if config.node is node:
+                add_evm_chain(runtime)
+
+        node.on_chain.append(begun)
+    use_evm_chain(*node.evm_runtimes.values(), find_chains=node.subnet_chains.look)
     use_platform_chain(node.platform_runtime)
     use_avm_chain(node.avm_runtime)
     use_network(node.network)

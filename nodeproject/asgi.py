@@ -5,7 +5,8 @@ Its lifespan is that of the process: the chain listener and the health checks st
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -25,18 +26,20 @@ from cchain_app.api.eth.head_listener import HeadListener  # noqa: E402
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import is_left_out, title  # noqa: E402
+from chaindb.connections import in_thread  # noqa: E402
+from chaindb.events import Message  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.dispatch.gate import Gate  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
 from jsonrpc.http.asgi_rpc import AsgiRpc  # noqa: E402
-from jsonrpc.http.replies import by_path  # noqa: E402
+from jsonrpc.http.replies import Endpoint  # noqa: E402
 from network_app.selectors import progress  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.startup import process  # noqa: E402
 from nodeproject.web.concurrency import WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.web.endpoints import ROOT  # noqa: E402
+from nodeproject.web.endpoints import ROOT, socket_paths  # noqa: E402
 from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
 from nodeproject.web.paths import (  # noqa: E402
     BelowBasePath,
@@ -44,6 +47,7 @@ from nodeproject.web.paths import (  # noqa: E402
     letters_of,
 )
 from platform_app.api.answers import PlatformListener  # noqa: E402
+from platform_app.notifications import HEAD  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 
@@ -52,6 +56,9 @@ this_node().processes.register("web")
 
 
 RELOAD_SECONDS: Final = 10.0
+
+FIND_SECONDS: Final = 5.0
+"""Seconds after which chains of subnets are looked for although no event has announced a block."""
 
 _SECONDS: Final = 30.0
 """Seconds that the start waits for the database."""
@@ -77,13 +84,14 @@ class Application:
                 memory=memory,
             )
 
-        nowhere: Any = _NoWebSocket(endpoints.absent())
-        consumers = {name: consumer(rpc) for name, rpc in node.evm_rpcs.items()}
+        nowhere = _NoWebSocket(endpoints.absent())
+        consumers = {name: consumer(rpc) for name, rpc in tuple(node.evm_rpcs.items())}
         sockets: list[Any] = [
             path(one.removeprefix("/"), consumers[rpc.chain.name])
             for one, rpc in endpoints.sockets().items()
         ]
-        sockets.append(re_path("", nowhere))
+        any_path: Any = nowhere
+        sockets.append(re_path("", any_path))
         pages = DjangoPages()
         behind: Any = ProtocolTypeRouter(
             {
@@ -101,9 +109,22 @@ class Application:
         self._node = node
         self._followers = [
             HeadListener(rpc, progress)
-            for name, rpc in node.evm_rpcs.items()
+            for name, rpc in tuple(node.evm_rpcs.items())
             if not is_left_out(name)
         ]
+        self._finder = ChainFinder(node)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+        def added(_: Endpoint, rpc: EvmRpc) -> None:
+            nowhere.further.update(dict.fromkeys(socket_paths(rpc.chain), consumer(rpc)))
+            follower = HeadListener(rpc, progress)
+            self._followers.append(follower)
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(follower.start)
+            if is_alone_or_makes_blocks:
+                rpc.runtime.mine_on_arrival()
+
+        endpoints.on_added.append(added)
         self._listener = PlatformListener(node.platform_chain)
         self._paths = ChainPaths(
             workers, partial(letters_of, node.platform_chain, node.evm_chains.values())
@@ -112,11 +133,15 @@ class Application:
         node.begin_transaction_logs()
         if node.head is not None:
             node.head.begin()
-        if node.settings.common.profile == "production" and may_make_blocks(node):
-            for runtime in node.evm_runtimes.values():
+        production = node.settings.common.profile == "production"
+        if makes_blocks := production and may_make_blocks(node):
+            for runtime in tuple(node.evm_runtimes.values()):
                 runtime.mine_on_arrival()
+        is_alone_or_makes_blocks = makes_blocks or (
+            not production and is_native(node.settings.cchain.engine)
+        )
         raw = AsgiRpc(
-            by_path(endpoints.all()),
+            endpoints.table,
             behind,
             endpoints.answering,
             gate=Gate(endpoints.gate_config, endpoint.dispatcher.dialect),
@@ -144,8 +169,11 @@ class Application:
         await self._application(await self._paths.by_letter(scope), receive, send)
 
     def _follow(self) -> None:
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
         self._listener.start()
-        for follower in self._followers:
+        self._finder.start()
+        for follower in tuple(self._followers):
             follower.start()
 
     async def _know_genesis(self) -> None:
@@ -153,12 +181,16 @@ class Application:
 
         If the database is unavailable, the first call that runs in a thread reads them.
         """
-        for chain in self._node.evm_chains.values():
+        node = self._node
+        reads = [
+            (f"the genesis of the {title(chain.name)}", chain.read_genesis)
+            for chain in tuple(node.evm_chains.values())
+        ]
+        for what, read in (*reads, ("chains of subnets", node.subnet_chains.look_and_release)):
             try:
-                await self._node.endpoints.workers.run(_SECONDS, chain.read_genesis)
+                await node.endpoints.workers.run(_SECONDS, read)
             except (DatabaseError, Overloaded, TimeoutError) as error:
-                name = title(chain.name)
-                _log.warning("the genesis of the %s could not be read yet: %s", name, error)
+                _log.warning("%s could not be read yet: %s", what, error)
 
     async def _live(self, receive: Any, send: Any) -> None:
         """Follow the chain and check the node's health from the startup to the shutdown of the server."""
@@ -172,6 +204,7 @@ class Application:
             else:
                 self._node.observation.reporter.stop()
                 self._listener.stop()
+                await self._finder.stop()
                 for follower in self._followers:
                     await follower.stop()
                 await self._node.endpoints.close()
@@ -209,6 +242,49 @@ def takes_body(path: str) -> bool:
     except Resolver404:
         return False
     return True
+
+
+class ChainFinder:
+    """Begins to run the chains of subnets that P-Chain blocks create, in a process that serves requests.
+
+    Args:
+        node: The node.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._wanted = asyncio.Event()
+        self._unbind: Callable[[], None] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to look for chains, on the running event loop; a second call does nothing."""
+        if self._task is None:
+            chain, loop = self._node.platform_chain, asyncio.get_running_loop()
+            self._unbind = chain.events.bind(loop, self._hear, [chain.name])
+            self._task = loop.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop looking."""
+        if self._unbind is not None:
+            self._unbind()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _hear(self, message: Message) -> None:
+        if message["type"] == HEAD:
+            self._wanted.set()
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await in_thread(self._node.subnet_chains.look)
+            except Exception:  # whatever it is, the next block may create a chain that runs
+                _log.exception("chains of subnets could not be looked for")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), FIND_SECONDS)
+            self._wanted.clear()
 
 
 class DjangoPages:
@@ -259,8 +335,13 @@ class _NoWebSocket:
 
     def __init__(self, absent: Mapping[str, str]) -> None:
         self._absent = absent
+        self.further: dict[str, Any] = {}
+        """The applications of chains that the process has begun to run, by path."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if (consumer := self.further.get(scope["path"])) is not None:
+            await consumer(scope, receive, send)
+            return
         await receive()
         if "websocket.http.response" in scope.get("extensions", {}):
             body = self._absent.get(scope["path"], "no WebSocket here")

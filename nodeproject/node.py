@@ -5,7 +5,7 @@ or a server calls, and that therefore cannot be passed anything, gets this objec
 Expensive parts are created at first use.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
@@ -31,6 +31,7 @@ from nodeproject.copies.snapshots import Snapshots
 from nodeproject.heads.shared_head import share_head
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import files_of
+from nodeproject.startup.subnet_chains import RefusedChain, SubnetChains
 from nodeproject.startup.x_chain import PlatformNetwork
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.get_pages import PlainPages
@@ -128,14 +129,29 @@ class Node:
         """The C-Chain."""
         self.evm_chain.on_rewinding.append(self._forget_rows_above)
         more = [self._further_chain(item) for item in further]
-        self.evm_chains: Mapping[str, EvmChain] = {
+        self.evm_chains: dict[str, EvmChain] = {
             value.name: value for value in (self.evm_chain, *more)
         }
-        """The EVM chains by name, the C-Chain first."""
-        self.evm_runtimes: Mapping[str, EvmRuntime] = {
+        """The EVM chains by name, the C-Chain first; chains of subnets are added."""
+        self.evm_runtimes: dict[str, EvmRuntime] = {
             name: EvmRuntime(chain) for name, chain in self.evm_chains.items()
         }
         """The same as running chains."""
+        self.on_chain: list[Callable[[EvmRuntime], object]] = []
+        """Called with each chain of a subnet that this process begins to run; must be quick and not raise."""
+        self.refused_chains: dict[ID, RefusedChain] = {}
+        """The chains of tracked subnets that do not run, by blockchain ID."""
+        self.subnet_chains = SubnetChains(
+            settings,
+            self.platform_chain,
+            events=self.events,
+            running=lambda: tuple(self.evm_chains.values()),
+            begin=self._begin_chain,
+            refuse=self._refuse_chain,
+            has_peers=has_peers,
+            least_time=self._least_time,
+        )
+        """Finds the chains of subnets and begins to run them."""
         primary = PlatformNetwork(self.platform_chain)
         self.avm_chain = AvmChain(
             settings.common, self.database, primary.config, primary, events=self.events
@@ -149,6 +165,7 @@ class Node:
         has_others = settings.common.profile == "production" and not is_left_out(C_CHAIN)
         self.head = share_head(self.evm_chain, settings.common.directory) if has_others else None
         """Keeps the C-Chain at the head that the machine's other processes have published."""
+        self._logs_transactions = False
         self.transaction_logs = {name: TransactionLog(one) for name, one in self.evm_chains.items()}
         """Log the transactions of each EVM chain; started by processes that serve or accept blocks."""
         self.transaction_logs[self.evm_chain.name].declared = DeclaredSignatures(self.evm_chain)
@@ -160,6 +177,7 @@ class Node:
             avm=self.avm_runtime,
         )
         """The node's part in its peer network."""
+        self.network.find_chains = self.subnet_chains.look
         self.turn = LoopTurn()
         """The share of a turn of this process's event loop that all interfaces together may use."""
 
@@ -175,17 +193,21 @@ class Node:
         return found
 
     @cached_property
-    def evm_rpcs(self) -> Mapping[str, EvmRpc]:
+    def evm_rpcs(self) -> dict[str, EvmRpc]:
         """The shared state of the interfaces of each EVM chain, by name."""
         return {
             name: EvmRpc(one, self.turn, self.transaction_logs[name], self.network.message_signers)
-            for name, one in self.evm_runtimes.items()
+            for name, one in tuple(self.evm_runtimes.items())
         }
 
     @cached_property
     def platform_rpc(self) -> PlatformRpc:
         """The shared state of the P-Chain's interfaces."""
-        return PlatformRpc(self.platform_chain, self.network.signatures)
+        return PlatformRpc(
+            self.platform_chain,
+            self.network.signatures,
+            runs=lambda chain_id: str(chain_id) in self.evm_chains,
+        )
 
     @cached_property
     def avm_rpc(self) -> AvmRpc:
@@ -195,7 +217,7 @@ class Node:
     @cached_property
     def observation(self) -> Observation:
         """Exposes this process to monitoring."""
-        return Observation(
+        made = Observation(
             self.settings,
             self.processes,
             self.evm_rpcs,
@@ -203,6 +225,9 @@ class Node:
             self.platform_runtime,
             avm=self.avm_runtime,
         )
+        for refused in tuple(self.refused_chains.values()):
+            made.add_refused(refused.blockchain_id, refused.subnet_id, refused.reason)
+        return made
 
     @cached_property
     def endpoints(self) -> Endpoints:
@@ -274,13 +299,44 @@ class Node:
 
     def begin_transaction_logs(self) -> None:
         """Begin to log the transactions of the EVM chains."""
-        for log in self.transaction_logs.values():
+        self._logs_transactions = True
+        for log in tuple(self.transaction_logs.values()):
             log.begin()
 
     def end_transaction_logs(self) -> None:
         """Stop logging the transactions of the EVM chains."""
-        for log in self.transaction_logs.values():
+        for log in tuple(self.transaction_logs.values()):
             log.end()
+
+    def _begin_chain(self, chain: EvmChain) -> None:
+        """Run a chain of a subnet in this process from now on.
+
+        Raises:
+            DuplicateChain: It has a name of another chain.
+        """
+        name, runtime = chain.name, EvmRuntime(chain)
+        self.chains.add(chain)
+        self.refused_chains.pop(chain.blockchain_id, None)
+        self.network.add(runtime)
+        self.transaction_logs[name] = log = TransactionLog(chain)
+        self.evm_chains[name] = chain
+        self.evm_runtimes[name] = runtime
+        if self._logs_transactions:
+            log.begin()
+        if "evm_rpcs" in self.__dict__:
+            rpc = EvmRpc(runtime, self.turn, log, self.network.message_signers)
+            self.evm_rpcs[name] = rpc
+            if "observation" in self.__dict__:
+                self.observation.add_evm(rpc)
+            if "endpoints" in self.__dict__:
+                self.endpoints.add_evm(rpc)
+        for begun in tuple(self.on_chain):
+            begun(runtime)
+
+    def _refuse_chain(self, refused: RefusedChain) -> None:
+        self.refused_chains[refused.blockchain_id] = refused
+        if "observation" in self.__dict__:
+            self.observation.add_refused(refused.blockchain_id, refused.subnet_id, refused.reason)
 
     def _further_chain(self, given: FurtherChain) -> EvmChain:
         return EvmChain(

@@ -27,3 +27,12 @@ def name_of(network_id: int) -> str:
 def hrp_of(network_id: int) -> str:
     """Return the human-readable part of the addresses that a node of this network prints."""
     return _HRPS.get(network_id, "custom")
+
+
+_ID_LENGTH: Final = 40
+"""Fewest characters of a blockchain ID as text."""
+
+
+def title(name: str) -> str:
+    """Return a chain's name as people see it: P-Chain; a chain whose name is its ID is shown by the ID's beginning."""
+    return f"{name}-Chain" if len(name) < _ID_LENGTH else f"chain {name[:8]}…"

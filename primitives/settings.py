@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from primitives.cb58 import Cb58Error
+from primitives.ids import ID, IdError
 from primitives.networks import LOCAL
 from primitives.product import data_home
 from primitives.upgrades import InvalidUpgrades, UpgradeTimes, read_upgrades
@@ -94,6 +96,21 @@ def _read_upgrades(path: str) -> UpgradeTimes:
         raise FormError(str(error)) from error
 
 
+ALL_SUBNETS = "all"
+"""In place of subnets' IDs: every subnet."""
+
+
+def _read_subnet(text: str) -> object:
+    if text == ALL_SUBNETS:
+        return text
+    try:
+        return ID.parse(text)
+    except (Cb58Error, IdError) as error:
+        raise FormError(str(error)) from error
+
+
+SUBNETS = TextFormat("a subnet's ID or `all`", _read_subnet)
+
 UPGRADES_FILE = TextFormat("the path of a JSON file with upgrade times", _read_upgrades)
 
 
@@ -144,6 +161,12 @@ class CommonSettings:
         "their C-Chain is a different one.",
         choices=("P", "X", "C"),
     )
+    track_subnets: tuple[str, ...] = flag(
+        (),
+        "IDs of subnets whose EVM chains this node runs, or `all`. Default: all on a local network whose blocks this node "
+        "makes alone, otherwise none.",
+        form=SUBNETS,
+    )
     producer: str = flag(
         "",
         "Node ID of the producer of all blocks if NODE_CONSENSUS is `sole`. Default: this node; with "
@@ -184,6 +207,13 @@ class CommonSettings:
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
         return self.consensus == "snowman"
+
+    def tracks(self, subnet_id: ID) -> bool:
+        """Return whether this node runs the EVM chains of a subnet."""
+        wanted = self.track_subnets
+        if not wanted:
+            return self.network_id == LOCAL and not (self.bootstrap or self.votes)
+        return ALL_SUBNETS in wanted or str(subnet_id) in wanted
 
     @property
     def has_built_in_network(self) -> bool:

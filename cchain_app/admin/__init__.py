@@ -17,6 +17,7 @@ from cchain_app.admin.overrides import (
     ImpersonatedSignatureAdmin,
     ImpersonationAdmin,
 )
+from cchain_app.admin.subnet_chains import SubnetChainAdmin
 from cchain_app.admin.transactions import TransactionAdmin
 
 __all__ = [
@@ -38,5 +39,6 @@ __all__ = [
     "LogAdmin",
     "PoolTransactionAdmin",
     "SnapshotAdmin",
+    "SubnetChainAdmin",
     "TransactionAdmin",
 ]

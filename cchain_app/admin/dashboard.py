@@ -23,7 +23,6 @@ from cchain_app.models import Block, Transaction
 from cchain_app.selectors import blocks, development, figures, pool
 from cchain_app.services import manual_mining
 from chaindb import clock
-from chaindb.chains import title
 from chaindb.fields import HexBytes
 from primitives.counting import counted
 from primitives.networks import name_of
@@ -149,7 +148,7 @@ def overview() -> Overview | None:
     if not recent:
         return None
     return Overview(
-        name=title(evm_chain().name),
+        name=evm_chain().title,
         cards=(
             *_head_cards(recent[0]),
             _pool_card(recent[0]),
@@ -169,7 +168,7 @@ def _choices() -> tuple[Card, ...]:
     """Return a card for each other EVM chain of the node, which leads to its pages."""
     shown = evm_chain()
     return tuple(
-        Card(title(item.name), display.link("show its pages ›", f"?chain={item.name}"))
+        Card(item.title, display.link("show its pages ›", f"?chain={item.name}"))
         for item in evm_chains()
         if item is not shown
     )

@@ -116,6 +116,8 @@ def _fork_fields(block: AcceptedBlock) -> Iterator[tuple[str, str]]:
         yield "parentBeaconBlockRoot", hexed(values.parent_beacon_block_root)
     if values.requests_hash is not None:
         yield "requestsHash", hexed(values.requests_hash)
+    for name, value in values.own_fields.items():
+        yield name, hex(value)
     if isinstance(values, CorethHeader):
         yield from _coreth_fields(block, values)
 

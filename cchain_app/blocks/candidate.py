@@ -124,8 +124,16 @@ def evm_block(block: CandidateBlock | AcceptedBlock) -> EvmBlock:
     return EvmBlock(block.header, block.hash, block)
 
 
-def parse_header(raw: bytes) -> CandidateHeader:
+DecodeHeader = Callable[[bytes], Header]
+"""Reads a header; raises `MalformedHeader`."""
+
+
+def parse_header(raw: bytes, decode: DecodeHeader = decode_header) -> CandidateHeader:
     """Read the header of a block, without the rest.
+
+    Args:
+        raw: The whole block.
+        decode: Reads a header of the chain's format.
 
     Raises:
         BlockRefused: It has more bytes than a message between nodes can have, or does not begin as the canonical RLP
@@ -136,11 +144,15 @@ def parse_header(raw: bytes) -> CandidateHeader:
         block = _list(rlp.read_only_item(raw))
         _, stop = rlp.read_item(block, 0, len(block))
         encoded = bytes(block[:stop])
-        return CandidateHeader(decode_header(encoded), keccak256(encoded))
+        return CandidateHeader(decode(encoded), keccak256(encoded))
 
 
-def parse_block(raw: bytes) -> CandidateBlock:
+def parse_block(raw: bytes, decode: DecodeHeader = decode_header) -> CandidateBlock:
     """Read a block of a chain whose blocks have no payload.
+
+    Args:
+        raw: The whole block.
+        decode: Reads a header of the chain's format.
 
     Raises:
         BlockRefused: It has more bytes than a message between nodes can have, is not the canonical RLP of a block, has
@@ -148,19 +160,19 @@ def parse_block(raw: bytes) -> CandidateBlock:
             and no payload, or only one of a list of withdrawals and its root.
         TransactionRefused: One of its transactions has an unknown type.
     """
-    return _parse(raw, may_have_payload=False)
+    return _parse(raw, decode, may_have_payload=False)
 
 
 def parse_block_with_payload(raw: bytes) -> CandidateBlock:
     """Read a block whose body may have a fifth item: a payload. Raises as `parse_block`."""
-    return _parse(raw, may_have_payload=True)
+    return _parse(raw, decode_header, may_have_payload=True)
 
 
-def _parse(raw: bytes, *, may_have_payload: bool) -> CandidateBlock:
+def _parse(raw: bytes, decode: DecodeHeader, *, may_have_payload: bool) -> CandidateBlock:
     _check_size(raw)
     with _reading():
         parts, payload = _parts(raw, may_have_payload=may_have_payload)
-        header = decode_header(parts[0])
+        header = decode(parts[0])
         transactions = tuple(
             _envelopes(parts[1], max(header.gas_limit, header.gas_used) // MIN_GAS)
         )

@@ -47,6 +47,7 @@ class BlockReason(StrEnum):
     # A field of the header, by its name in JSON, differs from the value that follows from the parent, the rules or the
     # body; `compare` in `blocks.verification` raises these.
     WRONG_NUMBER = "invalid number: have {have}, want {want}"
+    WRONG_EXTRA_DATA = "invalid extraData: have {have}, want {want}"
     WRONG_GAS_LIMIT = "invalid gasLimit: have {have}, want {want}"
     WRONG_BASE_FEE = "invalid baseFeePerGas: have {have}, want {want}"
     WRONG_COINBASE = "invalid miner: have {have}, want {want}"

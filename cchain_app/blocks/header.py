@@ -4,7 +4,7 @@ The first 15 fields always exist; each fork since London appended one or more, s
 fields identifies the fork. coreth has another order and fields of its own (`rules.coreth.header`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from itertools import islice
@@ -97,6 +97,11 @@ class Header:
     def raw(self) -> bytes:
         """The header as RLP, encoded on every access."""
         return encode_header(self)
+
+    @property
+    def own_fields(self) -> Mapping[str, int]:
+        """The fields that Ethereum's headers do not have, by their names in JSON."""
+        return {}
 
     @property
     def hash(self) -> Hash:

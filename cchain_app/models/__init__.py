@@ -46,6 +46,7 @@ from cchain_app.models.state import (
     StorageSlot,
     TrieNode,
 )
+from cchain_app.models.subnet_chains import SubnetChain
 from cchain_app.models.warp import WarpMessage
 from chaindb.fields import height_of, row_id
 
@@ -84,6 +85,7 @@ __all__ = [
     "Snapshot",
     "StorageChange",
     "StorageSlot",
+    "SubnetChain",
     "Transaction",
     "TrieNode",
     "WarpMessage",

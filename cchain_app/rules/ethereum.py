@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from typing_extensions import override
+
 from cchain_app.blocks import assembly, candidate, header, verification
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.assembly import env_of, next_env
@@ -44,7 +46,10 @@ class EthereumFormat:
 
     decode_header = staticmethod(header.decode_header)
     parse_header = staticmethod(candidate.parse_header)
-    parse_block = staticmethod(candidate.parse_block)
+
+    def parse_block(self, raw: bytes) -> CandidateBlock:
+        """Read a block. Raises as `candidate.parse_block`."""
+        return candidate.parse_block(raw)
 
     def genesis_block(self, genesis: Genesis, state_root: Hash) -> AcceptedBlock:
         """Return block 0, with the header fields of the fork in force at that time."""
@@ -80,7 +85,9 @@ class EthereumFormat:
 class PayloadFormat(EthereumFormat):
     """Blocks whose body may have a payload as the last item, and then withdrawals."""
 
-    parse_block = staticmethod(candidate.parse_block_with_payload)
+    @override
+    def parse_block(self, raw: bytes) -> CandidateBlock:
+        return candidate.parse_block_with_payload(raw)
 
 
 class NoExtension:

@@ -1,6 +1,7 @@
 """The rules in which EVM chains differ: `EvmChain.rules` is an object with these methods.
 
-`ethereum` has the rules of Ethereum's blocks, `coreth` those of the C-Chain of networks of avalanchego.
+`ethereum` has the rules of Ethereum's blocks, `coreth` those of the C-Chain of networks of avalanchego, `subnet_evm` those of
+chains of subnets.
 """
 
 from collections.abc import Sequence
@@ -72,6 +73,28 @@ class BlockExtension(Protocol):
         Raises:
             InvalidBlock: By a subclass.
         """
+
+
+class RuleSet(Protocol):
+    """A kind of EVM chain: what differs before a genesis is known. A chain's row has its name."""
+
+    @property
+    def name(self) -> str:
+        """Its name in rows."""
+
+    @property
+    def format(self) -> BlockFormat:
+        """The bytes of the blocks."""
+
+    def load_genesis(self, text: bytes) -> Genesis:
+        """Read a genesis file.
+
+        Raises:
+            GenesisFileError: It cannot be used.
+        """
+
+    def rules(self, genesis: Genesis) -> "ChainRules":
+        """Return the rules of the chain with a genesis."""
 
 
 class ChainRules(Protocol):

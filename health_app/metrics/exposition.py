@@ -98,7 +98,8 @@ def parts(
 
     Args:
         platform: The node's P-Chain.
-        evms: Its EVM chains, the C-Chain first; each other one is a part by its name.
+        evms: Its EVM chains, the C-Chain first; each other one is a part by its name. Chains may be added later, with
+            their own parts.
         avm: Its X-Chain; None: without it.
     """
     cchain, *further = evms
@@ -109,22 +110,31 @@ def parts(
         ("platform", partial(chains.of_platform, platform, evms)),
         *(("xchain", partial(chains.of_avm, item)) for item in more),
         ("network", partial(network.of_network, platform, evms)),
-        ("bootstrap", partial(network.of_bootstrap, (platform, *more, *evms))),
-        ("consensus", partial(network.of_consensus, (platform, *more, *evms))),
+        ("bootstrap", lambda: network.of_bootstrap((platform, *more, *evms))),
+        ("consensus", lambda: network.of_consensus((platform, *more, *evms))),
         ("database", DatabasePart(Database())),
     )
 
 
 class RowCounts:
-    """Reads the parts in a separate thread. If a read hangs, later requests wait for the same read."""
+    """Reads the parts in a separate thread. If a read hangs, later requests wait for the same read.
 
-    def __init__(self, parts: Sequence[Part], seconds: float = SECONDS) -> None:
-        self._parts = parts
+    Args:
+        parts: The parts.
+        seconds: Timeout of a read.
+    """
+
+    def __init__(self, parts: Iterable[Part], seconds: float = SECONDS) -> None:
+        self._parts = tuple(parts)
         self._seconds = seconds
         self._lock = threading.Lock()
         self._reading: Future[list[Metric]] | None = None
         self._failing: set[str] = set()
         """Parts that failed the last time: the log reports each change, not each scrape."""
+
+    def add(self, *parts: Part) -> None:
+        """Read further parts from now on."""
+        self._parts = (*self._parts, *parts)
 
     def metrics(self) -> list[Metric]:
         """Return newly read metrics; after the timeout only `database_up` with 0."""

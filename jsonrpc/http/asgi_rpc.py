@@ -55,7 +55,7 @@ class AsgiRpc:
     """An ASGI application in front of another one.
 
     Args:
-        endpoints: by exact path (see `http.by_path`).
+        endpoints: by exact path (see `http.by_path`); endpoints may be added later.
         fallback: the application for everything else.
         answering: answers the bodies, for all transports of the process.
         gate: guards all other paths, if given: it answers CORS preflights, and rejects hosts.
@@ -87,7 +87,7 @@ class AsgiRpc:
     ) -> None:
         self._pages = frozenset(pages)
         self._load_others = load_others
-        self._endpoints = dict(endpoints)
+        self._endpoints = endpoints
         self._fallback = fallback
         self._gate = gate
         self._replies = replies or Replies()

@@ -73,13 +73,16 @@ class RequestHeads:
     """Parses heads for endpoints by their paths."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
-        # Endpoints with a rate limit are excluded, because checking it may have to wait.
-        self._endpoints = {
-            path.encode(): endpoint
-            for path, endpoint in endpoints.items()
-            if endpoint.throttle is None
-        }
+        self._endpoints: dict[bytes, Endpoint] = {}
         self.read = lru_cache(maxsize=_HEADS)(self._read)
+        self.add(endpoints)
+
+    def add(self, endpoints: Mapping[str, Endpoint]) -> None:
+        """Serve further endpoints by their paths; those with a rate limit are excluded, because checking it may wait."""
+        for path, endpoint in endpoints.items():
+            if endpoint.throttle is None:
+                self._endpoints[path.encode()] = endpoint
+        self.read.cache_clear()
 
     def _read(self, text: bytes) -> ParsedHead | None:
         """Parse a head without its empty line; return None for anything unusual."""

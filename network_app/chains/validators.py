@@ -83,6 +83,10 @@ class ValidatorDirectory:
         self._validators: Mapping[ID, Mapping[NodeID, ValidatorInfo]] = {}
         self._uptimes: Mapping[NodeID, int] = {}
 
+    def add(self, subnet_id: ID) -> None:
+        """Read the validators of a further subnet from now on."""
+        self._subnets = {*self._subnets, subnet_id}
+
     def read(self) -> None:
         """Read the validators and their observed uptimes. Blocking: call it in a thread."""
         now = clock.now()

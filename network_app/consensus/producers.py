@@ -11,6 +11,7 @@ from network_app.proposervm.ports import Proposal
 from network_app.snowman.topological import Topological
 from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID, NodeID
+from primitives.networks import title
 
 
 class ProducerHead:
@@ -100,8 +101,8 @@ class Equivocations:
         self._latest.append(found)
         if len(known) == 2:  # log once per slot, so that a proposer cannot flood the log
             _log.warning(
-                "%s-Chain: equivocation: %s signed two blocks of height %d for its slot %d: %s, %s",
-                self._alias,
+                "%s: equivocation: %s signed two blocks of height %d for its slot %d: %s, %s",
+                title(self._alias),
                 *found[:-1],
             )
 

@@ -31,6 +31,7 @@ from network_app.sync.requests import NANOSECONDS, Requests
 from network_app.sync.serving import LONGEST_DEADLINE
 from network_app.wire.p2p_pb2 import Get, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
+from primitives.networks import title
 
 LOOK = 1.0
 """Seconds between checks of the validators and of whether a block can be built, because time has passed
@@ -144,7 +145,7 @@ class Runner(Generic[B]):
 
     async def run(self) -> None:
         """Take part in consensus until cancelled. Call it when the chain has reached the frontier."""
-        await until_done(self._live, f"{self._chain.alias}-Chain consensus")
+        await until_done(self._live, f"{title(self._chain.alias)} consensus")
 
     def processing(self) -> list[float]:
         """Return the number of seconds each block has been processing."""
@@ -204,7 +205,7 @@ class Runner(Generic[B]):
         )
         self._figures.begin(engine)
         self._engine = engine
-        _log.info("%s-Chain: takes part from height %d", self._chain.alias, last.height)
+        _log.info("%s: takes part from height %d", title(self._chain.alias), last.height)
         self._tell(self._network.node_id, SnowmanEngine.start)
         self._building.wanted()
         try:
@@ -261,8 +262,8 @@ class Runner(Generic[B]):
             words = obstacle or "hears enough of the stake again"
             _log.log(
                 logging.WARNING if obstacle else logging.INFO,
-                "%s-Chain: %s",
-                self._chain.alias,
+                "%s: %s",
+                title(self._chain.alias),
                 words,
             )
 

@@ -5,7 +5,7 @@ addresses. This module applies them with this node's keys, clock and validators.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from network_app.bloom import BloomFilter
 from network_app.config import NetworkConfig
@@ -19,20 +19,21 @@ from network_app.handshake.claims import (
     parse_claimed_ip_port,
     verify_bls,
 )
-from network_app.handshake.handshake import PeerVersionInfo, check_compatible
+from network_app.handshake.handshake import MAX_SUBNETS, PeerVersionInfo, check_compatible
 from network_app.peers.dialer import DialAddress
 from network_app.ports import Directory
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList
 from primitives.identity import node_id_of
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
 
 
 class Introductions:
     """This node's part in handshakes and in the gossip of addresses.
 
     `is_tracked` returns whether the address of a node is stored and passed on although the node does not
-    validate. `news` is called when there is a new address to dial.
+    validate. `news` is called when there is a new address to dial. `subnets` returns the subnets that this node tracks; a
+    handshake names the first sixteen of them.
     """
 
     def __init__(
@@ -43,12 +44,14 @@ class Introductions:
         *,
         is_tracked: Callable[[NodeID], bool],
         news: Callable[[], None],
+        subnets: Callable[[], Collection[ID]] = tuple,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._own = own
         self._config = config
         self._directory = directory
         self._news = news
+        self._subnets = subnets
         self._wall = wall
         self._book = AddressBook(
             own,
@@ -75,7 +78,7 @@ class Introductions:
             network_id=self._config.network_id,
             now=now,
             claim=self._own.claim,
-            tracked_subnets=(),
+            tracked_subnets=sorted(self._subnets())[:MAX_SUBNETS],
             known_peers=self._book.known_peers(now),
             all_subnets=self.is_validator(self._own.node_id),
             upgrade_time=self._config.upgrade_time,

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -30,7 +30,7 @@ from network_app.ports import DialFailure, Directory, MessageHandler, NetworkTot
 from network_app.wire import framing
 from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import Message
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
 from primitives.node_identity import NodeIdentity
 
 _log = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class PeerNetwork:
         listen: Host and port; port 0 is a free one.
         advertised: IP and port that peers receive; port 0 is the port that is listened on.
         tracked: Addresses that are always dialled, whichever nodes listen there (bootstrappers).
+        subnets: Returns the subnets that this node tracks.
     """
 
     def __init__(
@@ -67,11 +68,13 @@ class PeerNetwork:
         listen: tuple[str, int],
         advertised: tuple[str, int],
         tracked: Sequence[tuple[str, int]] = (),
+        subnets: Callable[[], Collection[ID]] = tuple,
     ) -> None:
         self.counters = Counters()
         self._identity = identity
         self._config = config
         self._directory = directory
+        self._subnets = subnets
         self._listen = listen
         self._advertised = advertised
         self._tracked = [DialAddress(*address) for address in tracked]
@@ -101,6 +104,7 @@ class PeerNetwork:
             self._directory,
             is_tracked=self._dialer.is_tracked,
             news=self._dial_validators,
+            subnets=self._subnets,
         )
         self._running = NetworkTasks(
             port=port,

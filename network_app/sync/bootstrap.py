@@ -27,6 +27,7 @@ from network_app.sync.progress import BootstrapProgress
 from network_app.sync.reaching import FetchedBlockExecutor, Reacher
 from network_app.sync.witnesses import Witnesses
 from primitives.ids import ID
+from primitives.networks import title
 
 LOOK = 0.1
 """Seconds between checks whether enough beacons are connected."""
@@ -125,7 +126,7 @@ class Bootstrap:
             and self._last_accepted.obstacle.words != str(error)
             and self._log_limit.allows(type(error).__name__)
         ):
-            _log.warning("%s-Chain: %s", self._last_accepted.chain.alias, error)
+            _log.warning("%s: %s", title(self._last_accepted.chain.alias), error)
 
     async def _gather(self) -> None:
         """Wait until enough beacons are connected; report how many are missing."""
@@ -133,7 +134,7 @@ class Bootstrap:
         try:
             while (lacking := self._frontier.beacons().lacking) is not None:
                 if lacking != said:
-                    _log.info("%s-Chain: waits, %s", self._last_accepted.chain.alias, lacking)
+                    _log.info("%s: waits, %s", title(self._last_accepted.chain.alias), lacking)
                 self._progress.waiting = said = lacking
                 await asyncio.sleep(LOOK)
         finally:
@@ -166,8 +167,8 @@ class Bootstrap:
         Claims of peers prove nothing, but these blocks follow ours and are signed by their producers.
         """
         _log.debug(
-            "%s-Chain: %d blocks above height %d, %d transactions",
-            self._last_accepted.chain.alias,
+            "%s: %d blocks above height %d, %d transactions",
+            title(self._last_accepted.chain.alias),
             len(accepted.places),
             before.height,
             accepted.transactions,

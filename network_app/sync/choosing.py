@@ -16,6 +16,7 @@ from network_app.peers.throttle import LogLimit
 from network_app.ports import Directory, Network
 from primitives.bounded_cache import BoundedCache
 from primitives.ids import NodeID
+from primitives.networks import title
 
 FIRST = 10.0
 """Seconds for which a peer is set aside the first time; doubled with each further fault."""
@@ -81,12 +82,14 @@ class PeerSelection:
         directory: Directory,
         bench: Bench,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        aside: Aside | None = None,
     ) -> None:
         self._network = network
         self._directory = directory
         self._bench = bench
         self._clock = clock
-        self.aside = Aside(clock)
+        self.aside = aside or Aside(clock)
         self._log_limit = LogLimit(clock)
         self._chance = random.Random()  # noqa: S311 spreads load, guards nothing
 
@@ -135,10 +138,10 @@ class PeerSelection:
         seconds = self.aside.put(node_id, alias, reason)
         if seconds is not None and self._log_limit.allows((node_id, alias)):
             _log.warning(
-                "%s %s: it is not asked about the %s-Chain for %g s",
+                "%s %s: it is not asked about the %s for %g s",
                 node_id,
                 reason,
-                alias,
+                title(alias),
                 seconds,
             )
 

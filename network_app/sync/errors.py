@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from network_app.ports import BlockRejection
 from primitives.ids import ID, NodeID
+from primitives.networks import title
 from primitives.reasons import ErrorWithReason
 
 
@@ -46,7 +47,7 @@ class PeerGenesisMismatch(RoundFailed):
             who += f" and {others} other{'s' if others > 1 else ''} follow"
         else:
             who += " follows"
-        self.difference = f"a {alias}-Chain with another genesis than this node's, which is {ours}"
+        self.difference = f"a {title(alias)} with another genesis than this node's, which is {ours}"
         super().__init__(f"{who} {self.difference}")
         self.nodes = tuple(nodes)
         self.ours = ours

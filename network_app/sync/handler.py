@@ -26,6 +26,7 @@ from network_app.sync.serving import Query, Question, Serving
 from network_app.sync.transactions import Gossip
 from network_app.sync.witnesses import Beacons, Witnesses
 from primitives.ids import NodeID
+from primitives.networks import title
 
 RETRY = 1.0
 """Seconds after which work that failed unexpectedly is restarted."""
@@ -173,7 +174,7 @@ class ChainHandler(ABC):
 
         Without bootstrappers, the last accepted block is the frontier.
         """
-        await until_done(self._start, f"{self.chain.alias}-Chain start")
+        await until_done(self._start, f"{title(self.chain.alias)} start")
         async with asyncio.TaskGroup() as tasks:
             of_pools = [
                 task
@@ -181,7 +182,7 @@ class ChainHandler(ABC):
                 for task in (gossip.push, gossip.take_in, self.pulls[handler].run)
             ]
             for value in (*self._work(), *of_pools):
-                tasks.create_task(until_done(value, f"{self.chain.alias}-Chain"))
+                tasks.create_task(until_done(value, title(self.chain.alias)))
 
     @abstractmethod
     def _work(self) -> list[Callable[[], Awaitable[None]]]:
@@ -206,7 +207,7 @@ class ChainHandler(ABC):
         level = logging.INFO if self._shared.beacons().configured else logging.DEBUG
         _log.log(
             level,
-            "%s-Chain: follows from height %d",
-            self.chain.alias,
+            "%s: follows from height %d",
+            title(self.chain.alias),
             self.last_accepted.place.height,
         )

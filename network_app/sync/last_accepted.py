@@ -23,6 +23,7 @@ from network_app.ports import (
 )
 from primitives.bounded_cache import BoundedCache
 from primitives.ids import EMPTY_ID, ID
+from primitives.networks import title
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ class RejectedBlock(NamedTuple):
         """Return a description."""
         block = self.block_id if self.height is None else self.height
         return (
-            f"{self.accepted_by.words} accepted {alias}-Chain block {block}, which this node's rules "
+            f"{self.accepted_by.words} accepted {title(alias)} block {block}, which this node's rules "
             f"refuse: {self.reason}"
         )
 
@@ -97,7 +98,7 @@ class Obstacle:
         if words == self.words:
             return
         self.words = words
-        _log.error("the %s-Chain is stopped at height %d: %s", self._alias, height, words)
+        _log.error("the %s is stopped at height %d: %s", title(self._alias), height, words)
         self._tell()
 
     def named(self) -> None:
@@ -107,7 +108,7 @@ class Obstacle:
     def lapse(self, seconds: float) -> None:
         """Clear the obstacle if no peer has named a block beyond it for some seconds."""
         if self.words is not None and self._clock() - self._named >= seconds:
-            _log.warning("no peer names a missing block of the %s-Chain any more", self._alias)
+            _log.warning("no peer names a missing block of the %s any more", title(self._alias))
             self.gone()
 
     def passed(self, height: int) -> None:
@@ -120,7 +121,7 @@ class Obstacle:
         if self.words is None:
             return
         self.words = None
-        _log.warning("the %s-Chain continues", self._alias)
+        _log.warning("the %s continues", title(self._alias))
         self._tell()
 
     def _tell(self) -> None:

@@ -69,12 +69,16 @@ class ProgressRecorder:
         now: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ways = ways
+        self._ways = tuple(ways)
         self._records = records
         self._run = run
         self._now = now
         self._clock = clock
         self._written: dict[str, tuple[SyncState, float]] = {}
+
+    def add(self, way: BootstrapProgress) -> None:
+        """Report a further chain, too."""
+        self._ways = (*self._ways, way)
 
     async def run(self) -> None:
         """Report until cancelled."""

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -37,6 +38,7 @@ from network_app.sync.progress import ProgressRecorder
 from network_app.sync.pulling import GenesisBytes, GenesisTeller
 from network_app.sync.requests import Requests
 from network_app.sync.serving import QUESTIONS
+from network_app.sync.subnets import SubnetDirectory, beacons_of_subnet
 from network_app.sync.voting import TakePart, VotingHandler
 from network_app.sync.witnesses import Beacons
 from network_app.wire.errors import UnreadableContent
@@ -60,7 +62,7 @@ class ChainRouter(MessageHandler):
 
     Args:
         network: The connections; their handler is this router.
-        chains: The chains in start order; each starts when the one before has reached the frontier, or
+        chains: The chains of the Primary Network in start order; each starts when the one before has reached the frontier, or
             cannot reach it.
         records: Storage of the progress.
         config: Limits and intervals.
@@ -93,6 +95,7 @@ class ChainRouter(MessageHandler):
         producer: NodeID | None = None,
     ) -> None:
         self._config = config
+        self._take_part = take_part
         self._beacons = beacons
         self._log_limit = LogLimit()
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
@@ -100,7 +103,7 @@ class ChainRouter(MessageHandler):
         self._bench = Bench(config)
         self._gate = PeerSlots()
         self.choice = PeerSelection(network, directory, self._bench)
-        shared = SharedParts(
+        self._shared = shared = SharedParts(
             network=network,
             choice=self.choice,
             bench=self._bench,
@@ -115,18 +118,59 @@ class ChainRouter(MessageHandler):
             serve=serve,
             beacons=beacons,
             producer=producer,
-            all_follow=lambda: all(line.last_accepted.following for line in self._in_order),
+            all_follow=lambda: all(line.last_accepted.following for line in self._first),
         )
-        self._lines: dict[bytes, ChainHandler] = {
-            bytes(chain.chain_id): ProducingHandler(chain, shared)
-            if take_part is None
-            else VotingHandler(chain, shared, take_part)
-            for chain in chains
-        }
+        self._first = [self._line(chain, shared) for chain in chains]
+        """The chains of the Primary Network, in start order."""
+        self._lines = {bytes(line.chain.chain_id): line for line in self._first}
         self._by_alias = {line.chain.alias: line for line in self._lines.values()}
+        self._later: list[ChainHandler] = []
+        """The chains of subnets that were added before all others had started."""
+        self._tasks: asyncio.TaskGroup | None = None
+        """Runs the chains of subnets, once all others have started."""
         self._reporter = ProgressRecorder(
             [line.progress for line in self._lines.values()], records, run, now
         )
+
+    def add(self, chain: AcceptedChain, subnet_id: ID) -> None:
+        """Take part in a further chain, which a subnet validates.
+
+        It starts when the chains of the Primary Network have started, and no other chain waits for it.
+
+        Args:
+            chain: The chain.
+            subnet_id: The subnet; the directory has its validators.
+        """
+        shared = self._shared
+        directory = SubnetDirectory(shared.directory, subnet_id)
+
+        def beacons() -> Beacons:
+            return beacons_of_subnet(
+                self._beacons(),
+                subnet_id,
+                validators=directory.validators(),
+                connected=shared.network.connected(),
+                own=shared.network.node_id,
+                producer=shared.producer,
+            )
+
+        choice = PeerSelection(shared.network, directory, self._bench, aside=self.choice.aside)
+        line = self._line(
+            chain, replace(shared, choice=choice, directory=directory, beacons=beacons)
+        )
+        self._lines[bytes(chain.chain_id)] = self._by_alias[chain.alias] = line
+        self._reporter.add(line.progress)
+        for node_id in shared.network.connected():
+            line.connected(node_id)
+        if self._tasks is None:
+            self._later.append(line)
+        else:
+            self._tasks.create_task(line.run())
+
+    def _line(self, chain: AcceptedChain, shared: SharedParts) -> ChainHandler:
+        if self._take_part is None:
+            return ProducingHandler(chain, shared)
+        return VotingHandler(chain, shared, self._take_part)
 
     @property
     def _in_order(self) -> list[ChainHandler]:
@@ -144,9 +188,12 @@ class ChainRouter(MessageHandler):
         """Run until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(until_done(self._reporter.run, "reports"))
-            for line in self._in_order:
+            for line in self._first:
                 tasks.create_task(line.run())
                 await line.settled.wait()
+            self._tasks = tasks
+            for line in self._later:
+                tasks.create_task(line.run())
 
     # --- called by the node itself, on the event loop
 

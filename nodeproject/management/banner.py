@@ -13,6 +13,7 @@ from jsonrpc.dispatch.caller import naming
 from nodeproject.management.terminal import print_as_markdown, print_section
 from nodeproject.node import Node
 from primitives.hexadecimal import checksum_address
+from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 from primitives.product import NAME, VERSION
 
@@ -141,6 +142,11 @@ def _urls(node: Node, base: str) -> dict[str, str]:
     return {
         "RPC": none or f"{base} (also {base}/ext/bc/C/rpc)",
         "WebSocket": none or f"ws{base[4:]} (also ws{base[4:]}/ext/bc/C/ws)",
+        **{
+            chain.title: f"{base}/ext/bc/{chain.aliases[-1]}/rpc"
+            for chain in tuple(node.evm_chains.values())
+            if chain.subnet_id != PRIMARY_NETWORK_ID
+        },
         "P-Chain": f"{base}/ext/bc/P",
         "X-Chain": f"none: {absence(X_CHAIN)}" if is_left_out(X_CHAIN) else f"{base}/ext/bc/X",
         "Explorer": f"{base}/",

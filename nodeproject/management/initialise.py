@@ -30,6 +30,7 @@ from platform_app.genesis.errors import GenesisError
 from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch
 from primitives.codec_errors import CodecError
+from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 from primitives.node_identity import IdentityError
 from primitives.product import VERSION
@@ -103,10 +104,11 @@ def initialise(
             cchain_genesis.genesis_text(node.evm_chain),
         )
         xchain_genesis.load_genesis(node.avm_chain)
-        for chain in node.evm_chains.values():
-            if chain is not node.evm_chain:
+        for chain in tuple(node.evm_chains.values()):
+            if chain is not node.evm_chain and chain.subnet_id == PRIMARY_NETWORK_ID:
                 call_command("migrate", database=chain.db.alias, interactive=False, verbosity=0)
                 cchain_genesis.load_genesis(chain)
+        node.subnet_chains.look()
     _make_admin_user(node)
 
 

@@ -22,6 +22,7 @@ from chaindb.postgresql.session import set_parameters
 from chaindb.wakeup import Wakeup
 from nodeproject.node import Node
 from platform_app import tasks as platform
+from primitives.networks import title
 from xchain_app import tasks as xchain
 
 TICK: Final = 1.0
@@ -74,10 +75,10 @@ class ProducerLoop(threading.Thread):
                     self._live(session)
             except psycopg.Error as error:
                 # A promoted standby raises other error classes than an unavailable server.
-                _log.warning("the %s-Chain's producer lost PostgreSQL: %s", self._chain, error)
+                _log.warning("the %s's producer lost PostgreSQL: %s", title(self._chain), error)
                 self._stopping.wait(RETRY)
             except Exception:  # whatever it is, the thread must keep running
-                _log.exception("the %s-Chain's producer failed and restarts", self._chain)
+                _log.exception("the %s's producer failed and restarts", title(self._chain))
                 self._stopping.wait(RETRY)
 
     def _open(self) -> psycopg.Connection[Any]:
@@ -122,7 +123,7 @@ class ProducerLoop(threading.Thread):
         row = session.execute("SELECT pg_try_advisory_lock(%s)", [self._wakeup.lock_key]).fetchone()
         held = row is not None and bool(row[0])
         if held:
-            _log.info("this process produces the %s-Chain's blocks", self._chain)
+            _log.info("this process produces the %s's blocks", title(self._chain))
         return held
 
     def _make(self) -> None:
@@ -133,7 +134,7 @@ class ProducerLoop(threading.Thread):
         try:
             self._work()
         except Exception:
-            _log.exception("the %s-Chain's blocks could not be produced", self._chain)
+            _log.exception("the %s's blocks could not be produced", title(self._chain))
         finally:
             release()
 

@@ -1,13 +1,14 @@
 """uvicorn's protocols of this node: the direct fast path for requests, and limits for unknown clients."""
 
 import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and models need Django's setup
+from cchain_app.api import EvmRpc
 from jsonrpc.http import fast_path
 from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.pooled import PooledRequests
-from jsonrpc.http.replies import by_path
+from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
-from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
+from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS, socket_paths
 from nodeproject.web.paths import SocketPaths
 
 _ENDPOINTS = this_node().endpoints
@@ -16,7 +17,7 @@ _ENDPOINTS = this_node().endpoints
 class NodeProtocol(fast_path.DirectProtocol):
     """The direct fast path to this node's endpoints."""
 
-    heads = RequestHeads(by_path(_ENDPOINTS.all()))
+    heads = RequestHeads(_ENDPOINTS.table)
     whole = _ENDPOINTS.cchain.whole
     pooled = PooledRequests(whole) if whole else None
     answering = _ENDPOINTS.answering
@@ -35,6 +36,15 @@ class NodeProtocol(fast_path.DirectProtocol):
     websocket_paths = SocketPaths(
         {*CCHAIN_WEBSOCKETS, *_ENDPOINTS.sockets()}, _ENDPOINTS.base_paths.without
     )
+
+
+def _serve_added(endpoint: Endpoint, rpc: EvmRpc) -> None:
+    """Let the protocols know the paths of a chain that the process begins to run."""
+    NodeProtocol.heads.add(by_path([endpoint]))
+    NodeProtocol.websocket_paths.add(*socket_paths(rpc.chain))
+
+
+_ENDPOINTS.on_added.append(_serve_added)
 
 
 class WebSocket(GuardedWebSocket):

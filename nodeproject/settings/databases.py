@@ -59,10 +59,19 @@ def _sqlite_of(url: str, node: NodeSettings) -> dict[str, Any]:
     return sqlite(Path(unquote(path)), node)
 
 
-def sqlite(path: Path, node: NodeSettings) -> dict[str, Any]:
-    """Return the entry of DATABASES for a SQLite file."""
+def sqlite(
+    path: Path, node: NodeSettings, *, log_pages: int = 0, cached_pages: int = 0
+) -> dict[str, Any]:
+    """Return the entry of DATABASES for a SQLite file.
+
+    Args:
+        path: The file.
+        node: The node's settings.
+        log_pages: Pages of the log at which a commit triggers a checkpoint; 0: as for the node's own database.
+        cached_pages: Pages in a connection's cache; 0: likewise.
+    """
     entry: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
-    return _with_manners(entry, node)
+    return _with_manners(entry, node, log_pages or _LOG_PAGES, cached_pages or _CACHED_PAGES)
 
 
 _LOG_PAGES: Final = 16_000
@@ -73,15 +82,17 @@ _CACHED_PAGES: Final = 500
 """Pages in a connection's cache: only those of the log, as the file is mapped. Other connections' commits invalidate them."""
 
 
-def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
+def _with_manners(
+    entry: dict[str, Any], node: NodeSettings, log_pages: int, cached_pages: int
+) -> dict[str, Any]:
     pragmas = (
         "PRAGMA journal_mode=WAL",
         f"PRAGMA synchronous={node.sqlite_synchronous}",
-        f"PRAGMA cache_size={_CACHED_PAGES}",
+        f"PRAGMA cache_size={cached_pages}",
         f"PRAGMA cache_spill={_DIRTY_PAGES}",
         "PRAGMA mmap_size=268435456",
         "PRAGMA temp_store=MEMORY",
-        f"PRAGMA wal_autocheckpoint={_LOG_PAGES}",
+        f"PRAGMA wal_autocheckpoint={log_pages}",
     )
     # Opening the file again for each request would cost more than most requests need.
     entry["CONN_MAX_AGE"] = None

@@ -153,6 +153,7 @@ UNFOLD: dict[str, Any] = {
                     menu_item("Fetched accounts", "cloud_download", "cchain_app", "forkedaccount"),
                     menu_item("Fetched slots", "cloud_download", "cchain_app", "forkedslot"),
                     menu_item("Fetched hashes", "cloud_download", "cchain_app", "forkedhash"),
+                    menu_item("Chains of subnets", "account_tree", "cchain_app", "subnetchain"),
                 ],
             },
             {

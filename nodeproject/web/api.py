@@ -24,6 +24,7 @@ from nodeproject.apps import this_node
 from nodeproject.web import endpoints, get_pages
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.openrpc.page import inline
+from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.product import NAME
 
 
@@ -163,7 +164,7 @@ if not is_left_out(C_CHAIN):
         ),
     )
 for _chain in this_node().chains.of(EvmChain):
-    if _chain.name != C_CHAIN:
+    if _chain.name != C_CHAIN and _chain.subnet_id == PRIMARY_NETWORK_ID:
         serve(
             endpoints.http_paths(_chain),
             partial(endpoints.Endpoints.of_evm, name=_chain.name),

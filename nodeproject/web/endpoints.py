@@ -3,7 +3,7 @@
 Both HTTP paths and the WebSocket take them from here, so they cannot differ.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -14,7 +14,7 @@ from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
 from cchain_app.chain import EvmChain
-from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out, title
+from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
 from health_app.api import HealthApi
@@ -30,7 +30,7 @@ from jsonrpc.dispatch.gate import GateConfig
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http.answering import Answering
-from jsonrpc.http.replies import Endpoint
+from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter, LoopTurn
@@ -110,6 +110,8 @@ class Endpoints:
         self._metrics = observation.metrics
         self._identity = identity
         self._turn = turn
+        self.on_added: list[Callable[[Endpoint, EvmRpc], object]] = []
+        """Called with each interface of a chain that the process begins to run; must be quick and not raise."""
 
     @property
     def cchain(self) -> Endpoint:
@@ -120,13 +122,36 @@ class Endpoints:
         return self.evm[self._evm_rpc.chain.name]
 
     @cached_property
-    def evm(self) -> Mapping[str, Endpoint]:
+    def evm(self) -> dict[str, Endpoint]:
         """The interfaces of the EVM chains by name, those that NODE_CHAINS leaves out included.
 
         Only these interfaces have a request rate limit, which they share (specification 8).
         """
-        throttle = self._throttle()
-        return {name: self._of_evm(rpc, throttle) for name, rpc in self._evm_rpcs.items()}
+        return {
+            name: self._of_evm(rpc, self._evm_throttle)
+            for name, rpc in tuple(self._evm_rpcs.items())
+        }
+
+    def add_evm(self, rpc: EvmRpc) -> None:
+        """Serve a chain that this process begins to run; `evm_rpcs` has it already."""
+        name = rpc.chain.name
+        self.interfaces[name] = _evm_interface(rpc)
+        if name not in self.evm:
+            self.evm[name] = self._of_evm(rpc, self._evm_throttle)
+        rpc.chain.building.within = self.interpreter.needed
+        endpoint = self.evm[name]
+        self.table.update(by_path([endpoint]))
+        for added in tuple(self.on_added):
+            added(endpoint, rpc)
+
+    @cached_property
+    def table(self) -> dict[str, Endpoint]:
+        """All JSON-RPC interfaces of this process by path; those of chains that it begins to run are added."""
+        return by_path(self.all())
+
+    @cached_property
+    def _evm_throttle(self) -> Throttle | None:
+        return self._throttle()
 
     def _of_evm(self, rpc: EvmRpc, throttle: Throttle | None) -> Endpoint:
         node = self._settings
@@ -234,13 +259,13 @@ class Endpoints:
         return self._by_name("health", HEALTH_PATHS)
 
     @cached_property
-    def interfaces(self) -> Mapping[str, RpcInterface]:
+    def interfaces(self) -> dict[str, RpcInterface]:
         """The methods of all interfaces, by their names in monitoring."""
         platform = self._platform_rpc
         own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
         health = HealthApi(self._observation.reporter)
         return {
-            **{name: _evm_interface(rpc) for name, rpc in self._evm_rpcs.items()},
+            **{name: _evm_interface(rpc) for name, rpc in tuple(self._evm_rpcs.items())},
             "avax": _interface("C-Chain: transfers", AVAX_PATHS, avax_api.registry(self._avax_rpc)),
             "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
             "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
@@ -268,7 +293,7 @@ class Endpoints:
         """Return the interfaces that this process serves."""
         return [
             one
-            for name, one in self.interfaces.items()
+            for name, one in tuple(self.interfaces.items())
             if not is_left_out(C_CHAIN if name == "avax" else name) and len(one.registry.methods)
         ]
 
@@ -292,13 +317,13 @@ class Endpoints:
 
     def evm_endpoints(self) -> list[Endpoint]:
         """Return the interfaces of the EVM chains that this node takes part in."""
-        return [one for name, one in self.evm.items() if not is_left_out(name)]
+        return [one for name, one in tuple(self.evm.items()) if not is_left_out(name)]
 
     def sockets(self) -> Mapping[str, EvmRpc]:
         """Return the EVM chain of each path of a WebSocket."""
         return {
             path: rpc
-            for name, rpc in self._evm_rpcs.items()
+            for name, rpc in tuple(self._evm_rpcs.items())
             if not is_left_out(name)
             for path in socket_paths(rpc.chain)
         }
@@ -364,7 +389,7 @@ class Endpoints:
     def interpreter(self) -> Interpreter:
         """Coordinates how this process's threads and its event loop share the interpreter."""
         made = Interpreter()
-        evms = (evm_rpc.chain for evm_rpc in self._evm_rpcs.values())
+        evms = (evm_rpc.chain for evm_rpc in tuple(self._evm_rpcs.values()))
         building = [evm.building for evm in evms]
         for blocks in (
             *building,
@@ -449,12 +474,16 @@ class Endpoints:
 
 def http_paths(chain: EvmChain) -> tuple[str, ...]:
     """Return the paths of an EVM chain's interface; the C-Chain is at `/` as well."""
+    if chain.subnet_id != PRIMARY_NETWORK_ID:
+        return tuple(f"/ext/bc/{alias}/rpc" for alias in chain.aliases)
     paths = paths_of(chain.aliases, "/rpc")
     return (*paths, ROOT) if chain.name == C_CHAIN else paths
 
 
 def socket_paths(chain: EvmChain) -> tuple[str, ...]:
     """Return the paths of an EVM chain's WebSocket; the C-Chain is at `/` as well."""
+    if chain.subnet_id != PRIMARY_NETWORK_ID:
+        return tuple(f"/ext/bc/{alias}/ws" for alias in chain.aliases)
     paths = paths_of(chain.aliases, "/ws")
     return (*paths, ROOT) if chain.name == C_CHAIN else paths
 
@@ -468,7 +497,7 @@ def outer_paths(chain: NodeChain) -> tuple[str, ...]:
 
 def _evm_interface(rpc: EvmRpc) -> RpcInterface:
     """Return the methods of an EVM chain's interface, with params by position."""
-    name = title(rpc.chain.name)
+    name = rpc.chain.title
     paths = (
         ServerPath(name, http_paths(rpc.chain)[0]),
         ServerPath(f"{name} over WebSocket", socket_paths(rpc.chain)[0], is_socket=True),

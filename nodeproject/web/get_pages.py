@@ -6,7 +6,7 @@ OpenAPI page and for tests; both return the same bytes.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from functools import cached_property, lru_cache
 from http import HTTPStatus
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
 from django.http import HttpRequest, HttpResponse
+from typing_extensions import override
 
 from chaindb.connections import release
 from chaindb.unavailable import unavailable
@@ -27,7 +28,7 @@ from jsonrpc.errors import Overloaded
 from jsonrpc.http.asgi_rpc import Application, Receive, Scope, read_head
 from jsonrpc.http.delivery import Send
 from jsonrpc.http.plain_heads import read_headers
-from jsonrpc.http.replies import GZIPPED, accepts_gzip, by_path, to_response
+from jsonrpc.http.replies import GZIPPED, accepts_gzip, to_response
 from jsonrpc.http.replies import read_head as read_django_head
 from nodeproject.web.endpoints import ROOT, Endpoints
 from nodeproject.web.observation import Observation
@@ -98,7 +99,7 @@ class Front:
         self,
         pages: Mapping[str, GetPage],
         gate: Gate,
-        others: Collection[str],
+        others: Container[str],
         replies: Callable[[str], Replies] = lambda _: Replies(),
         absent: Mapping[str, str] = MappingProxyType({}),
         *,
@@ -111,7 +112,7 @@ class Front:
         with_slash = {f"{path}/": page for path, page in pages.items()}
         self._pages = {**pages, **with_slash}
         self._gate = gate
-        self._others = frozenset(others)
+        self._others = others
 
     def passes(self, method: str, path: str) -> bool:
         """Return whether a request is passed to the application behind. Every call on an RPC path asks this."""
@@ -284,7 +285,7 @@ class PlainPages:
     @cached_property
     def front(self) -> Front:
         """Routes the requests below /ext."""
-        others = {*by_path(self._endpoints.all()), *DOCUMENTS}
+        others = _Others(self._endpoints.table)
         gate = Gate(self._endpoints.gate_config, GORILLA)
         counted = self._observation.metrics.replies_of
         tokens = {METRICS_PATH: self._endpoints.metrics_tokens}
@@ -329,6 +330,17 @@ class PlainPages:
     def _metrics(self, _query: Query, _base: str) -> PageContent:
         content_type, text = self._observation.page.text()
         return PageContent(HTTPStatus.OK, content_type, text)
+
+
+class _Others(Container[str]):
+    """The paths below /ext that are no plain pages: interfaces, to which more may be added, and documents."""
+
+    def __init__(self, interfaces: Container[str]) -> None:
+        self._interfaces = interfaces
+
+    @override
+    def __contains__(self, path: object) -> bool:
+        return path in self._interfaces or path in DOCUMENTS
 
 
 def _health(show: Callable[[Collection[str]], HealthReply]) -> Callable[[Query, str], PageContent]:

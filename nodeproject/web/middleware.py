@@ -17,7 +17,6 @@ from django.utils.deprecation import MiddlewareMixin
 from typing_extensions import override
 
 from cchain_app.apps import choosing, evm_chain, evm_chains, find_evm_chain
-from chaindb.chains import title
 
 
 class PrefixedStaticFiles(StaticFilesStorage):
@@ -82,7 +81,7 @@ class ChainChoice:
 
 def chosen_title() -> str:
     """Return the title of the chain that the pages show; empty on a node with one EVM chain."""
-    return "" if len(evm_chains()) == 1 else title(evm_chain().name)
+    return "" if len(evm_chains()) == 1 else evm_chain().title
 
 
 def _without_choice(request: HttpRequest) -> str:

@@ -13,15 +13,16 @@ from cchain_app.chain import EvmChain
 from chaindb import servers
 from chaindb.chains import C_CHAIN, NodeChain, is_left_out
 from health_app import services
-from health_app.checks import ALL, Checks
+from health_app.checks import ALL, Checks, HealthCheck
 from health_app.history import HistoryWriter
+from health_app.metrics.chains import of_evm
 from health_app.metrics.exposition import MetricsCollector, Part, RowCounts, parts
 from health_app.metrics.instruments import gauge
 from health_app.metrics.listeners import StatementListener, TaskListener
 from health_app.metrics.process import CacheState
 from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
-from health_app.result import CheckResult
+from health_app.result import CheckResult, Finding
 from health_app.supply import CountedChains, SupplyWatch, count_coins
 from health_app.writing import HOLD, Writes
 from jsonrpc.dispatch.workers import Workers
@@ -32,6 +33,7 @@ from nodeproject.web.memory_cache import MemoryCache
 from platform_app.api import PlatformRpc
 from platform_app.services.runtime import PlatformRuntime
 from primitives.bounded_cache import HitCounter
+from primitives.ids import ID
 from xchain_app.services.runtime import AvmRuntime
 
 _REMEMBERING: Final[dict[str, Any]] = {
@@ -62,11 +64,15 @@ class Observation:
         *,
         avm: AvmRuntime,
     ) -> None:
+        self._observes_hubs = self._observes_blocks = False
         self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
         self._avm = avm
-        self._evm_rpcs = tuple(evm_rpcs.values())
-        self._evm_chains = tuple(evm_rpc.chain for evm_rpc in self._evm_rpcs)
+        self._evm_rpcs = list(evm_rpcs.values())
+        self._evm_chains = [evm_rpc.chain for evm_rpc in self._evm_rpcs]
+        self._refused: dict[str, HealthCheck] = {}
+        """The checks of chains of subnets that do not run, which fail, by name."""
+        self._evms = [evm_rpc.runtime for evm_rpc in self._evm_rpcs]
         self._platform_rpc = platform_rpc
         self.metrics = processes.process
         """The metrics of this process."""
@@ -75,7 +81,7 @@ class Observation:
         self._checks = Checks(
             settings.common,
             settings.peers,
-            tuple(evm_rpc.runtime for evm_rpc in self._evm_rpcs),
+            self._evms,
             platform,
             avm,
             lambda: node_network().producer.node_id,
@@ -88,8 +94,12 @@ class Observation:
     def page(self) -> MetricsCollector:
         """The page for Prometheus."""
         return MetricsCollector(
-            self._processes, RowCounts(self.parts()), self.check_results, self._evm_chains[0]
+            self._processes, self._rows, self.check_results, self._evm_chains[0]
         )
+
+    @cached_property
+    def _rows(self) -> RowCounts:
+        return RowCounts(self.parts())
 
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
@@ -122,7 +132,7 @@ class Observation:
             partial(services.record, db), partial(services.touch, db), writes=self.writes
         )
         return Reporter(
-            self._checks.table(),
+            (*self._checks.table(), *self._refused.values()),
             changed=history.note,
             begin=history.probe,
             outages=servers.outages,
@@ -138,6 +148,7 @@ class Observation:
         """
         self._observe_work()
         self.metrics.workers = workers
+        self._observes_hubs = True
         self.metrics.hubs = tuple(evm_rpc.hub for evm_rpc in self._evm_rpcs)
         self.metrics.http_connections = DirectProtocol.open_connections
         self._processes.start()
@@ -165,13 +176,39 @@ class Observation:
     def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
         """Return the results of this process's health checks, and the tags of the checks."""
         checks = self.reporter.health().checks
-        return checks, {name: tags | {ALL} for name, tags in self._checks.tags.items()}
+        tags = {**self._checks.tags, **{name: one.tags for name, one in self._refused.items()}}
+        return checks, {name: found | {ALL} for name, found in tags.items()}
+
+    def add_evm(self, rpc: EvmRpc) -> None:
+        """Show a chain that this process begins to run."""
+        chain = rpc.chain
+        self._evm_rpcs.append(rpc)
+        self._evm_chains.append(chain)
+        self._evms.append(rpc.runtime)
+        if self._observes_blocks:
+            chain.building.observe(partial(self.metrics.block, chain.name))
+        if self._observes_hubs:
+            self.metrics.hubs = tuple(evm_rpc.hub for evm_rpc in self._evm_rpcs)
+        if "_rows" in self.__dict__:
+            self._rows.add((chain.name, partial(of_evm, chain)))
+        self._refused.pop(chain.name, None)  # it may have been refused for a reason that has passed
+        if "reporter" in self.__dict__:
+            self.reporter.add(self._checks.of_further(rpc.runtime))
+
+    def add_refused(self, blockchain_id: ID, subnet_id: ID, reason: str) -> None:
+        """Show a chain of a subnet that does not run: its check fails, with the reason."""
+        name = str(blockchain_id)
+        check = HealthCheck(name, lambda: Finding(error=reason), frozenset({str(subnet_id)}))
+        self._refused[name] = check
+        if "reporter" in self.__dict__:
+            self.reporter.add(check)
 
     def _observe_work(self) -> None:
         """Count statements and blocks of this process, whatever its role."""
         if not self.metrics.is_listening:  # once per process, even if it creates several nodes
             self.metrics.is_listening = True
             StatementListener(self.metrics).connect()
+        self._observes_blocks = True
         chains: tuple[NodeChain, ...] = (self._platform_rpc.chain, *self._evm_chains)
         for chain in chains:
             chain.building.observe(partial(self.metrics.block, chain.name))

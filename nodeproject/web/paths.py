@@ -154,8 +154,12 @@ class SocketPaths(Container[str]):
         self, paths: Collection[str], without_base: Callable[[str], str] = lambda path: path
     ) -> None:
         self._without_base = without_base
-        self._paths = frozenset(paths)
+        self._paths = set(paths)
         self._ends = {path[path.rindex("/") :] for path in paths} - {"/"}
+
+    def add(self, *paths: str) -> None:
+        """Add paths by alias."""
+        self._paths.update(paths)
 
     @override
     def __contains__(self, path: object) -> bool:

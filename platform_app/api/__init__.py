@@ -31,6 +31,9 @@ from primitives.warp import QUORUM_NUMERATOR
 
 __all__ = ["PlatformRpc", "registry"]
 
+STATUS_SECONDS = 0.1
+"""Seconds for which the status of a blockchain is cached: a node begins to run one without a block of its own."""
+
 _SUBNET = Param("subnetID", params.identifier, PRIMARY_NETWORK_ID)
 _NODES = Param("nodeIDs", params.few_of("node IDs", params.node_id, EMPTY_NODE_ID), ())
 _ADDRESSES = Param("addresses", params.list_of(params.text, ""), ())
@@ -176,6 +179,7 @@ def _subnets(methods: Methods) -> None:
         "platform.getBlockchainStatus",
         chains.get_blockchain_status,
         params=[Param("blockchainID", params.text, "")],
+        seconds=STATUS_SECONDS,
     )
     methods.add_kept("platform.validatedBy", chains.validated_by, params=blockchain)
     methods.add_kept("platform.validates", chains.validates, params=[_SUBNET])

@@ -76,7 +76,7 @@ def get_blockchains(rpc: PlatformRpc) -> Json:
 def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
     """platform.getBlockchainStatus: the status of a blockchain on this node.
 
-    Unspecified: this node runs the Primary Network's chains only; other chains are Created. No transaction
+    Unspecified: chains that this node does not run are Created. No transaction
     created the P-Chain itself, so it is Syncing even on a validator, as in the reference. The status Preferred
     never occurs, because a block is accepted as soon as it is built. The C-Chain is Created too if NODE_CHAINS
     leaves it out; the reference would return Syncing.
@@ -90,6 +90,8 @@ def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
         return {"status": "Validating" if _is_validated_here(rpc, known) else "Syncing"}
     with saying(f"problem parsing blockchainID {quoted(blockchain_id)}"):
         parsed = ID.parse(blockchain_id)
+    if rpc.runs(parsed):
+        return {"status": "Validating" if _is_validated_here(rpc, parsed) else "Syncing"}
     return {"status": "Unknown" if subnets.blockchain(rpc.chain, parsed) is None else "Created"}
 
 

@@ -36,11 +36,19 @@ class PlatformRpc:
     Args:
         chain: The chain.
         signatures: Collects the signatures of the chain's statements; None: nobody signs.
+        runs: Returns whether this node runs the chain of a subnet with a blockchain ID.
     """
 
-    def __init__(self, chain: PlatformChain, signatures: SignatureSource | None = None) -> None:
+    def __init__(
+        self,
+        chain: PlatformChain,
+        signatures: SignatureSource | None = None,
+        *,
+        runs: Callable[[ID], bool] = lambda _: False,
+    ) -> None:
         self.chain = chain
         self.signatures = signatures
+        self.runs = runs
         self.answers = CachedAnswers(chain.answers)
         self.presences = PresenceMemory(chain)
         self.records = StakerRecords(chain)

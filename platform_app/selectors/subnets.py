@@ -19,6 +19,10 @@ LEFT JOIN platform_app_subnet s ON s.subnet_id = b.subnet_id
 ORDER BY CASE WHEN s.position IS NULL THEN 1 ELSE 0 END, s.position, b.position
 """
 _OF_SUBNET = _BLOCKCHAINS + "WHERE subnet_id = %s ORDER BY position"
+_LATER_BLOCKCHAINS = """
+SELECT position, blockchain_id, subnet_id, name, vm_id FROM platform_app_blockchain
+WHERE position > %s ORDER BY position
+"""
 _ONE_BLOCKCHAIN = _BLOCKCHAINS + "WHERE blockchain_id = %s"
 
 
@@ -81,6 +85,12 @@ def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Block
         return blockchains
     primary = [record for record in blockchains if record.subnet_id == PRIMARY_NETWORK_ID]
     return [*blockchains[: len(blockchains) - len(primary)], *reversed(primary)]
+
+
+def blockchains_after(chain: PlatformChain, position: int) -> list[tuple[int, BlockchainRecord]]:
+    """Return the blockchains that were created after one, with their positions in the order of creation."""
+    rows = chain.db.rows(_LATER_BLOCKCHAINS, (position,))
+    return [(int(place), _blockchain(tuple(row))) for place, *row in rows]
 
 
 def blockchain(chain: PlatformChain, blockchain_id: ID) -> BlockchainRecord | None:

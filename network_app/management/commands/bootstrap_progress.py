@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from network_app import selectors
 from network_app.apps import node_network
+from primitives.networks import title
 
 PERIOD = 0.5
 """Seconds between updates."""
@@ -65,7 +66,7 @@ def _silence() -> str | None:
 def _obstacles() -> list[str]:
     """Return the obstacles of the chains, and why bootstrappers are not connected."""
     rows = selectors.syncs()
-    obstacles = [f"{alias}-Chain: {row.obstacle}" for alias, row in rows.items() if row.obstacle]
+    obstacles = [f"{title(alias)}: {row.obstacle}" for alias, row in rows.items() if row.obstacle]
     failures = selectors.dial_failures(selectors.status())
     return [*obstacles, *(f"Not connected to {failure}" for failure in failures)]
 
@@ -74,7 +75,7 @@ def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:
     """Update the bars and return whether all chains are done."""
     for alias, row in selectors.syncs().items():
         if alias not in tasks:
-            tasks[alias] = bars.add_task(f"{alias}-Chain", total=100, progress="")
+            tasks[alias] = bars.add_task(title(alias), total=100, progress="")
         bars.update(tasks[alias], completed=row.percent, progress=_progress_text(row))
     return all(map(selectors.is_bootstrapped, node_network().chains))
 

@@ -13,11 +13,11 @@ from django.db import DatabaseError, connection
 from rich.markup import escape
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain, evm_chains
+from cchain_app.apps import evm_chain, evm_chains, find_chains
 from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
 from chaindb import clock, versions
-from chaindb.chains import C_CHAIN, absence, is_left_out, title
+from chaindb.chains import C_CHAIN, absence, is_left_out
 from explorer_app.selectors import tokens
 from network_app import selectors
 from nodeproject.apps import this_node
@@ -77,9 +77,10 @@ class Command(BaseCommand):
 
 def _further_chains() -> dict[str, str]:
     """Describe the EVM chains besides the C-Chain: names, IDs and heads."""
+    find_chains()
     facts = {}
     for chain in evm_chains()[1:]:
-        name = title(chain.name)
+        name = chain.title
         head = blocks.head(chain)
         facts[name] = f"{', '.join(chain.aliases)}, {chain.blockchain_id}"
         facts[f"{name} head"] = f"{head.number}  0x{head.hash.hex()}"

@@ -203,7 +203,8 @@ def _prepare(node: Node) -> None:
     with suppress(blocks.NoGenesis):  # other nodes will provide it
         blocks.catch_up(node.evm_chain)
     if is_native(node.settings.cchain.engine):
-        node.evm_runtime.mine_on_arrival()
+        for runtime in tuple(node.evm_runtimes.values()):
+            runtime.mine_on_arrival()
     if sys.platform == "linux":  # other systems cannot measure the CPU time of another thread
         of_this_thread = time.pthread_getcpuclockid(threading.get_ident())
         node.evm_chain.indexing.beside(partial(time.clock_gettime, of_this_thread))

@@ -1,0 +1,61 @@
+"""The rows of the blockchains of subnets."""
+
+from typing import Final, NamedTuple
+
+from cchain_app.models import SubnetChain
+from chaindb.database import Database
+from primitives.ids import ID
+
+RUNNING: Final = SubnetChain.RUNNING
+REFUSED: Final = SubnetChain.REFUSED
+UNTRACKED: Final = SubnetChain.UNTRACKED
+
+
+class SubnetChainRow(NamedTuple):
+    """A row: a blockchain of a subnet, and how this node runs it."""
+
+    blockchain_id: ID
+    subnet_id: ID
+    name: str
+    vm_id: ID
+    state: str
+    """RUNNING, REFUSED or UNTRACKED."""
+    reason: str = ""
+    """Why it does not run."""
+    rules: str = ""
+    database: str = ""
+    chain_id: int | None = None
+
+
+def record(db: Database, row: SubnetChainRow) -> None:
+    """Write the row of a chain, or replace it if it differs."""
+    if row_of(db, row.blockchain_id) == row:
+        return
+    values = row._asdict() | {"blockchain": str(row.blockchain_id)}
+    blockchain_id = values.pop("blockchain_id")
+    db.objects(SubnetChain).update_or_create(blockchain_id=blockchain_id, defaults=values)
+
+
+def row_of(db: Database, blockchain_id: ID) -> SubnetChainRow | None:
+    """Return the row of a chain, or None."""
+    found = db.objects(SubnetChain).filter(blockchain_id=blockchain_id).first()
+    return None if found is None else _row(found)
+
+
+def rows(db: Database) -> list[SubnetChainRow]:
+    """Return all rows, ordered by name and ID."""
+    return [_row(found) for found in db.objects(SubnetChain).order_by("name", "blockchain_id")]
+
+
+def _row(found: SubnetChain) -> SubnetChainRow:
+    return SubnetChainRow(
+        found.blockchain_id,
+        found.subnet_id,
+        found.name,
+        found.vm_id,
+        found.state,
+        found.reason,
+        found.rules,
+        found.database,
+        found.chain_id,
+    )

@@ -1,0 +1,68 @@
+"""What differs for a chain that a subnet validates: whom the node asks about it, and from whom it bootstraps."""
+
+from collections.abc import Mapping
+
+from typing_extensions import override
+
+from network_app.ports import Directory, PeerInfo, ValidatorInfo
+from network_app.sync.witnesses import Beacons
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+
+class SubnetDirectory(Directory):
+    """A directory in which the validators of a subnet are in the place of the Primary Network's.
+
+    Args:
+        directory: The validators of all subnets.
+        subnet_id: The subnet.
+    """
+
+    def __init__(self, directory: Directory, subnet_id: ID) -> None:
+        self._directory = directory
+        self._subnet_id = subnet_id
+
+    @override
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> Mapping[NodeID, ValidatorInfo]:
+        is_default = subnet_id == PRIMARY_NETWORK_ID
+        return self._directory.validators(self._subnet_id if is_default else subnet_id)
+
+    @override
+    def uptime_of(self, node_id: NodeID) -> int:
+        return self._directory.uptime_of(node_id)
+
+
+def beacons_of_subnet(
+    bootstrappers: Beacons,
+    subnet_id: ID,
+    *,
+    validators: Mapping[NodeID, ValidatorInfo],
+    connected: Mapping[NodeID, PeerInfo],
+    own: NodeID,
+    producer: NodeID | None,
+) -> Beacons:
+    """Return the nodes from which a chain of a subnet bootstraps.
+
+    They are the producer of all blocks, or the subnet's validators, as in the reference. Where there is none besides
+    this node, they are the bootstrappers that say that they track the subnet.
+
+    Args:
+        bootstrappers: Those of the Primary Network; if there are none, no chain bootstraps.
+        subnet_id: The subnet.
+        validators: Its current validators.
+        connected: The connected peers.
+        own: This node.
+        producer: The block producer; None if the validators vote.
+    """
+    if not bootstrappers.configured:
+        return bootstrappers
+    wanted = frozenset(validators if producer is None else [producer]) - {own}
+    if wanted:
+        return Beacons(wanted.intersection(connected), len(wanted))
+    if own in validators and producer is None:
+        return Beacons(frozenset(), 0)
+    tracking = frozenset(
+        node_id
+        for node_id in bootstrappers.connected
+        if node_id in connected and subnet_id in connected[node_id].tracked_subnets
+    )
+    return Beacons(tracking, len(tracking))

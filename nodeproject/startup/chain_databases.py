@@ -1,0 +1,113 @@
+"""The databases of chains of subnets: a SQLite file in the data directory or a PostgreSQL schema for each.
+
+A database gets Django's alias when its chain begins or the node starts; all threads then open connections to it.
+"""
+
+import sqlite3
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, Final
+
+from django.db import DEFAULT_DB_ALIAS, connections
+
+from chaindb import clock, versions
+from chaindb.database import Database
+from chaindb.locks import Lock
+from nodeproject.settings.databases import sqlite
+from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.database import make_tables
+from primitives.ids import ID
+from primitives.product import VERSION
+
+DIRECTORY: Final = "chains"
+"""Directory of the SQLite files in the data directory."""
+
+_LOG_PAGES: Final = 1_000
+_CACHED_PAGES: Final = 50
+_CONNECTIONS: Final = 8
+"""Most PostgreSQL connections of a process to one of these databases."""
+
+
+def alias_of(blockchain_id: ID) -> str:
+    """Return the alias of a chain's database, which is also the name of its PostgreSQL schema."""
+    return f"evm_{bytes(blockchain_id).hex()[:24]}"
+
+
+def file_of(blockchain_id: ID, settings: NodeSettings) -> Path:
+    """Return the SQLite file of a chain's rows."""
+    return settings.common.directory / DIRECTORY / f"{blockchain_id}.sqlite3"
+
+
+def open_database(blockchain_id: ID, settings: NodeSettings) -> Database:
+    """Make the database of a chain known to this process; it need not have tables yet. A second call does nothing."""
+    alias = alias_of(blockchain_id)
+    if alias not in connections.settings:
+        own = connections[DEFAULT_DB_ALIAS]
+        entry = deepcopy({**connections.settings[DEFAULT_DB_ALIAS], "ATOMIC_REQUESTS": False})
+        if own.vendor == "sqlite":
+            path = file_of(blockchain_id, settings)
+            entry |= sqlite(path, settings, log_pages=_LOG_PAGES, cached_pages=_CACHED_PAGES)
+        else:
+            entry = _of_schema(entry, alias)
+        connections.settings[alias] = entry
+    return Database(alias)
+
+
+def make_database(blockchain_id: ID, settings: NodeSettings) -> Database:
+    """Open the database of a chain, with all its tables.
+
+    Raises:
+        CannotStart: A later version of this program has written to it.
+        DatabaseError: It cannot be made.
+        OSError: Likewise.
+    """
+    db = open_database(blockchain_id, settings)
+    if db.connection.vendor == "sqlite":
+        path = file_of(blockchain_id, settings)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if not path.exists():
+            _copy_tables(Path(str(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])), path)
+        make_tables(db.alias)
+    else:
+        own = Database()
+        with own.atomic(durable=True):  # processes begin the chain together
+            own.acquire(Lock.INIT)
+            own.execute(f'CREATE SCHEMA IF NOT EXISTS "{db.alias}"')
+        with own.atomic(durable=True):
+            own.acquire(Lock.INIT)
+            make_tables(db.alias)
+    versions.record(db, VERSION, clock.wall())
+    return db
+
+
+def _of_schema(entry: dict[str, Any], schema: str) -> dict[str, Any]:
+    options = entry["OPTIONS"]
+    given = options.get("options", "")
+    options["options"] = f"{given} -c search_path={schema}".strip()
+    if isinstance(options.get("pool"), dict):
+        options["pool"] |= {"min_size": 0, "max_size": _CONNECTIONS}
+    return entry
+
+
+def _copy_tables(source: Path, target: Path) -> None:
+    """Create a SQLite database with the tables, indexes and views of another one, and the record of its migrations."""
+    made = target.with_suffix(".part")
+    made.unlink(missing_ok=True)
+    connection = sqlite3.connect(made, isolation_level=None)
+    try:
+        connection.execute("ATTACH DATABASE ? AS node", (f"{source}",))
+        connection.execute("BEGIN")
+        found = connection.execute(
+            "SELECT sql FROM node.sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' "
+            "ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, rowid"
+        ).fetchall()
+        for (statement,) in found:
+            connection.execute(statement)
+        connection.execute(
+            "INSERT INTO main.django_migrations SELECT * FROM node.django_migrations"
+        )
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+    made.chmod(0o600)
+    made.replace(target)

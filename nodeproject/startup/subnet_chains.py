@@ -1,0 +1,250 @@
+"""Finds the EVM chains of subnets that the P-Chain has created, and begins to run those that this node tracks.
+
+Each one gets a row that says what this node does with it. A chain that cannot run says why there, in a health check and
+in the log, and changes nothing for the others.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from django.db import DatabaseError
+
+from cchain_app.chain import EvmChain
+from cchain_app.forking.settings import ForkSettings
+from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
+from cchain_app.rules.subnet_evm.rules import SubnetEvmRuleSet
+from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
+from cchain_app.settings import EvmSettings
+from cchain_app.store import subnet_chains as rows
+from cchain_app.store.subnet_chains import SubnetChainRow
+from chaindb.connections import release
+from chaindb.database import Database
+from chaindb.events import ChainEvents
+from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.chain_databases import alias_of, make_database
+from nodeproject.startup.process import CannotStart
+from platform_app.chain import PlatformChain
+from platform_app.selectors import accepted, subnets
+from platform_app.selectors.subnets import BlockchainRecord
+from platform_app.txs.codec import parse
+from platform_app.txs.subnets import CreateChainTx
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+SUBNET_EVM_ID: Final = ID.of_name("subnetevm")
+"""The ID of subnet-evm as a virtual machine."""
+
+_log: Final = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 10.0
+"""Seconds after which a chain begins again that did not because its database or a file could not be used."""
+
+_CANNOT_BEGIN: Final = (CannotStart, DatabaseError, OSError, WrongChainInDatabase)
+_MAY_PASS: Final = (DatabaseError, OSError)
+"""Errors of a chain's beginning that may not occur again."""
+
+
+class ChainRefused(Exception):
+    """A chain cannot run on this node; the message says why."""
+
+
+class RefusedChain(NamedTuple):
+    """A chain of a tracked subnet that does not run."""
+
+    blockchain_id: ID
+    subnet_id: ID
+    reason: str
+
+
+class SubnetChains:
+    """The chains of subnets of a process.
+
+    Args:
+        settings: The node's settings.
+        platform: The P-Chain.
+        events: Publishes the node's events.
+        running: Returns the EVM chains that run already, the C-Chain first.
+        begin: Lets the process run a chain whose rows are ready.
+        refuse: Notes a chain that does not run.
+        has_peers: Returns whether peers are connected.
+        least_time: Returns the earliest Unix time to which the node's clock may be set.
+    """
+
+    def __init__(
+        self,
+        settings: NodeSettings,
+        platform: PlatformChain,
+        *,
+        events: ChainEvents,
+        running: Callable[[], Iterable[EvmChain]],
+        begin: Callable[[EvmChain], object],
+        refuse: Callable[[RefusedChain], object],
+        has_peers: Callable[[], bool],
+        least_time: Callable[[], int],
+    ) -> None:
+        self._settings = settings
+        self._platform = platform
+        self._events = events
+        self._running = running
+        self._begin = begin
+        self._refuse = refuse
+        self._has_peers = has_peers
+        self._least_time = least_time
+        self._lock = threading.Lock()
+        self._position = -1
+        """The last blockchain that was looked at, in the order of creation."""
+        self._again: dict[ID, BlockchainRecord] = {}
+        """The chains to begin again."""
+        self._again_at = 0.0
+        """When that is due, by the monotonic clock."""
+
+    def look(self) -> None:
+        """Begin the chains that were created since the last call. Blocking; threads may call it together.
+
+        Raises:
+            DatabaseError: The P-Chain's rows cannot be read; the next call tries again.
+        """
+        with self._lock:
+            if self._again and time.monotonic() >= self._again_at:
+                for created in tuple(self._again.values()):
+                    self._take(created)
+            for position, created in subnets.blockchains_after(self._platform, self._position):
+                if created.subnet_id != PRIMARY_NETWORK_ID:
+                    self._take(created)
+                self._position = position
+
+    def look_and_release(self) -> None:
+        """Do the same in a thread that has no other work for its connections."""
+        try:
+            self.look()
+        finally:
+            release()
+
+    def _take(self, created: BlockchainRecord) -> None:
+        row = SubnetChainRow(
+            created.blockchain_id,
+            created.subnet_id,
+            created.name,
+            created.vm_id,
+            rows.UNTRACKED,
+        )
+        if not self._settings.common.tracks(created.subnet_id):
+            reason = f"subnet {created.subnet_id} is not tracked (NODE_TRACK_SUBNETS)"
+            self._record(row._replace(reason=reason))
+            return
+        if created.vm_id != SUBNET_EVM_ID:
+            reason = f"unknown VM {created.vm_id}: this node runs subnetevm chains"
+            self._record(row._replace(state=rows.REFUSED, reason=reason))
+            if self._settings.common.track_subnets:
+                self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
+            return
+        try:
+            chain = self._chain(created)
+            chain_id = chain.config.chain_id
+            self._begin(chain)
+        except (ChainRefused, GenesisFileError, *_CANNOT_BEGIN) as error:
+            reason = " ".join(str(error).split())
+            if created.blockchain_id not in self._again:
+                _log.error(
+                    "chain %s (%s) does not run: %s", created.blockchain_id, created.name, reason
+                )
+            self._record(row._replace(state=rows.REFUSED, reason=reason))
+            self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
+            if isinstance(error, _MAY_PASS):
+                self._again[created.blockchain_id] = created
+                self._again_at = time.monotonic() + RETRY_SECONDS
+            else:
+                self._again.pop(created.blockchain_id, None)
+            return
+        self._again.pop(created.blockchain_id, None)
+        _log.info(
+            "chain %s (%s) runs with chain ID %d", created.blockchain_id, created.name, chain_id
+        )
+        self._record(
+            row._replace(
+                state=rows.RUNNING,
+                rules="" if chain.rule_set is None else chain.rule_set.name,
+                database=chain.db.alias,
+                chain_id=chain_id,
+            )
+        )
+
+    def _chain(self, created: BlockchainRecord) -> EvmChain:
+        """Return a chain with its genesis block and rows.
+
+        Raises:
+            ChainRefused: This node cannot run it.
+            GenesisFileError: Its genesis cannot be used.
+            DatabaseError: Its database cannot be made or read; or another class of `_CANNOT_BEGIN`.
+        """
+        transaction = accepted.tx(self._platform, created.blockchain_id)
+        assert transaction is not None, "the blockchain's ID is that of its transaction"
+        creation = parse(transaction.raw).unsigned
+        assert isinstance(creation, CreateChainTx)
+        if creation.fx_ids:
+            raise ChainRefused("unsupported feature extensions")
+        rule_set = SubnetEvmRuleSet(self._platform.config.upgrades)
+        text = bytes(creation.genesis_data)
+        self._verify(rule_set, text)
+        db = make_database(created.blockchain_id, self._settings)
+        chain = EvmChain(
+            self._settings.common,
+            subnet_settings(self._settings.cchain),
+            db,
+            events=self._events,
+            aliases=self._aliases(created),
+            blockchain_id=lambda: created.blockchain_id,
+            genesis_file=lambda: text,
+            subnet_id=created.subnet_id,
+            has_peers=self._has_peers,
+            least_time=self._least_time,
+            rule_set=rule_set,
+            label=created.name or None,
+        )
+        load_genesis(chain)
+        return chain
+
+    def _verify(self, rule_set: SubnetEvmRuleSet, text: bytes) -> None:
+        """Check that this node can run a chain with a genesis file. Raises as `_chain`."""
+        config = rule_set.load_genesis(text).config
+        assert isinstance(config, SubnetEvmConfig)
+        if not config.chain_id:
+            raise ChainRefused("config.chainId: missing")
+        for part in config.stateful.configs:
+            raise ChainRefused(f"config.{part.key}: this precompile is not supported")
+        for other in self._running():
+            if other.config.chain_id == config.chain_id:
+                taken = other.blockchain_id
+                raise ChainRefused(f"chain ID {config.chain_id} is taken by {taken}")
+
+    def _aliases(self, created: BlockchainRecord) -> tuple[str, ...]:
+        """Return the ID as the first alias, and the chain's name if no earlier chain has it.
+
+        Unspecified: the reference has aliases by name only if the operator's file lists them.
+        """
+        name, used = created.name, {alias for one in self._running() for alias in one.aliases}
+        taken = name in used or self._platform.is_named(name) or name in _RESERVED
+        blockchain_id = str(created.blockchain_id)
+        return (blockchain_id,) if taken or not name.strip() else (blockchain_id, name)
+
+    def _record(self, row: SubnetChainRow) -> None:
+        with self._platform.db.atomic():
+            rows.record(self._platform.db, row)
+
+
+_RESERVED: Final = frozenset({"X", "avm", "AVM", "xvm"})
+"""Names of the X-Chain."""
+
+
+def subnet_settings(settings: EvmSettings) -> EvmSettings:
+    """Return the settings of chains of subnets: the C-Chain's, without those about its own genesis or fork."""
+    return replace(settings, genesis="", chain_id=0, fork=ForkSettings())
+
+
+def database_of(blockchain_id: ID) -> Database:
+    """Return the database of a chain that this process has opened."""
+    return Database(alias_of(blockchain_id))

@@ -1,0 +1,199 @@
+"""EVM chains of subnets, from the transaction that creates one to a contract on it: one node, and one that follows it.
+
+The second node tracks one of two subnets: it has that subnet's chain with equal roots, and nothing of the other.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.signing import sign_transaction
+from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
+from platform_app.txs.subnets import CreateChainTx
+from primitives.ids import ID
+from primitives.keys import EWOQ_KEY
+from tests.builders import platform
+from tests.builders.subnet_evm import subnet_genesis
+from tests.builders.transactions import KEY, RECIPIENT, unsigned
+from tests.e2e.platform_client import PlatformClient
+from tests.e2e.platform_wallet import Wallet, raw, worth
+from tests.servers.node import RunningNode
+
+SECONDS = 60
+"""Time limit of each wait."""
+INIT = bytes.fromhex("600a600c600039600a6000f3602a60005260206000f3")
+"""Creates a contract that returns 42."""
+CHAINS = {"dex": 9_001, "game": 9_002}
+"""Chain IDs by name; each is the chain of a subnet of its own."""
+
+
+class Live:
+    """A node that makes all blocks, and the chains of its subnets."""
+
+    def __init__(self, node: RunningNode) -> None:
+        self.node = node
+        self.subnets: dict[str, str] = {}
+        self.blockchains: dict[str, str] = {}
+        self._nonces = dict.fromkeys(CHAINS, 0)
+
+    def create(self) -> None:
+        """Create the subnets and their chains."""
+        wallet = Wallet(EWOQ_KEY)
+        with PlatformClient(self.node.port) as client:
+            for name, chain_id in CHAINS.items():
+                wallet.look(client)
+                subnet = client.commit(raw(wallet.create_subnet()))
+                wallet.look(client)
+                coin = max(wallet.coins, key=worth)
+                created = platform.unsigned(
+                    CreateChainTx,
+                    inputs=platform.spend_all(coin),
+                    outputs=(
+                        platform.output(
+                            worth(coin) - platform.CONFIG.fees.create_blockchain,
+                            *platform_owner(),
+                            asset_id=coin.asset_id,
+                        ),
+                    ),
+                    subnet_id=ID.parse(subnet),
+                    chain_name=name,
+                    vm_id=SUBNET_EVM_ID,
+                    fx_ids=(),
+                    genesis_data=subnet_genesis(chain_id),
+                )
+                signed = platform.signed(created, [[EWOQ_KEY]] * 2)
+                self.subnets[name] = subnet
+                self.blockchains[name] = client.commit(raw(signed))
+
+    def send(self, name: str, node: RunningNode | None = None, **changes: Any) -> str:
+        """Send a transaction on a chain, by default to the node that makes blocks; return its hash."""
+        given = unsigned(chain_id=CHAINS[name], nonce=self._nonces[name], **changes)
+        self._nonces[name] += 1
+        tx = decode_transaction(sign_transaction(given, KEY), CHAINS[name]).raw
+        sent: str = rpc(node or self.node, name, "eth_sendRawTransaction", f"0x{tx.hex()}")
+        return sent
+
+    def receipt(self, name: str, sent: str) -> Any:
+        """Return a receipt, once there is one."""
+        return wait_for(lambda: rpc(self.node, name, "eth_getTransactionReceipt", sent))
+
+
+def platform_owner() -> tuple[Any, ...]:
+    from primitives.keys import address_of
+
+    return (address_of(EWOQ_KEY),)
+
+
+def rpc(node: RunningNode, name: str, method: str, *params: Any) -> Any:
+    """Call a method of a chain by its alias or blockchain ID."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    request = Request(  # a node of the test
+        f"http://127.0.0.1:{node.port}/ext/bc/{name}/rpc",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urlopen(request, timeout=SECONDS) as response:
+        answer = json.load(response)
+    assert "result" in answer, answer
+    return answer["result"]
+
+
+def wait_for(ask: Callable[[], Any], seconds: float = SECONDS) -> Any:
+    """Return the first true answer."""
+    until = time.monotonic() + seconds
+    while not (found := ask()):
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with RunningNode(tmp_path_factory.mktemp("subnets") / "first") as node:
+        node.start()
+        made = Live(node)
+        made.create()
+        yield made
+
+
+def test_contracts_live_on_each_chain(live: Live) -> None:
+    for name, chain_id in CHAINS.items():
+        assert wait_for(lambda name=name: served(live.node, name))
+        assert rpc(live.node, name, "eth_chainId") == hex(chain_id)
+        receipt = live.receipt(name, live.send(name, to=None, data=INIT, value=0, gas=200_000))
+        call = {"to": receipt["contractAddress"]}
+        by_id = live.blockchains[name]
+        assert int(rpc(live.node, by_id, "eth_call", call, "latest"), 16) == 42
+    assert rpc(live.node, "C", "eth_blockNumber") == "0x0"
+
+
+def served(node: RunningNode, name: str) -> bool:
+    try:
+        return bool(rpc(node, name, "eth_chainId"))
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def follower(live: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    """A node that tracks the first subnet only."""
+    with RunningNode(
+        tmp_path_factory.mktemp("subnets") / "second",
+        env={
+            "NODE_BOOTSTRAP": f"127.0.0.1:{live.node.staking_port}",
+            "NODE_TRACK_SUBNETS": live.subnets["dex"],
+        },
+    ) as node:
+        node.start()
+        yield node
+
+
+def test_a_follower_has_the_chain_of_the_subnet_that_it_tracks(
+    live: Live, follower: RunningNode
+) -> None:
+    sent = live.send("dex", to=RECIPIENT, value=7)
+    number = live.receipt("dex", sent)["blockNumber"]
+
+    def block(node: RunningNode) -> Any:
+        return rpc(node, "dex", "eth_getBlockByNumber", number, False)
+
+    assert wait_for(lambda: served(follower, "dex") and block(follower)) == block(live.node)
+    assert not served(follower, "game")
+    assert not (follower.directory / "data/chains" / f"{live.blockchains['game']}.sqlite3").exists()
+    with follower.database() as ask:
+        rows = ask("SELECT name, state FROM cchain_app_subnetchain ORDER BY name")
+    assert [tuple(row) for row in rows] == [("dex", "running"), ("game", "untracked")]
+
+
+def test_a_transaction_at_a_follower_gets_into_a_block(live: Live, follower: RunningNode) -> None:
+    sent = live.send("dex", node=follower, to=RECIPIENT, value=9)
+    wait_for(lambda: rpc(follower, "dex", "eth_getTransactionReceipt", sent))
+    assert live.receipt("dex", sent)["status"] == "0x1"
+
+
+def test_a_killed_follower_catches_up(live: Live, follower: RunningNode) -> None:
+    follower.kill()
+    hashes = [live.send("dex", to=RECIPIENT, value=1) for _ in range(3)]
+    for sent in hashes:
+        live.receipt("dex", sent)
+    follower.start()
+    head = rpc(live.node, "dex", "eth_blockNumber")
+    wait_for(lambda: rpc(follower, "dex", "eth_blockNumber") == head)
+    with PlatformClient(follower.port) as client:
+        chain = live.blockchains["dex"]
+        wait_for(lambda: client.call("info.isBootstrapped", chain=chain)["isBootstrapped"])
+        wait_for(lambda: "error" not in client.call("health.health")["checks"][chain])
+
+
+def test_the_chains_go_on_after_a_kill(live: Live) -> None:
+    sent = live.send("dex", to=RECIPIENT, value=5)
+    live.node.kill()
+    live.node.start()
+    assert rpc(live.node, "dex", "eth_chainId") == hex(CHAINS["dex"]), "served at once"
+    assert live.receipt("dex", sent)["status"] == "0x1"
+    assert live.receipt("dex", live.send("dex", to=RECIPIENT, value=5))["status"] == "0x1"

@@ -1,0 +1,406 @@
+"""EVM chains of subnets: begun at acceptance and at the start, refused with a reason, without harm for the others."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.test import Client
+
+from cchain_app import tasks
+from cchain_app.apps import evm_chains, find_evm_chain
+from cchain_app.chain import EvmChain
+from cchain_app.selectors import blocks
+from cchain_app.services.genesis import load_genesis
+from cchain_app.store import subnet_chains as rows
+from cchain_app.store.subnet_chains import SubnetChainRow
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.signing import sign_transaction
+from chaindb.connections import in_thread
+from chaindb.database import Database
+from nodeproject.apps import this_node, use
+from nodeproject.management.banner import banner_of
+from nodeproject.node import Node
+from nodeproject.settings.node import NodeSettings
+from nodeproject.startup import subnet_chains
+from nodeproject.startup.chain_databases import alias_of, file_of
+from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
+from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
+from primitives.ids import ID
+from tests.builders import platform
+from tests.builders.node_settings import updated
+from tests.builders.subnet_evm import BALANCE, subnet_genesis
+from tests.builders.transactions import KEY, SENDER, unsigned
+from tests.integration.nodeproject.test_third_chain import (
+    application,
+    client,
+    end,
+    mine,
+    over_http,
+    send,
+    transfer,
+)
+from tests.integration.patience import PatientCommunicator
+from tests.integration.platform_app.conftest import EWOQ, PChain
+
+CHAIN_ID = 9_001
+
+__all__ = ["application", "client"]
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.node_settings(mining="manual", track_subnets=("all",)),
+]
+
+
+class World:
+    """A node whose P-Chain is at hand."""
+
+    def __init__(self, node: Node, pchain: PChain) -> None:
+        self.node = node
+        self.pchain = pchain
+        self.subnet_id = self.subnet()
+
+    def subnet(self) -> ID:
+        """Create a subnet."""
+        made = self.pchain.make(CreateSubnetTx, owner=platform.owners(EWOQ))
+        return self.pchain.do(made).tx_id
+
+    def create(
+        self,
+        genesis: bytes | None = None,
+        name: str = "dex",
+        *,
+        vm_id: ID = SUBNET_EVM_ID,
+        fx_ids: tuple[ID, ...] = (),
+        subnet_id: ID | None = None,
+    ) -> ID:
+        """Create a blockchain, and let the node look at it."""
+        made = self.pchain.make(
+            CreateChainTx,
+            subnet_id=subnet_id or self.subnet_id,
+            chain_name=name,
+            vm_id=vm_id,
+            fx_ids=fx_ids,
+            genesis_data=subnet_genesis(CHAIN_ID) if genesis is None else genesis,
+        )
+        blockchain_id = self.pchain.do(made).tx_id
+        self.node.subnet_chains.look()
+        return blockchain_id
+
+    def row(self, blockchain_id: ID) -> SubnetChainRow:
+        """Return what the node's row of a blockchain says."""
+        found = rows.rows(self.node.database)
+        return next(row for row in found if row.blockchain_id == blockchain_id)
+
+    def chain(self, blockchain_id: ID) -> EvmChain:
+        return self.node.evm_chains[str(blockchain_id)]
+
+    def ask(self, method: str, **params: Any) -> Any:
+        """Call a method of `info` or `platform`."""
+        endpoints = self.node.endpoints
+        endpoint = endpoints.platform if method.startswith("platform") else endpoints.info
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = endpoint.dispatcher.answer(json.dumps(body).encode())
+        return json.loads(answer or b"")["result"]
+
+
+def started(settings: NodeSettings) -> Node:
+    """Return a node on the data directory and database of the settings."""
+    node = Node(settings)
+    use(node)
+    node.network.connect_consensus()
+    load_genesis(node.evm_chain)
+    return node
+
+
+def forget(node: Node) -> None:
+    """Close what a node has opened for chains of subnets, as its end would."""
+    for chain in node.evm_chains.values():
+        if chain.db.alias != DEFAULT_DB_ALIAS:
+            connections[chain.db.alias].close()
+
+
+@pytest.fixture
+def world(shared_pchain: PChain) -> Iterator[World]:
+    """A started node; the tests make its blocks."""
+    before = this_node()
+    known = set(connections.settings)
+    made = World(started(before.settings), shared_pchain)
+    guarded = BaseDatabaseWrapper.ensure_connection
+
+    def ensure(self: BaseDatabaseWrapper) -> None:
+        """Open new databases, too, unlike Django's guard of tests."""
+        if self.alias in known:
+            guarded(self)
+        elif self.connection is None:
+            with self.wrap_database_errors:
+                self.connect()
+
+    with patch.object(BaseDatabaseWrapper, "ensure_connection", ensure):
+        yield made
+    use(before)
+    made.node.endpoints.workers.close()
+    for alias in set(connections.settings) - known:
+        if connections[alias].vendor == "postgresql":
+            with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+                cursor.execute(f'DROP SCHEMA IF EXISTS "{alias}" CASCADE')
+        connections[alias].close()
+        del connections[alias], connections.settings[alias]
+
+
+@pytest.fixture
+def node(world: World) -> Node:
+    return world.node
+
+
+def test_an_accepted_chain_runs(world: World) -> None:
+    blockchain_id = world.create()
+    chain = world.chain(blockchain_id)
+
+    row = world.row(blockchain_id)
+    assert row == SubnetChainRow(
+        blockchain_id, world.subnet_id, "dex", SUBNET_EVM_ID, rows.RUNNING,
+        rules="subnet-evm", database=alias_of(blockchain_id), chain_id=CHAIN_ID,
+    )  # fmt: skip
+    assert chain.aliases == (str(blockchain_id), "dex")
+    for text in ("dex", str(blockchain_id)):
+        assert world.node.chains.find(text) is find_evm_chain(text) is chain
+    assert evm_chains() == (world.node.evm_chain, chain)
+    assert chain.title == "dex"
+    if chain.db.connection.vendor == "sqlite":
+        assert file_of(blockchain_id, world.node.settings).exists()
+
+    send(world.node, chain.name, transfer(chain_id=CHAIN_ID))
+    assert mine(world.node, chain.name) == 1
+    assert chain.db.row("SELECT count(*) FROM cchain_app_transaction") == (1,)
+    assert world.node.database.row("SELECT count(*) FROM cchain_app_transaction") == (0,)
+
+
+async def test_it_is_asked_over_http_and_websocket(application: Any, world: World) -> None:
+    blockchain_id = await in_thread(world.create)
+    way = f"/ext/bc/{blockchain_id}/rpc"
+    for path in (way, "/ext/bc/dex/rpc"):
+        assert await over_http(application, path, "eth_chainId") == hex(CHAIN_ID)
+    sender = f"0x{SENDER.hex()}"
+    assert await over_http(application, way, "eth_getBalance", sender, "latest") == hex(BALANCE)
+
+    socket = PatientCommunicator(application, f"/ext/bc/{blockchain_id}/ws")
+    connected, _ = await socket.connect()
+    assert connected
+    subscribe = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
+    await socket.send_to(text_data=json.dumps(subscribe))
+    assert "result" in json.loads(await socket.receive_from())
+
+    # A contract whose code returns 42.
+    init = bytes.fromhex("600a600c600039600a6000f3602a60005260206000f3")
+    given = unsigned(chain_id=CHAIN_ID, to=None, data=init, value=0, gas=200_000)
+    raw = decode_transaction(sign_transaction(given, KEY), CHAIN_ID).raw
+    sent = await over_http(application, way, "eth_sendRawTransaction", f"0x{raw.hex()}")
+    assert await in_thread(mine, world.node, str(blockchain_id)) == 1
+    receipt = await over_http(application, way, "eth_getTransactionReceipt", sent)
+    call = {"to": receipt["contractAddress"]}
+    assert int(await over_http(application, way, "eth_call", call, "latest"), 16) == 42
+    head = json.loads(await socket.receive_from())["params"]["result"]
+    assert (head["number"], head["minDelayExcess"]) == ("0x1", "0x799d4c")
+    block = await over_http(application, way, "eth_getBlockByNumber", "0x1", False)
+    assert block["blockGasCost"] == "0x0"
+    assert block["gasLimit"] == hex(12_000_000)
+    assert await over_http(application, "/ext/bc/C/rpc", "eth_blockNumber") == "0x0"
+    await socket.disconnect()
+    await end(application)
+
+
+@pytest.mark.sqlite_only  # it is the same on PostgreSQL, where each schema takes a while
+def test_info_and_platform_know_it(world: World) -> None:
+    blockchain_id = world.create()
+    shown = str(blockchain_id)
+    assert world.ask("info.getBlockchainID", alias="dex") == {"blockchainID": shown}
+    assert world.ask("info.isBootstrapped", chain=shown) == {"isBootstrapped": True}
+    status = world.ask("platform.getBlockchainStatus", blockchainID=shown)
+    assert status == {"status": "Syncing"}, "it runs, and this node does not validate the subnet"
+    assert world.ask("platform.validates", subnetID=str(world.subnet_id)) == {
+        "blockchainIDs": [shown]
+    }
+    vms = world.ask("info.getVMs")["vms"]
+    assert vms[str(SUBNET_EVM_ID)] == ["subnetevm"]
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_health_and_metrics_have_it(world: World) -> None:
+    reporter = world.node.observation.reporter
+    running = str(world.create())
+    broken = str(world.create(b"{", "broken"))
+    reporter.run_once()
+    checks = reporter.health().checks
+    assert checks[running].error == ""
+    assert checks[broken].error == "parsing genesis: Expecting property name enclosed in " + (
+        "double quotes: line 1 column 2 (char 1)"
+    )
+    assert checks["C"].error == ""
+    page = world.node.observation.page.text()[1].decode()
+    assert f'svc_chain_height{{chain="{running}"}} 0' in page
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_the_admin_shows_the_chains_and_the_chosen_ones_rows(world: World, client: Client) -> None:
+    running, broken = world.create(), world.create(b"{", "broken")
+    mine(world.node, str(running))
+    text = client.get("/admin/cchain_app/subnetchain/").content.decode()
+    assert "dex" in text
+    assert "parsing genesis: Expecting property name" in text
+    for found in (running, broken):
+        page = client.get(f"/admin/cchain_app/subnetchain/?q={found}", follow=True)
+        assert page.status_code == 200
+        assert str(found) in page.content.decode()
+
+    chosen = client.get(f"/admin/cchain_app/block/?chain={running}", follow=True).content.decode()
+    assert "/admin/cchain_app/block/1/change/" in chosen
+    assert "dex" in client.get("/admin/").content.decode()
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_the_status_and_the_banner_name_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blockchain_id = world.create()
+    call_command("node_status")
+    shown = capsys.readouterr().out
+    assert "dex head" in shown
+    assert str(blockchain_id)[:20] in shown
+    banner_of(world.node)("http://127.0.0.1:9650")
+    assert "http://127.0.0.1:9650/ext/bc/dex/rpc" in capsys.readouterr().out
+
+
+def test_a_restarted_node_runs_it_again(world: World) -> None:
+    name = str(world.create())
+    send(world.node, name, transfer(chain_id=CHAIN_ID))
+    mine(world.node, name)
+    send(world.node, name, transfer(1, chain_id=CHAIN_ID))
+    forget(world.node)
+
+    again = started(world.node.settings)
+    again.subnet_chains.look()
+    chain = again.evm_chains[name]
+    assert blocks.head(chain).number == 1
+    assert mine(again, name) == 2, "the second transaction waited in the pool"
+    assert chain.db.row("SELECT count(*) FROM cchain_app_transaction") == (2,)
+    again.endpoints.workers.close()
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_a_task_finds_a_chain_that_another_process_has_begun(world: World) -> None:
+    name = str(world.create())
+    forget(world.node)
+    again = started(world.node.settings)
+    send(world.node, name, transfer(chain_id=CHAIN_ID))
+    assert tasks.expire_pool(name) == {"expired": 0}
+    assert name in again.evm_chains
+
+
+@pytest.mark.sqlite_only  # likewise
+@pytest.mark.parametrize(
+    ("genesis", "reason"),
+    [
+        (b"", "parsing genesis: unexpected end of JSON input"),
+        (subnet_genesis(43_112), "chain ID 43112 is taken by {c_chain}"),
+        (
+            subnet_genesis(7, txAllowListConfig={"blockTimestamp": 0}),
+            "config.txAllowListConfig: this precompile is not supported",
+        ),
+        (subnet_genesis(0), "config.chainId: missing"),
+    ],
+)
+def test_a_chain_that_cannot_run_says_why_in_its_row(
+    world: World, genesis: bytes, reason: str
+) -> None:
+    blockchain_id = world.create(genesis)
+    row = world.row(blockchain_id)
+    assert (row.state, row.database) == (rows.REFUSED, "")
+    assert row.reason == reason.format(c_chain=world.node.evm_chain.blockchain_id)
+    assert list(world.node.evm_chains) == ["C"]
+    assert world.node.refused_chains[blockchain_id].reason == row.reason
+
+    good = world.create(name="good")
+    assert world.row(good).state == rows.RUNNING
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_other_virtual_machines_and_feature_extensions_are_refused(world: World) -> None:
+    other = world.create(vm_id=platform.some_id("a virtual machine"))
+    assert world.row(other).reason == (
+        f"unknown VM {platform.some_id('a virtual machine')}: this node runs subnetevm chains"
+    )
+    extended = world.create(fx_ids=(platform.some_id("an extension"),))
+    assert world.row(extended).reason == "unsupported feature extensions"
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_only_chains_of_tracked_subnets_run(world: World) -> None:
+    tracked = world.subnet()
+    settings = updated(world.node.settings, track_subnets=(str(tracked),))
+    world.node = started(settings)
+    other = world.create()
+    row = world.row(other)
+    assert (row.state, row.reason) == (
+        rows.UNTRACKED, f"subnet {world.subnet_id} is not tracked (NODE_TRACK_SUBNETS)",
+    )  # fmt: skip
+    own = world.create(subnet_id=tracked)
+    assert world.row(own).state == rows.RUNNING
+    assert world.ask("platform.getBlockchainStatus", blockchainID=str(other)) == {
+        "status": "Created"
+    }
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_a_name_that_another_chain_has_is_no_alias(world: World) -> None:
+    first = world.create(subnet_genesis(1), "dex")
+    second = world.create(subnet_genesis(2), "dex")
+    third = world.create(subnet_genesis(3), "C")
+    assert world.chain(first).aliases == (str(first), "dex")
+    for taken in (second, third):
+        assert world.chain(taken).aliases == (str(taken),)
+
+
+def test_a_chain_whose_database_could_not_be_made_begins_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Database:
+        raise OperationalError("no space\nleft")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(subnet_chains, "make_database", fail)
+        refused = world.create()
+    assert world.row(refused).reason == "no space left"
+    later = world.create(subnet_genesis(8), "later")
+    assert world.row(later).state == rows.RUNNING
+    assert world.row(refused).state == rows.REFUSED, "it is not tried again at once"
+
+    monkeypatch.setattr(subnet_chains, "RETRY_SECONDS", 0)
+    world.node.subnet_chains._again_at = 0
+    world.node.subnet_chains.look()
+    assert world.row(refused).state == rows.RUNNING
+    assert not world.node.refused_chains
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_a_chain_whose_work_fails_does_not_hold_up_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = world.create(), world.create(subnet_genesis(8), "second")
+    seen: list[str] = []
+
+    def expire(chain: EvmChain, now: float) -> int:
+        seen.append(chain.name)
+        if chain.name == str(first):
+            raise OperationalError("the disk is full")
+        return 1
+
+    monkeypatch.setattr(tasks.removal, "expire", expire)
+    with pytest.raises(OperationalError, match="the disk is full"):
+        tasks.expire_pool()
+    assert seen == ["C", str(first), str(second)]
