@@ -105,7 +105,7 @@ class HexField(forms.CharField):
         except ValueError:
             raise forms.ValidationError("These are not hexadecimal digits.") from None
         if found and self._size not in {None, len(found)}:
-            raise forms.ValidationError(f"The length must be {self._size}, not {len(found)} bytes.")
+            raise forms.ValidationError(f"Expected length {self._size}, got {len(found)}.")
         return found
 
 
