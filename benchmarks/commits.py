@@ -27,7 +27,7 @@ HEADS = {
 }
 
 
-class Heads:
+class HeadWatch:
     """The heads of a node's chains in its database."""
 
     def __init__(self, directory: Path) -> None:
@@ -93,7 +93,7 @@ class ChainHeights:
 
 
 @dataclass(slots=True)
-class Watch:
+class CommitWatch:
     """Observations of a completed watch, by index of the node and by chain."""
 
     growth: dict[tuple[int, str], ChainHeights] = field(default_factory=dict)
@@ -107,9 +107,9 @@ class Watch:
 
 
 @contextmanager
-def watching(directories: Sequence[Path]) -> Iterator[Watch]:
+def watching(directories: Sequence[Path]) -> Iterator[CommitWatch]:
     """Watch the nodes' databases; the observations are available at the end of the body."""
-    watch = Watch()
+    watch = CommitWatch()
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.commits", *map(str, directories)],
         cwd=ROOT,
@@ -128,7 +128,7 @@ def watching(directories: Sequence[Path]) -> Iterator[Watch]:
 
 def main() -> None:
     """Watch until SIGTERM, then print the observations."""
-    nodes = [Heads(Path(name)) for name in sys.argv[1:]]
+    nodes = [HeadWatch(Path(name)) for name in sys.argv[1:]]
     seen: list[tuple[int, str, int, float]] = []
     last: dict[tuple[int, str], int] = {}
     ended = False

@@ -32,7 +32,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockRange:
+class SeededBlocks:
     """Similar blocks of one chain: those above `low`, up to `high`."""
 
     chain: str
@@ -55,12 +55,12 @@ class BlockRange:
         return self.transactions // self.blocks
 
 
-class HistoryTimings(NamedTuple):
+class SeededTimings(NamedTuple):
     """How a history was produced."""
 
-    empty: BlockRange
-    light: BlockRange
-    platform: BlockRange
+    empty: SeededBlocks
+    light: SeededBlocks
+    platform: SeededBlocks
 
     @property
     def heads(self) -> dict[str, int]:
@@ -68,10 +68,10 @@ class HistoryTimings(NamedTuple):
         return {"P": self.platform.high, "C": self.light.high}
 
 
-def past(history: History) -> HistoryTimings:
+def past(history: History) -> SeededTimings:
     """Return how a history was produced. It is produced once in a run."""
     stretches = json.loads((_made(history) / "made.json").read_text())
-    return HistoryTimings(*(BlockRange(**item) for item in stretches))
+    return SeededTimings(*(SeededBlocks(**item) for item in stretches))
 
 
 def producer(history: History) -> Kind:

@@ -19,7 +19,7 @@ HOLDER = owner("holder")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SeedShape:
     """Contents of a P-Chain at the start of the node."""
 
     validators: int
@@ -31,10 +31,10 @@ class Shape:
     coins: int = 0
     """Outputs of the holder, each of another transaction."""
     past: int = 0
-    """HistoryTimings delegators that were rewarded one after the other."""
+    """Past delegators that were rewarded one after the other."""
 
 
-def started_on(shape: Shape) -> Kind:
+def started_on(shape: SeedShape) -> Kind:
     """Return the node on a copy of the data that `seed_platform` made."""
 
     def fill(environment: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ def started_on(shape: Shape) -> Kind:
 
 
 @cache
-def _seed(shape: Shape) -> Path:
+def _seed(shape: SeedShape) -> Path:
     """Return a data directory of this shape, made once in a run; the history is added last.
 
     Raises:

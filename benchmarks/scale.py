@@ -25,7 +25,7 @@ class Scale:
     validators: int
     """Validators of the P-Chain, each with ten delegators."""
     past: int
-    """HistoryTimings delegators."""
+    """Past delegators."""
     travellers: int
     """Validators and delegators that end within the year of the time travel."""
     decisions: int

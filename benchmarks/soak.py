@@ -16,7 +16,7 @@ from benchmarks.report import put_between
 from benchmarks.scale import FULL
 from benchmarks.scene import Scene
 from benchmarks.server import Server, running
-from benchmarks.soak_clients import Client, Payer, Reader, Sender, Tally, Visitor
+from benchmarks.soak_clients import Reader, SoakClient, SoakPayer, SoakSender, SoakTally, Visitor
 from benchmarks.soak_subscribers import Notifications, subscribed
 from benchmarks.soak_verdict import SentTransactions, SoakResult, markdown, passes
 
@@ -34,12 +34,12 @@ BEGIN, END = "<!-- soaked: begin -->", "<!-- soaked: end -->"
 class Clients:
     """The clients of the node."""
 
-    senders: Sequence[Sender]
-    payer: Payer
-    others: Sequence[Client]
+    senders: Sequence[SoakSender]
+    payer: SoakPayer
+    others: Sequence[SoakClient]
 
     @property
-    def all(self) -> list[Client]:
+    def all(self) -> list[SoakClient]:
         """All clients."""
         return [*self.senders, self.payer, *self.others]
 
@@ -61,7 +61,7 @@ def main() -> int:
 
 def soak(server: Server, seconds: float, subscribers: int) -> SoakResult:
     """Load a node for some seconds, and compare its chains with the transactions that were sent."""
-    tally = Tally()
+    tally = SoakTally()
     scene = Scene(server, FULL)
     clients = _prepared(scene, tally)
     head = scene.client.height()
@@ -104,19 +104,19 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()  # fmt: skip
 
 
-def _prepared(scene: Scene, tally: Tally) -> Clients:
+def _prepared(scene: Scene, tally: SoakTally) -> Clients:
     """Deploy the token and fund the senders. Later blocks contain only the clients' transactions."""
     scene.deploy()
     server, token = scene.server, scene.contract("Token")
-    senders = [Sender(server, tally, place, token) for place in range(SENDERS)]
+    senders = [SoakSender(server, tally, place, token) for place in range(SENDERS)]
     scene.fund([sender.account for sender in senders])
     for item in senders:
         item.prepare()
     others = [Reader(server, tally, senders[0], token), Visitor(server, tally, senders[0], token)]
-    return Clients(senders, Payer(server, tally), others)
+    return Clients(senders, SoakPayer(server, tally), others)
 
 
-def _watch(server: Server, tally: Tally, seconds: float) -> tuple[int, int]:
+def _watch(server: Server, tally: SoakTally, seconds: float) -> tuple[int, int]:
     """Wait until the time is over; return the node's memory early and at the end."""
     began = time.perf_counter()
     early = min(EARLY, seconds / 2)
@@ -126,14 +126,14 @@ def _watch(server: Server, tally: Tally, seconds: float) -> tuple[int, int]:
     return memory, server.memory()
 
 
-def _wait(server: Server, tally: Tally, began: float, seconds: float) -> None:
+def _wait(server: Server, tally: SoakTally, began: float, seconds: float) -> None:
     """Wait until some seconds have passed since `began`, and print progress."""
     while (left := began + seconds - time.perf_counter()) > 0:
         time.sleep(min(POLL_SECONDS, left))
         _say(server, tally, time.perf_counter() - began)
 
 
-def _say(server: Server, tally: Tally, lasted: float) -> None:
+def _say(server: Server, tally: SoakTally, lasted: float) -> None:
     print(
         f"{lasted:4.0f} s: {len(tally.hashes):,} and {len(tally.issued):,} transactions, {len(tally.pages):,} pages,"
         f" {len(tally.reads):,} calls, {tally.errors.total():,} errors, {server.memory() / 2**20:.1f} MiB",
@@ -142,7 +142,7 @@ def _say(server: Server, tally: Tally, lasted: float) -> None:
     )
 
 
-def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> SentTransactions:
+def _on_cchain(scene: Scene, tally: SoakTally, head: int, last: int) -> SentTransactions:
     """Look for the transactions in all blocks since the start."""
     found: Counter[str] = Counter()
     for first in range(head + 1, last + 1, AT_ONCE):
@@ -155,14 +155,14 @@ def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> SentTransact
     )
 
 
-def _on_platform(payer: Payer, tally: Tally) -> SentTransactions:
+def _on_platform(payer: SoakPayer, tally: SoakTally) -> SentTransactions:
     """Check the transactions' status, and that the recipients received only their payments."""
     committed = payer.committed()
     found = Counter({str(place): 1 for place in range(committed)})
     return SentTransactions("P-Chain", len(tally.issued), found, payer.paid() - committed)
 
 
-def _delays(heard: Notifications, tally: Tally) -> list[float]:
+def _delays(heard: Notifications, tally: SoakTally) -> list[float]:
     """Return the sorted delays of notifications, from the sending of the block's first transaction."""
     return sorted(
         at - tally.sent_at[number]

@@ -36,7 +36,7 @@ RECIPIENTS = 16
 
 
 @dataclass
-class Tally:
+class SoakTally:
     """Observations of the clients. Each client writes only its own fields; a lock protects errors."""
 
     errors: Counter[str] = field(default_factory=Counter)
@@ -58,13 +58,13 @@ class Tally:
             self.errors[kind] += 1
 
 
-class Client(ABC, threading.Thread):
+class SoakClient(ABC, threading.Thread):
     """Runs one step after another, at a fixed pace, until it is stopped."""
 
     pace = 0.25
     """Seconds from the start of a step to the next, unless the step takes longer."""
 
-    def __init__(self, server: Server, tally: Tally) -> None:
+    def __init__(self, server: Server, tally: SoakTally) -> None:
         super().__init__(daemon=True)
         self.scene = Scene(server, FULL)
         self.tally = tally
@@ -91,10 +91,10 @@ class Client(ABC, threading.Thread):
                 self.tally.mishap(f"{type(self).__name__}: {type(error).__name__} {words}")
 
 
-class Sender(Client):
+class SoakSender(SoakClient):
     """Transfers and token transfers on the C-Chain, in batches; each batch is mined before the next one."""
 
-    def __init__(self, server: Server, tally: Tally, place: int, token: bytes) -> None:
+    def __init__(self, server: Server, tally: SoakTally, place: int, token: bytes) -> None:
         super().__init__(server, tally)
         self.account = account("soak", place)
         self._token = token
@@ -146,12 +146,12 @@ class Sender(Client):
         return raw
 
 
-class Payer(Client):
+class SoakPayer(SoakClient):
     """Transfers on the P-Chain, each from the previous change, and Committed before the next one."""
 
     AMOUNT = FEE
 
-    def __init__(self, server: Server, tally: Tally) -> None:
+    def __init__(self, server: Server, tally: SoakTally) -> None:
         endpoint = replace(server.endpoint, http_path="/ext/bc/P")
         super().__init__(replace(server, endpoint=endpoint), tally)
         self._coin: Coin | None = None
@@ -183,12 +183,12 @@ class Payer(Client):
         return largest(filter(None, (read_coin(texts.unhexed(text)) for text in found["utxos"])))
 
 
-class Reader(Client):
+class Reader(SoakClient):
     """Read-only methods of the C-Chain, one after the other."""
 
     pace = 0.05
 
-    def __init__(self, server: Server, tally: Tally, sender: Sender, token: bytes) -> None:
+    def __init__(self, server: Server, tally: SoakTally, sender: SoakSender, token: bytes) -> None:
         super().__init__(server, tally)
         holder = account("soaked").address
         call = {"to": "0x" + token.hex(), "data": "0x" + contracts.call_data("balanceOf(address)", holder).hex()}  # fmt: skip
@@ -214,10 +214,10 @@ class Reader(Client):
         self.tally.reads.append(time.perf_counter() - began)
 
 
-class Visitor(Client):
+class Visitor(SoakClient):
     """The explorer's pages in turn, each over its own connection."""
 
-    def __init__(self, server: Server, tally: Tally, sender: Sender, token: bytes) -> None:
+    def __init__(self, server: Server, tally: SoakTally, sender: SoakSender, token: bytes) -> None:
         super().__init__(server, tally)
         self._kinds = itertools.cycle(
             [

@@ -101,7 +101,7 @@ def subscribed(endpoint: Endpoint, count: int, head: int) -> Iterator[Subscriber
         process.join()
 
 
-class Listener:
+class SubscriptionListener:
     """Reads all sockets as soon as data arrives."""
 
     def __init__(self, framing: WebSocket, sockets: Sequence[socket.socket], head: int) -> None:
@@ -177,7 +177,7 @@ def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -
         if b'"result"' not in answer:
             connection.send(answer.decode(errors="replace"))
             return
-    listener = Listener(framing, sockets, head)
+    listener = SubscriptionListener(framing, sockets, head)
     connection.send(None)
     while not connection.poll():
         listener.listen(POLL_SECONDS)

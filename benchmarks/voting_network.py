@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.commits import Heads
+from benchmarks.commits import HeadWatch
 from benchmarks.node import DATA_DIR, NODE, ROOT
 from benchmarks.rpc import Client, WrongAnswer, page
 from benchmarks.server import Server
@@ -47,7 +47,7 @@ class Voters:
     """The server that started the nodes; it answers as the first node."""
     directories: Sequence[Path]
     endpoints: Sequence[Endpoint]
-    heads: Sequence[Heads]
+    heads: Sequence[HeadWatch]
 
     def at(self, place: int, path: str) -> Endpoint:
         """Return the endpoint of a node for other methods."""
@@ -101,7 +101,9 @@ def found(server: Server) -> Voters:
     directories = [network / f"node{place + 1}" for place in range(NODES)]
     first = server.endpoint
     endpoints = [replace(first, port=first.port + 2 * place) for place in range(NODES)]
-    return Voters(server, directories, endpoints, [Heads(directory) for directory in directories])
+    return Voters(
+        server, directories, endpoints, [HeadWatch(directory) for directory in directories]
+    )
 
 
 def _is_ready(endpoint: Endpoint) -> bool:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
-from benchmarks.commits import Watch, watching
+from benchmarks.commits import CommitWatch, watching
 from benchmarks.generator import send_streams
 from benchmarks.rpc import WrongAnswer
 from benchmarks.scene import Scene
@@ -39,7 +39,7 @@ class IssuedTransaction:
 
 
 @dataclass(slots=True)
-class Supply:
+class PaymentSupply:
     """Independent transactions of a chain, which it issues."""
 
     voters: Voters
@@ -86,7 +86,7 @@ class Throughput:
     blocks: int
 
 
-def one_by_one(supply: Supply, count: int) -> AcceptanceTimes:
+def one_by_one(supply: PaymentSupply, count: int) -> AcceptanceTimes:
     """Issue transactions sequentially, each after all nodes have accepted the previous one.
 
     Raises:
@@ -108,7 +108,7 @@ def one_by_one(supply: Supply, count: int) -> AcceptanceTimes:
     return AcceptanceTimes(*_waited(watch, chain, issued, heights))
 
 
-def steadily(scene: Scene, issuers: Sequence[Supply]) -> AcceptanceTimes:
+def steadily(scene: Scene, issuers: Sequence[PaymentSupply]) -> AcceptanceTimes:
     """Let each issuer issue transactions with a pause between them; all are timed.
 
     Raises:
@@ -147,11 +147,11 @@ def flooded(
 
 
 @contextmanager
-def _issuing(issuers: Sequence[Supply]) -> Iterator[None]:
-    """Issue transactions while the body runs, each issuer in its thread. Raises as `Supply.issue`."""
+def _issuing(issuers: Sequence[PaymentSupply]) -> Iterator[None]:
+    """Issue transactions while the body runs, each issuer in its thread. Raises as `PaymentSupply.issue`."""
     ended = threading.Event()
 
-    def go_on(supply: Supply) -> None:
+    def go_on(supply: PaymentSupply) -> None:
         while not ended.wait(BETWEEN):
             supply.issue()
 
@@ -197,7 +197,7 @@ def _transactions(scene: Scene, chain: str, height: int) -> list[str]:
 
 
 def _waited(
-    watch: Watch, chain: str, issued: Sequence[IssuedTransaction], heights: Sequence[int]
+    watch: CommitWatch, chain: str, issued: Sequence[IssuedTransaction], heights: Sequence[int]
 ) -> tuple[float, float, int]:
     """Return p50 and p99 of the times to acceptance by the last node, and the number of transactions."""
     seconds = [

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.commits import Heads, Watch, watching
+from benchmarks.commits import CommitWatch, HeadWatch, watching
 from benchmarks.network_nodes import (
-    BlockRange,
-    HistoryTimings,
+    SeededBlocks,
+    SeededTimings,
     data_directory,
     joiner,
     past,
@@ -35,14 +35,14 @@ INTERVAL = 2.0
 class JoinResult:
     """Result of a join."""
 
-    past: HistoryTimings
-    watch: Watch
+    past: SeededTimings
+    watch: CommitWatch
     seconds: float
     """From the start of the process to the heads of both chains."""
     processor: float
     """Processor seconds of the joining node, for the whole join."""
 
-    def rate(self, stretch: BlockRange) -> float:
+    def rate(self, stretch: SeededBlocks) -> float:
         """Return blocks per second over all commits that contain only blocks of the stretch.
 
         If there is only one such commit, the one with the first blocks of the stretch and earlier blocks
@@ -81,7 +81,7 @@ def _joined(scene: Scene) -> JoinResult:
 
 
 def _join(scene: Scene) -> JoinResult:
-    found: HistoryTimings = scene.facts["past"]
+    found: SeededTimings = scene.facts["past"]
     with _watched(joiner(scene.server)) as (node, start):
         _await_heads(node, found.heads)
         used = node.processor_seconds()
@@ -94,7 +94,7 @@ class _Start(NamedTuple):
     """Start time of a node, and the observations after its end."""
 
     at: float
-    watch: Watch
+    watch: CommitWatch
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def _watched(kind: Kind) -> Iterator[tuple[Server, _Start]]:
 
 def _await_heads(node: Server, wanted: Mapping[str, int]) -> None:
     deadline = time.perf_counter() + PATIENCE
-    with closing(Heads(data_directory(node))) as heads:
+    with closing(HeadWatch(data_directory(node))) as heads:
         while (reached := heads.read()) != wanted:
             if time.perf_counter() > deadline:
                 raise WrongAnswer(f"at {reached} of {wanted} after {PATIENCE:.0f} s")
@@ -148,7 +148,7 @@ def _platform(scene: Scene) -> Measurement:
     return _transactions(scene, lambda found: found.platform)
 
 
-def _transactions(scene: Scene, choose: Callable[[HistoryTimings], BlockRange]) -> Measurement:
+def _transactions(scene: Scene, choose: Callable[[SeededTimings], SeededBlocks]) -> Measurement:
     joined = _joined(scene)
     stretch = choose(joined.past)
     rate = joined.rate(stretch)

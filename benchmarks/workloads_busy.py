@@ -28,7 +28,7 @@ GRACE = 10.0
 
 
 @dataclass(slots=True)
-class Stream:
+class PacedStream:
     """Result of all senders' transfers."""
 
     seconds: float = 0.0
@@ -71,7 +71,9 @@ def _beside(connections: int) -> Callable[[Scene], Measurement]:
 
 
 @contextmanager
-def streaming(framing: Framing, raws: Sequence[Sequence[str]], pace: float) -> Iterator[Stream]:
+def streaming(
+    framing: Framing, raws: Sequence[Sequence[str]], pace: float
+) -> Iterator[PacedStream]:
     """Send each sender's transactions while the body runs.
 
     Args:
@@ -83,7 +85,7 @@ def streaming(framing: Framing, raws: Sequence[Sequence[str]], pace: float) -> I
         RpcFailed: A transaction was refused.
         WrongAnswer: A sender ran out of transactions.
     """
-    stream, over = Stream(), Event()
+    stream, over = PacedStream(), Event()
     started = time.perf_counter()
     with ThreadPoolExecutor(len(raws)) as threads:
         senders = [threads.submit(_send, framing, own, pace, over) for own in raws]

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from benchmarks.coins import FEE, Tx, owner, transfer
-from benchmarks.commits import Heads, watching
+from benchmarks.commits import HeadWatch, watching
 from benchmarks.generator import send_streams
 from benchmarks.network_nodes import data_directory, joiner
 from benchmarks.node import NODE
@@ -55,7 +55,7 @@ def prepare(scene: Scene) -> None:
                 raise WrongAnswer(f"the follower does not follow after {PATIENCE:.0f} s")
             time.sleep(0.1)
     scene.facts["heads"] = [
-        scene.ending.enter_context(closing(Heads(data_directory(node))))
+        scene.ending.enter_context(closing(HeadWatch(data_directory(node))))
         for node in (scene.server, follower)
     ]
 

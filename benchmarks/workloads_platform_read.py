@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.coins import COIN, DAY, delegation, owner
-from benchmarks.platform_node import HOLDER, Shape, started_on
+from benchmarks.platform_node import HOLDER, SeedShape, started_on
 from benchmarks.platform_rpc import height, issue, take
 from benchmarks.rpc import WrongAnswer, named
 from benchmarks.scale import FULL, Scale
@@ -47,11 +47,11 @@ def aged(scale: Scale) -> Kind:
 
 def small(_scale: Scale) -> Kind:
     """Return a node whose chain has few validators, including itself, and few outputs."""
-    return started_on(Shape(FEW_VALIDATORS - 1, 0, APART, FEW_COINS))
+    return started_on(SeedShape(FEW_VALIDATORS - 1, 0, APART, FEW_COINS))
 
 
-def _young(scale: Scale) -> Shape:
-    return Shape(scale.validators, scale.validators * OF_EACH, APART, COINS)
+def _young(scale: Scale) -> SeedShape:
+    return SeedShape(scale.validators, scale.validators * OF_EACH, APART, COINS)
 
 
 def prepare(scene: Scene) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from benchmarks.coins import FEE, Owner, Tx, owner, transfer
 from benchmarks.generator import send_streams
 from benchmarks.node import ROOT
-from benchmarks.platform_node import EMPTY, Shape, started_on
+from benchmarks.platform_node import EMPTY, SeedShape, started_on
 from benchmarks.platform_rpc import await_committed, balance, height, issue, issuing, take
 from benchmarks.rpc import WrongAnswer
 from benchmarks.scale import FULL, Scale
@@ -40,7 +40,7 @@ def fresh(_scale: Scale) -> Kind:
 def staked(scale: Scale) -> Kind:
     """Return a node on whose chain stakers end within a year."""
     validators = scale.travellers // (1 + OF_EACH)
-    return started_on(Shape(validators, validators * OF_EACH, APART))
+    return started_on(SeedShape(validators, validators * OF_EACH, APART))
 
 
 def prepare_coins(scene: Scene) -> None:

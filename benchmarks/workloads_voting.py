@@ -23,7 +23,7 @@ from benchmarks.voting_waits import (
     BETWEEN,
     PATHS,
     AcceptanceTimes,
-    Supply,
+    PaymentSupply,
     Throughput,
     flooded,
     one_by_one,
@@ -66,9 +66,9 @@ def _prepare_platform(scene: Scene, platform: Scene, voters: Voters) -> None:
     coins = iter(take(platform, owner("voting"), AMOUNT, count + timed + ISSUERS * single))
     calls = [call for _, call in _keyed(_payments(coins, count))]
     scene.facts["load P"] = [calls[place::SENDERS] for place in range(SENDERS)]
-    scene.facts["P"] = Supply(voters, "P", _keyed(_payments(coins, timed)))
+    scene.facts["P"] = PaymentSupply(voters, "P", _keyed(_payments(coins, timed)))
     scene.facts["issuers P"] = [
-        Supply(voters, "P", _keyed(_payments(coins, single)), node=place % NODES)
+        PaymentSupply(voters, "P", _keyed(_payments(coins, single)), node=place % NODES)
         for place in range(ISSUERS)
     ]
 
@@ -79,9 +79,9 @@ def _prepare_evm(scene: Scene, voters: Voters) -> None:
         scene.from_funder(sender.address, value=ALLOWANCE)
     one_by_one_sender, *rest = senders
     scene.facts["load C senders"] = rest[:SENDERS]
-    scene.facts["C"] = Supply(voters, "C", _transfers(one_by_one_sender))
+    scene.facts["C"] = PaymentSupply(voters, "C", _transfers(one_by_one_sender))
     scene.facts["issuers C"] = [
-        Supply(voters, "C", _transfers(one), node=place % NODES)
+        PaymentSupply(voters, "C", _transfers(one), node=place % NODES)
         for place, one in enumerate(rest[SENDERS:])
     ]
 
@@ -142,7 +142,7 @@ def _costs(scene: Scene) -> tuple[NetworkUsage, int]:
     """Return the cost of C-Chain blocks on all five nodes beyond their idle cost, and their number; measured once."""
     if "costs" not in scene.facts:
         voters: Voters = scene.facts["voters"]
-        supply: Supply = scene.facts["C"]
+        supply: PaymentSupply = scene.facts["C"]
         begun = voters.spent()
         time.sleep(QUIET)
         idle, height = voters.spent(), voters.head("C")

@@ -9,7 +9,7 @@ from cchain_app.atomic.fees import MAX_BLOCK_BYTES, MAX_BLOCK_GAS, gas_used
 from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.atomic.rules import (
     Exported,
-    MissingSharedUtxo,
+    MissingAtomicUtxo,
     verify,
     verify_no_conflicts,
     verify_syntax,
@@ -81,7 +81,7 @@ class AtomicExtension:
         """
         try:
             return self._effects(split_payload(payload), place)
-        except MissingSharedUtxo as reason:
+        except MissingAtomicUtxo as reason:
             raise ImportedTooEarly(BlockReason.PAYLOAD_REFUSED, problem=reason) from reason
         except (CodecError, InvalidTx) as reason:
             raise BlockRefused(BlockReason.PAYLOAD_REFUSED, problem=reason) from reason

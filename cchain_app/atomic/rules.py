@@ -32,7 +32,7 @@ Exported = Callable[[ID, Collection[ID]], Mapping[ID, UTXO]]
 """Returns those of the UTXOs that a chain has exported to this one: `SharedMemory.get` for this destination."""
 
 
-class MissingSharedUtxo(InvalidTx):
+class MissingAtomicUtxo(InvalidTx):
     """An import of an output whose export this node has not accepted, or that is imported already.
 
     Other nodes may know the export already, so a block with this import may be valid a moment later.
@@ -85,7 +85,7 @@ def verify(
             signatures are not checked, because their owners are not known.
 
     Raises:
-        MissingSharedUtxo: An imported output is not in shared memory.
+        MissingAtomicUtxo: An imported output is not in shared memory.
         InvalidTx: The reason says why.
     """
     fee = fee_of(gas_used(tx), base_fee, parameters.wei_per_unit)
@@ -211,7 +211,7 @@ def _verify_import(
     if len(utxos) < len(inputs):
         if decided:
             return
-        raise MissingSharedUtxo(AtomicReason.SHARED_UTXO_MISSING, chain_id=unsigned.source_chain)
+        raise MissingAtomicUtxo(AtomicReason.SHARED_UTXO_MISSING, chain_id=unsigned.source_chain)
     signers = SignerRecovery(tx.digest)
     for spent, credential in zip(inputs, tx.credentials, strict=True):
         utxo = utxos[spent.utxo_id]

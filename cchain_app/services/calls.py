@@ -47,7 +47,7 @@ _UNRECORDABLE: Final = (TraceTooLarge, TraceTimedOut, TraceDiffers)
 _log: Final = logging.getLogger(__name__)
 
 
-class _Batch:
+class _CallBatch:
     """Rows to be written, and the progress of writing."""
 
     def __init__(self, chain: EvmChain) -> None:
@@ -175,19 +175,21 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
     return batch.height - first
 
 
-def _begin(chain: EvmChain) -> _Batch:
+def _begin(chain: EvmChain) -> _CallBatch:
     """Resume at the next unwritten call, but skip blocks that cannot be executed because their states were pruned."""
     first = history.first_state(chain.db) + 1
     if first > max(height_of(rows.begin(chain.db).next_call), 1):
         with chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN)
             history.keep_calls_from(chain.db, first)
-    batch = _Batch(chain)
+    batch = _CallBatch(chain)
     batch.reach(row_id(first))
     return batch
 
 
-def _record(chain: EvmChain, blocks: Sequence[AcceptedBlock], batch: _Batch, until: float) -> bool:
+def _record(
+    chain: EvmChain, blocks: Sequence[AcceptedBlock], batch: _CallBatch, until: float
+) -> bool:
     """Record consecutive blocks, at least a part of the first; return whether there is time left."""
     states = states_before_blocks(chain, blocks[0].number, blocks[-1].number)
     for block, state in zip(blocks, states, strict=True):
@@ -205,7 +207,7 @@ class _BlockRecorder:
     """
 
     def __init__(
-        self, chain: EvmChain, block: AcceptedBlock, state: StateReader, batch: _Batch
+        self, chain: EvmChain, block: AcceptedBlock, state: StateReader, batch: _CallBatch
     ) -> None:
         self._chain = chain
         self._block = block

@@ -49,7 +49,7 @@ def call_tree(frames: Sequence[Frame], known: KnownSignatures) -> tuple[str, ...
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCall:
     """A frame whose end has not been drawn."""
 
     frame: Frame
@@ -60,7 +60,7 @@ class _Open:
 
 
 def _lines(frames: Sequence[Frame], known: KnownSignatures) -> Iterator[str]:
-    stack: list[_Open] = []
+    stack: list[_OpenCall] = []
     for frame in frames:
         while stack and stack[-1].frame.depth >= frame.depth:
             yield from _end(stack.pop(), known)
@@ -69,7 +69,7 @@ def _lines(frames: Sequence[Frame], known: KnownSignatures) -> Iterator[str]:
             stack[-1].calls += 1
         yield _line(frame.depth, _head(frame, known))
         if frame.type != "SELFDESTRUCT":
-            stack.append(_Open(frame))
+            stack.append(_OpenCall(frame))
     while stack:
         yield from _end(stack.pop(), known)
 
@@ -79,7 +79,7 @@ def _line(depth: int, text: str, mark: str = "├─") -> str:
     return f"  {'│   ' * (depth - 1)}{mark} {shown}" if depth else shown
 
 
-def _logs(of: _Open, known: KnownSignatures, *, to_the_end: bool = False) -> Iterator[str]:
+def _logs(of: _OpenCall, known: KnownSignatures, *, to_the_end: bool = False) -> Iterator[str]:
     """Draw the logs of a frame that come before its next call, or all that are left."""
     logs = of.frame.logs
     while of.logs < len(logs) and (to_the_end or logs[of.logs].position <= of.calls):
@@ -88,7 +88,7 @@ def _logs(of: _Open, known: KnownSignatures, *, to_the_end: bool = False) -> Ite
         of.logs += 1
 
 
-def _end(of: _Open, known: KnownSignatures) -> Iterator[str]:
+def _end(of: _OpenCall, known: KnownSignatures) -> Iterator[str]:
     yield from _logs(of, known, to_the_end=True)
     yield _line(of.frame.depth + 1, f"← {_result(of.frame, known)}", "└─")
 

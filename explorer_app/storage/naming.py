@@ -51,7 +51,7 @@ class SlotDifference(NamedTuple):
     """Empty if the slot has no known name."""
 
 
-class _Place(NamedTuple):
+class _VariablePlace(NamedTuple):
     """A value in a slot."""
 
     name: str
@@ -91,7 +91,7 @@ class _Search:
     """A search for the variables in some slots."""
 
     def __init__(self, layout: VariableLayout, slots: set[int], keys: Sequence[Word]) -> None:
-        self.places: dict[int, list[_Place]] = {}
+        self.places: dict[int, list[_VariablePlace]] = {}
         """The values by slot."""
         self._layout = layout
         self._types = layout.types
@@ -113,13 +113,15 @@ class _Search:
         if type_.encoding is StorageEncoding.MAPPING:
             self._visit_mapping(name, type_, slot, depth)
         elif type_.encoding is StorageEncoding.ARRAY:
-            self._add(slot, _Place(f"{name}.length", type_, 0, is_length=True))
+            self._add(slot, _VariablePlace(f"{name}.length", type_, 0, is_length=True))
             self._visit_elements(name, type_, self._data_slot(slot), _MAX_DATA_SLOTS, depth)
         elif type_.encoding is StorageEncoding.BYTES:
-            self._add(slot, _Place(name, type_, 0))
+            self._add(slot, _VariablePlace(name, type_, 0))
             first = self._data_slot(slot)
             for data_slot in self._between(first, _MAX_DATA_SLOTS):
-                self._add(data_slot, _Place(f"{name} (word {data_slot - first})", type_, -1))
+                self._add(
+                    data_slot, _VariablePlace(f"{name} (word {data_slot - first})", type_, -1)
+                )
         elif type_.count is not None:
             self._visit_elements(name, type_, slot, -(-type_.size // WORD), depth)
         elif type_.members:
@@ -132,7 +134,7 @@ class _Search:
                     depth + 1,
                 )
         else:
-            self._add(slot, _Place(name, type_, offset))
+            self._add(slot, _VariablePlace(name, type_, offset))
 
     def _visit_mapping(self, name: str, type_: Type, slot: int, depth: int) -> None:
         if type_.key is None or type_.value is None:
@@ -172,14 +174,14 @@ class _Search:
     def _data_slot(self, slot: int) -> int:
         return _hash(_word(slot))
 
-    def _add(self, slot: int, place: _Place) -> None:
+    def _add(self, slot: int, place: _VariablePlace) -> None:
         if slot in self._slots and len(place.name) <= _LONGEST_NAME:
             places = self.places.setdefault(slot, [])
             if place not in places:
                 places.append(place)
 
 
-def _changed(place: _Place, change: SlotDifference) -> Iterator[ChangedVariable]:
+def _changed(place: _VariablePlace, change: SlotDifference) -> Iterator[ChangedVariable]:
     """Yield the variable at a place, unless another one in the same slot is what changed."""
     type_ = place.type
     if place.is_length:
@@ -199,7 +201,7 @@ def _changed(place: _Place, change: SlotDifference) -> Iterator[ChangedVariable]
             )  # fmt: skip
 
 
-def _text(place: _Place, word: Word) -> str:
+def _text(place: _VariablePlace, word: Word) -> str:
     """Return the content of a short string, the length of a long one, or a part of the latter in hex."""
     if place.offset < 0:
         return "0x" + bytes(word).hex()

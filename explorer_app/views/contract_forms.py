@@ -82,7 +82,7 @@ class FunctionForm(NamedTuple):
         return any(field.error for field in self.fields)
 
 
-class Group(NamedTuple):
+class FormGroup(NamedTuple):
     """The forms of functions that come from one ABI."""
 
     interface: ContractInterface
@@ -157,7 +157,7 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 def _forms(
     site: Explorer,
     request: HttpRequest,
-    groups: Sequence[Group],
+    groups: Sequence[FormGroup],
     outcome: Callable[[FunctionForm, bytes], FunctionForm],
     context: dict[str, Any],
 ) -> HttpResponse:
@@ -239,9 +239,9 @@ def _getters(
 
 def _groups(
     parts: Sequence[ContractInterface], is_meant: Callable[[Function], bool]
-) -> list[Group]:
+) -> list[FormGroup]:
     """Return empty forms for some functions, up to the limit of inputs; ABIs without such functions are omitted."""
-    groups: list[Group] = []
+    groups: list[FormGroup] = []
     inputs_left = MAX_INPUTS
     for part in parts:
         forms: list[FunctionForm] = []
@@ -250,7 +250,7 @@ def _groups(
             if inputs_left >= 0:
                 forms.append(_form(function))
         if forms:
-            groups.append(Group(part, forms))
+            groups.append(FormGroup(part, forms))
     return groups
 
 

@@ -29,7 +29,7 @@ _NFT_TRANSFERS: Final = frozenset(
 _TRANSFER_SOME: Final = "safeTransferFrom(address,address,uint256,uint256,bytes)"
 
 
-class Outcome(StrEnum):
+class TransactionOutcome(StrEnum):
     """Whether a transaction has had an effect."""
 
     SUCCEEDED = "succeeded"
@@ -60,7 +60,7 @@ class SummarizedTx(NamedTuple):
     """In wei."""
     data_size: int
     """Bytes of the input."""
-    outcome: Outcome
+    outcome: TransactionOutcome
     created: Address | None = None
     call: DecodedCall | None = None
     """The called function, if it is known."""
@@ -111,7 +111,9 @@ def _with_value(tx: SummarizedTx) -> Iterator[Phrase]:
 
 
 def _verb(tx: SummarizedTx, past: str, infinitive: str) -> Phrase:
-    prefix = {Outcome.FAILED: "tried to", Outcome.PENDING: "wants to"}.get(tx.outcome)
+    prefix = {TransactionOutcome.FAILED: "tried to", TransactionOutcome.PENDING: "wants to"}.get(
+        tx.outcome
+    )
     return Phrase(past if prefix is None else f"{prefix} {infinitive}")
 
 

@@ -23,7 +23,7 @@ from explorer_app.views.answers import PageContracts
 from explorer_app.views.cchain import message_of
 from explorer_app.views.differences import changed_accounts, with_names
 from explorer_app.views.page import NO_PART, cchain_page, rendered
-from explorer_app.views.summaries import Outcome, SummarizedTx, summary
+from explorer_app.views.summaries import SummarizedTx, TransactionOutcome, summary
 from explorer_app.views.tokens import transfer_rows
 from primitives.evm import Address, Hash
 
@@ -124,7 +124,13 @@ def _pending(site: Explorer, request: HttpRequest, hash_: Hash) -> HttpResponse:
     call = contracts.call(tx.to, tx.data)
     message = "" if call or tx.to is None else message_of(tx.data)
     parts = SummarizedTx(
-        tx.sender, tx.to, tx.value, len(tx.data), Outcome.PENDING, call=call, message=message
+        tx.sender,
+        tx.to,
+        tx.value,
+        len(tx.data),
+        TransactionOutcome.PENDING,
+        call=call,
+        message=message,
     )
     context = {
         "section": "pool",
@@ -143,7 +149,7 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     contracts = PageContracts(site, [row.to, *(log.address for log in logs)])
     call = contracts.call(row.to, data)
     message = "" if call or row.to is None else message_of(data)
-    outcome = Outcome.SUCCEEDED if row.succeeded else Outcome.FAILED
+    outcome = TransactionOutcome.SUCCEEDED if row.succeeded else TransactionOutcome.FAILED
     parts = SummarizedTx(
         row.sender, row.to, row.value, len(data), outcome, row.recipient, call, message
     )

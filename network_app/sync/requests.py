@@ -64,7 +64,7 @@ class _OpenRequest(NamedTuple):
     """Whether the answer is large, so that its latency is not representative."""
 
 
-class _Open(NamedTuple):
+class _SentRequest(NamedTuple):
     """A request that is not answered yet."""
 
     question: _OpenRequest
@@ -92,7 +92,7 @@ class Requests:
         self._chain_id = bytes(chain_id)
         self._clock = clock
         self._timeout = AdaptiveTimeout(config, clock())
-        self._open: dict[tuple[NodeID, int], _Open] = {}
+        self._open: dict[tuple[NodeID, int], _SentRequest] = {}
         # Application requests have odd numbers, so that the two kinds never collide.
         self._numbers = itertools.count(2, 2)
         self._app_numbers = itertools.count(1, 2)
@@ -223,7 +223,7 @@ class Requests:
     def _wait(self, node_id: NodeID, number: int, seconds: float, question: _OpenRequest) -> None:
         key = node_id, number
         timer = asyncio.get_running_loop().call_later(seconds, partial(self._timed_out, key))
-        self._open[key] = _Open(question, self._clock(), timer)
+        self._open[key] = _SentRequest(question, self._clock(), timer)
 
     def _timed_out(self, key: tuple[NodeID, int]) -> None:
         waiting = self._open.pop(key)

@@ -37,7 +37,7 @@ class MalformedStream(ValueError):
     """The client's bytes are not objects or arrays of JSON, or one of them is too long."""
 
 
-class _Place(IntEnum):
+class _TextPlace(IntEnum):
     """Where in a JSON value the next byte is."""
 
     OUTSIDE = 0
@@ -58,7 +58,7 @@ class JsonStream:
         self._done = 0
         """Bytes of the held ones that were examined."""
         self._depth = 0
-        self._place = _Place.OUTSIDE
+        self._place = _TextPlace.OUTSIDE
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the values that are complete with these bytes.
@@ -82,10 +82,10 @@ class JsonStream:
             if self._held and self._held[0] not in b"{[":
                 raise MalformedStream
         while self._done < len(self._held):
-            if self._place is _Place.ESCAPE:
-                self._place, self._done = _Place.STRING, self._done + 1
+            if self._place is _TextPlace.ESCAPE:
+                self._place, self._done = _TextPlace.STRING, self._done + 1
                 continue
-            in_string = self._place is _Place.STRING
+            in_string = self._place is _TextPlace.STRING
             found = (_INSIDE if in_string else _OUTSIDE).search(self._held, self._done)
             if found is None:
                 self._done = len(self._held)
@@ -98,9 +98,11 @@ class JsonStream:
     def _passes(self, byte: bytes) -> bool:
         """Note a byte with a meaning; return whether it ends the value."""
         if byte == b"\\":
-            self._place = _Place.ESCAPE
+            self._place = _TextPlace.ESCAPE
         elif byte == b'"':
-            self._place = _Place.OUTSIDE if self._place is _Place.STRING else _Place.STRING
+            self._place = (
+                _TextPlace.OUTSIDE if self._place is _TextPlace.STRING else _TextPlace.STRING
+            )
         elif byte in b"{[":
             self._depth += 1
         else:

@@ -4,7 +4,7 @@
 transactions. No secrets of the keystore are read here.
 """
 
-from platform_app.admin.blocks import BlockAdmin
+from platform_app.admin.blocks import PlatformBlockAdmin
 from platform_app.admin.keystore import KeystoreUserAdmin
 from platform_app.admin.l1 import L1ConversionAdmin, L1ValidatorAdmin
 from platform_app.admin.mempool import DroppedTxAdmin, MempoolTxAdmin
@@ -14,7 +14,6 @@ from platform_app.admin.utxos import SharedOutputAdmin, UTXOAdmin
 from platform_app.admin.validators import DelegatorAdmin, ValidatorAdmin
 
 __all__ = [
-    "BlockAdmin",
     "BlockchainAdmin",
     "DelegatorAdmin",
     "DroppedTxAdmin",
@@ -22,6 +21,7 @@ __all__ = [
     "L1ConversionAdmin",
     "L1ValidatorAdmin",
     "MempoolTxAdmin",
+    "PlatformBlockAdmin",
     "SharedOutputAdmin",
     "SubnetAdmin",
     "TxAdmin",

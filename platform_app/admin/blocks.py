@@ -120,7 +120,7 @@ _KINDS = {
 
 
 @admin.register(Block)
-class BlockAdmin(IdentifierAdmin):
+class PlatformBlockAdmin(IdentifierAdmin):
     """Accepted blocks, the tip first."""
 
     absent_because = "The chain has not accepted such a block."

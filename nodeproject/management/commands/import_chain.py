@@ -94,7 +94,7 @@ class Command(BaseCommand):
         let_make_blocks(chain, makes=False)
         for name in files:
             began = time.perf_counter()
-            with _opened(name) as source, Bar(name, source.size, source.position) as bar:
+            with _opened(name) as source, ImportBar(name, source.size, source.position) as bar:
                 done = import_blocks(chain, read_blocks(source.stream), on_progress=bar.show)
             self.stdout.write(
                 f"{name}: {counted(done.blocks, 'block')} with {counted(done.transactions, 'transaction')} and "
@@ -140,7 +140,7 @@ def _opened(name: str) -> Iterator[_BlockFile]:
             yield _BlockFile(file, size, position)
 
 
-class Bar:
+class ImportBar:
     """A progress bar with rates and the remaining time.
 
     Args:
@@ -170,7 +170,7 @@ class Bar:
         )
         self._task = self.progress.add_task(Path(name).name, total=size, rate="")
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> "ImportBar":
         self.progress.start()
         return self
 

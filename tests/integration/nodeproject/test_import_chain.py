@@ -14,7 +14,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import RawBlock
 from cchain_app.services.importing import ImportResult
-from nodeproject.management.commands.import_chain import Bar
+from nodeproject.management.commands.import_chain import ImportBar
 from tests.builders.node_settings import updated
 from tests.builders.spec_history import LAST, WITH_UNCLES, history
 from tests.integration.cchain_app.services.imported import directory
@@ -172,7 +172,7 @@ class Clock:
 
 def test_progress_bar_shows_rate_and_time_left() -> None:
     clock, read = Clock(), [0]
-    bar = Bar("some/blocks.rlp", 1_000, lambda: read[0], clock)
+    bar = ImportBar("some/blocks.rlp", 1_000, lambda: read[0], clock)
     with bar:
         clock.now, read[0] = 104.0, 200
         bar.show(ImportResult(blocks=400, gas=8_000_000))
@@ -187,7 +187,7 @@ def test_progress_bar_shows_rate_and_time_left() -> None:
 
 def test_existing_blocks_do_not_count_for_the_rate() -> None:
     clock = Clock()
-    with Bar("-", None, lambda: 0, clock) as bar:
+    with ImportBar("-", None, lambda: 0, clock) as bar:
         clock.now = 150.0
         bar.show(ImportResult(skipped=50_000))
         clock.now = 152.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.soak_subscribers import Listener, SubscriberCounts
+from benchmarks.soak_subscribers import SubscriberCounts, SubscriptionListener
 from benchmarks.soak_verdict import (
     SentTransactions,
     SoakResult,
@@ -88,7 +88,7 @@ def test_listener_splits_frames_and_answers_pings(
     pair: tuple[socket.socket, socket.socket],
 ) -> None:
     theirs, ours = pair
-    listener = Listener(FRAMING, [ours], 7)
+    listener = SubscriptionListener(FRAMING, [ours], 7)
     third = head(10)
     theirs.sendall(head(8) + frame(9, b"hi") + head(9) + third[:5])
     listener.listen(1.0)
@@ -109,7 +109,7 @@ def test_a_subscriber_that_was_thrown_out_is_reported_of(
     pair: tuple[socket.socket, socket.socket], said: bytes
 ) -> None:
     theirs, ours = pair
-    listener = Listener(FRAMING, [ours], 7)
+    listener = SubscriptionListener(FRAMING, [ours], 7)
     theirs.sendall(said)
     theirs.close()
     listener.listen(1.0)

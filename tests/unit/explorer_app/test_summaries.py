@@ -8,7 +8,7 @@ from cchain_app.transaction_log.declarations import Declaration
 from explorer_app.names.decoding import decode_call
 from explorer_app.selectors.tokens import TokenRow
 from explorer_app.tokens.events import TokenStandard
-from explorer_app.views.summaries import Outcome, Phrase, SummarizedTx, summary
+from explorer_app.views.summaries import Phrase, SummarizedTx, TransactionOutcome, summary
 from primitives.evm import ZERO_ADDRESS, Address
 from tests.builders.bytecode import words
 
@@ -36,7 +36,7 @@ def sentence_of(
     signature: str,
     *values: int | bytes,
     kind: TokenStandard | None = TokenStandard.ERC20,
-    outcome: Outcome = Outcome.SUCCEEDED,
+    outcome: TransactionOutcome = TransactionOutcome.SUCCEEDED,
     value: int = 0,
 ) -> str:
     """Return the sentence about a call of a token, or without a kind of another contract."""
@@ -92,8 +92,14 @@ def test_a_call_of_an_erc1155() -> None:
 
 def test_a_transaction_without_effect_was_tried_and_a_pending_one_is_wanted() -> None:
     call = ("transfer(address,uint256)", OTHER, 5)
-    assert sentence_of(*call, outcome=Outcome.FAILED) == "sender tried to send 5 TKN to other"
-    assert sentence_of(*call, outcome=Outcome.PENDING) == "sender wants to send 5 TKN to other"
+    assert (
+        sentence_of(*call, outcome=TransactionOutcome.FAILED)
+        == "sender tried to send 5 TKN to other"
+    )
+    assert (
+        sentence_of(*call, outcome=TransactionOutcome.PENDING)
+        == "sender wants to send 5 TKN to other"
+    )
 
 
 def test_a_call_of_another_contract_has_its_name_and_its_value() -> None:
@@ -114,11 +120,11 @@ def test_a_call_of_another_contract_has_its_name_and_its_value() -> None:
         ({"data_size": 2, "value": 1}, "sender sent 2 bytes to other with 1 wei"),
         ({"data_size": 2, "message": "hi"}, "sender sent a message to other"),
         ({"to": None, "created": TOKEN, "value": 1}, "sender deployed contract with 1 wei"),
-        ({"to": None, "outcome": Outcome.FAILED}, "sender tried to deploy a contract"),
+        ({"to": None, "outcome": TransactionOutcome.FAILED}, "sender tried to deploy a contract"),
     ],
 )
 def test_a_transaction_that_calls_no_known_function(fields: dict[str, Any], text: str) -> None:
     parts = {
-        "sender": SENDER, "to": OTHER, "value": 0, "data_size": 0, "outcome": Outcome.SUCCEEDED,
+        "sender": SENDER, "to": OTHER, "value": 0, "data_size": 0, "outcome": TransactionOutcome.SUCCEEDED,
     }  # fmt: skip
     assert said(summary(SummarizedTx(**{**parts, **fields}), {})) == text
