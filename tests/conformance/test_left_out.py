@@ -56,7 +56,7 @@ def asked_for() -> set[str]:
     return found
 
 
-def test_every_case_of_the_vectors_is_tested_or_left_out_for_a_reason() -> None:
+def test_every_vector_is_tested_or_excluded_with_a_reason() -> None:
     names = [path.stem for path in VECTORS.glob("*.json")]
     every = {case["id"] for name in names for case in chosen_cases(name)}
 

@@ -138,7 +138,7 @@ class Asked(MemoryState):
         return super().has_storage(address)
 
 
-def test_the_state_is_asked_only_where_nothing_else_is_in_the_way() -> None:
+def test_storage_is_read_only_if_nonce_and_code_are_empty() -> None:
     native, target = select_engine("native"), created(SENDERS[0], 0)
 
     def asked(put: Callable[[MemoryState], Any]) -> list[Address]:

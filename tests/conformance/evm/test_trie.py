@@ -132,7 +132,7 @@ def test_ordered_root_is_that_of_the_specification(items: list[bytes]) -> None:
         max_size=5,
     )
 )
-def test_a_trie_with_short_keys_embeds_nodes_as_one_from_scratch(rounds: list[dict]) -> None:
+def test_trie_with_short_keys_embeds_nodes_like_a_new_one(rounds: list[dict]) -> None:
     """Keys of two bytes lead to nodes of less than 32 bytes, which hashed keys never do."""
     entries: dict[bytes, bytes] = {}
     nodes = MemoryNodes()

@@ -141,7 +141,7 @@ def test_immutables_are_read_from_runtime_code() -> None:
     }
 
 
-def test_an_immutable_has_one_value_in_all_places() -> None:
+def test_immutable_has_the_same_value_everywhere() -> None:
     found = sample("vault")
     chain = on_chain(found)
     (place, *_) = found.fields["runtime"]["immutableReferences"]["42"]
@@ -285,7 +285,7 @@ def test_without_a_hash_nothing_ties_the_text_to_the_code(metadata: dict[str, An
     assert verified.comparison.runtime is Match.PARTIAL
 
 
-def test_code_without_metadata_matches_sources_whose_code_has_them() -> None:
+def test_code_without_metadata_matches_sources_compiled_with_metadata() -> None:
     text = "contract Bare { function f() external pure returns (uint256) { return 3; } }"
     bare = own(text, metadata={"appendCBOR": False, "bytecodeHash": "none"})
 
@@ -309,7 +309,7 @@ def test_a_contract_that_is_not_in_the_sources_is_named() -> None:
         check(of_own(own("contract One {}"), "Other"), OnChain(b"\1", None))
 
 
-def test_a_name_without_a_path_means_one_contract() -> None:
+def test_contract_name_without_path_must_be_unique() -> None:
     given = {
         "language": "Solidity",
         "sources": {name: {"content": "contract Same {}"} for name in ("a.sol", "b.sol")},

@@ -40,7 +40,7 @@ def test_both_libraries_sign_equally_and_verify(suite: Suite) -> None:
 
 @libraries
 @suites
-def test_a_signature_is_one_message_s_by_one_key_in_one_suite(
+def test_signature_is_valid_only_for_its_message_key_and_suite(
     library: Library, suite: Suite
 ) -> None:
     (other_suite,) = set(Suite) - {suite}
@@ -263,7 +263,7 @@ def test_key_or_signature_of_wrong_length_does_not_verify(
     assert not bls.verify(bytes(key_size), MESSAGE, bytes(signature_size))
 
 
-def test_a_proof_of_possession_is_one_key_s() -> None:
+def test_proof_of_possession_is_valid_for_its_key_only() -> None:
     key, proof = bls.public_key(SECRET), bls.prove_possession(SECRET)
     assert bls.verify_possession(key, proof)
     assert bls.verify(key, key, proof, Suite.POSSESSION)
@@ -297,7 +297,7 @@ def test_the_native_library_is_taken_where_it_is_built() -> None:
     assert bls.load_library() is bls_native
 
 
-def test_the_slow_library_is_taken_where_the_native_one_is_not_built(
+def test_slow_library_is_used_without_the_native_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "cchain_native", None)

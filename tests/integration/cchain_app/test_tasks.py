@@ -112,7 +112,7 @@ def test_queued_transaction_requests_no_block(chain: Chain, sent: Sent) -> None:
 
 
 @pytest.mark.node_settings(mining="auto")
-def test_the_tick_makes_the_block_whose_request_was_lost(chain: Chain, sent: Sent) -> None:
+def test_tick_builds_the_block_of_a_lost_request(chain: Chain, sent: Sent) -> None:
     chain.send(signed(nonce=0))  # no worker receives the request
 
     assert tasks.tick() == {"blocks": 1}

@@ -79,7 +79,7 @@ def test_any_number_of_rows_is_written_changed_and_deleted(
 )
 @pytest.mark.parametrize("verb", ["insert", "upsert"])
 @pytest.mark.parametrize(("count", "packed"), [(49, 0), (50, 1), (2_500, 3)])
-def test_many_rows_of_sqlite_are_one_statement(
+def test_many_rows_take_one_statement_on_sqlite(
     database: Database, verb: str, count: int, packed: int
 ) -> None:
     with CaptureQueriesContext(connection) as captured:

@@ -66,7 +66,7 @@ def test_clock_moves_to_a_later_time_only() -> None:
     assert clock.now() == 1_700_000_090
 
 
-def test_the_database_itself_keeps_one_clock() -> None:
+def test_clock_is_a_single_row() -> None:
     with pytest.raises(IntegrityError, match="chaindb_one_clock"), transaction.atomic():
         Clock.objects.create(id=2, offset=1)
 

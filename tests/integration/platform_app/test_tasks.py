@@ -72,7 +72,7 @@ def test_transaction_after_the_worker_ended_sends_a_task(
     assert sent.names == [TASK] * 2
 
 
-def test_the_tick_makes_the_block_whose_request_was_lost(pchain: PChain) -> None:
+def test_tick_builds_the_block_of_a_lost_request(pchain: PChain) -> None:
     tx = pchain.make()
     pchain.issue(tx)  # no worker receives the request
 

@@ -65,7 +65,7 @@ def test_without_terminal_difficulty_london_remains_active() -> None:
     assert parse_config(config(terminalTotalDifficulty=None)).fork_at(5, 0) == "london"
 
 
-def test_a_block_without_difficulty_is_merged_where_the_terminal_one_was_reached() -> None:
+def test_block_without_difficulty_is_merged_after_the_terminal_difficulty() -> None:
     chain = parse_config(config(terminalTotalDifficulty="58750000000000000000000"))
     assert chain.fork_at(5, 0, difficulty=131_072) == "london"
     assert chain.fork_at(6, 0, difficulty=0) == "paris"

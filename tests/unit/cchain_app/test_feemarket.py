@@ -104,7 +104,7 @@ def test_low_tips_are_the_three_lowest_of_at_least_two_wei():
     assert low_tips(mined(9, 0, 7, 1, 5, 3)) == (3, 5, 7)
 
 
-def test_tips_that_the_coinbase_pays_to_itself_do_not_count():
+def test_tips_of_the_coinbase_to_itself_are_ignored():
     made = mined(8, 9)
     own = replace(made, header=replace(made.header, coinbase=SENDER))
     assert low_tips(made) == (8, 9)
@@ -137,7 +137,7 @@ def test_rewards_of_an_empty_block_are_zeros():
     assert rewards_at(block(), [10, 90]) == (0, 0)
 
 
-def test_a_fee_history_has_one_base_fee_more_than_blocks():
+def test_fee_history_has_one_more_base_fee_than_blocks():
     blocks = [block(5, number=7), block(number=8, base_fee=96)]
     history = fee_history(blocks, 90, [50.0])
     assert history.oldest_block == 7

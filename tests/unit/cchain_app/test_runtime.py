@@ -28,7 +28,7 @@ def test_at_first_this_node_decides_alone_under_the_lock_of_the_chains_vm() -> N
         assert runtime.consensus.lock is runtime.chain.vm_lock
 
 
-def test_then_another_consensus_decides() -> None:
+def test_another_consensus_can_be_set() -> None:
     for runtime in runtimes():
         other = deciding(runtime, here=False)
         runtime.decide_by(other)

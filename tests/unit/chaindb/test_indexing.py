@@ -82,7 +82,7 @@ def test_each_index_has_its_own_turn(indexing: IndexingTime, process: Process) -
     assert [indexing.seconds(name) for name in ("calls", "tokens", "calls")] == [0.0, FULL, 0.0]
 
 
-def test_one_answer_in_a_moment_is_not_much(indexing: IndexingTime, process: Process) -> None:
+def test_one_response_does_not_count_as_busy(indexing: IndexingTime, process: Process) -> None:
     assert written_in(indexing, process, seconds=1, busy=0.0) == [FULL]
     process.spend(CHECK_SECONDS / 2, busy=1.0)
     assert indexing.seconds("calls") == FULL
@@ -149,7 +149,7 @@ def test_a_reader_gives_up_and_those_after_it_do_not_wait() -> None:
     assert blocks.wait()
 
 
-def test_one_thread_at_a_time_writes() -> None:
+def test_indexing_threads_write_one_at_a_time() -> None:
     index = LaggingIndex("blocks")
     inner: list[bool] = []
 

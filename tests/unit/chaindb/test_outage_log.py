@@ -56,7 +56,7 @@ def test_outage_is_found_in_the_cause_of_an_argument() -> None:
     assert made.getMessage() == f"a block was not made: {BUSY}"
 
 
-def test_answers_that_refuse_a_request_have_one_line_a_minute_too() -> None:
+def test_refusals_are_logged_once_a_minute_too() -> None:
     shown = UnavailableFilter().filter
     assert shown(record("Service Unavailable: /api", status_code=503))
     assert not shown(record("Service Unavailable: /api", status_code=503))

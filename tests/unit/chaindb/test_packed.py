@@ -100,7 +100,7 @@ def test_non_integer_is_refused(number: Any) -> None:
         packed.integers([1, number])
 
 
-def test_the_statement_of_rows_of_one_shape_is_always_the_same() -> None:
+def test_rows_of_one_shape_share_their_statement() -> None:
     first = [(number, number * 7, True, bytes([number]) * 3, "ab") for number in range(9)]
     second = [(number, 11 - number, False, bytes([number]) * 30, "cd") for number in range(60)]
     statements = {packed.packed(_HEAD, "", _PACKS, rows)[0] for rows in (first, second)}

@@ -115,7 +115,7 @@ def test_blocks_are_accepted_together_with_their_effects() -> None:
     assert len(tree) == 0
 
 
-def test_only_consecutive_blocks_after_the_last_accepted_one_are_accepted() -> None:
+def test_only_consecutive_blocks_after_the_last_accepted_are_accepted() -> None:
     tree = _tree((0, 1), (1, 2), (0, 3))
     with pytest.raises(NotProcessing, match="does not follow the last accepted"):
         tree.accept([_id(2)])

@@ -90,7 +90,7 @@ def test_a_call_of_an_erc1155() -> None:
     )
 
 
-def test_a_transaction_without_effect_was_tried_and_a_pending_one_is_wanted() -> None:
+def test_failed_and_pending_transactions_are_described_as_such() -> None:
     call = ("transfer(address,uint256)", OTHER, 5)
     assert (
         sentence_of(*call, outcome=TransactionOutcome.FAILED)

@@ -60,7 +60,7 @@ def test_without_indexed_parameters_the_contract_determines_the_standard(
     assert read_transfers(topics(events.TRANSFER), words(A, B, 5)[:-1]) == []
 
 
-def test_one_of_erc1155_has_id_and_value() -> None:
+def test_erc1155_transfer_has_id_and_value() -> None:
     single = topics(events.TRANSFER_SINGLE, C, A, B)
 
     assert read_transfers(single, words(7, 5)) == [Transfer(TokenStandard.ERC1155, A, B, 5, 7)]
@@ -115,7 +115,7 @@ def test_wrapped_coins_are_minted_and_burned() -> None:
     assert read_transfers(topics(events.DEPOSIT, A, B), words(5)) == []
 
 
-def test_a_range_is_one_transfer() -> None:
+def test_consecutive_range_is_one_transfer() -> None:
     made = topics(events.CONSECUTIVE_TRANSFER, 10, ZERO_ADDRESS, A)
 
     (found,) = read_transfers(made, words(12))

@@ -98,7 +98,7 @@ def test_errors_that_differ_in_figures_have_the_same_reason(error: str, other: s
     ("error", "other"),
     [("", "silent"), ("silent for 31s", "silent for 31s, alone"), ("4 blocks", "4 peers")],
 )
-def test_errors_that_differ_in_words_have_different_reasons(error: str, other: str) -> None:
+def test_errors_with_different_messages_have_different_reasons(error: str, other: str) -> None:
     assert not same_reasons(error, other)
 
 

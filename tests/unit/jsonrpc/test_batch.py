@@ -97,7 +97,7 @@ def test_calls_past_the_time_limit_timed_out(dispatcher: Dispatcher, calls) -> N
     assert calls.seen == []
 
 
-def test_consecutive_calls_of_a_vectorized_method_are_one_piece_of_work(
+def test_consecutive_calls_of_a_vectorized_method_run_together(
     dispatcher: Dispatcher, calls
 ) -> None:
     sends = [call(n, "send", hex(n)) for n in (1, 2, 0)]

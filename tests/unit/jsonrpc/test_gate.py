@@ -294,7 +294,7 @@ def test_overlong_header_value_is_ignored() -> None:
     assert "access-control-allow-origin" not in cors(gate, "https://".ljust(513, "a"))
 
 
-def test_of_a_long_line_of_proxies_the_last_are_read() -> None:
+def test_only_the_last_of_many_proxies_are_read() -> None:
     proxies = TrustedProxies.of("10.0.0.0/8")
     far = b"9.9.9.9" + b", 10.0.0.2" * 200
     assert client_key("10.0.0.1", far, proxies) == "10.0.0.2"

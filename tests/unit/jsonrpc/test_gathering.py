@@ -299,7 +299,7 @@ def test_endpoints_of_an_interface_share_one_gatherer_per_method(
         (put("x" * 70_000), None),
     ],
 )
-def test_only_bodies_of_one_method_that_gains_by_it_are_gathered(
+def test_only_bodies_of_one_gatherable_method_are_gathered(
     dispatcher: Dispatcher, body: bytes, gathered: str | None
 ) -> None:
     assert dispatcher.gathered_as(body) == gathered

@@ -427,7 +427,7 @@ def test_event_loop_ended_within_a_turn_leaves_the_next_a_full_turn(clock) -> No
     assert asyncio.run(spend()) == [False, True]
 
 
-def test_the_calls_of_a_batch_are_made_as_one_request(registry) -> None:
+def test_batch_counts_as_one_request(registry) -> None:
     heard = []
 
     @contextmanager

@@ -102,7 +102,7 @@ async def answer(interpreter: Interpreter, count: int) -> None:
     await asyncio.sleep(0)
 
 
-async def test_a_loop_makes_one_pause_a_turn_while_a_thread_needs_it(
+async def test_event_loop_pauses_once_per_turn_while_a_thread_needs_it(
     interpreter: Interpreter, clock: Clock
 ) -> None:
     before = clock.now

@@ -110,7 +110,7 @@ def test_an_argument_is_named_by_its_place() -> None:
         bind_positional(params, ["a", "b"])
 
 
-def test_an_argument_by_name_that_cannot_be_read_gets_one_sentence() -> None:
+def test_malformed_named_argument_gets_a_one_sentence_error() -> None:
     with pytest.raises(JsonRpcError) as refused:
         bind_named((Param("second", refuse),), {"first": "a", "second": "b"})
     assert (refused.value.code, refused.value.message) == (

@@ -67,7 +67,7 @@ def test_frame_equals_that_of_the_websockets_library(size: int) -> None:
     assert text_frame(b"x" * size) == expected
 
 
-def test_a_server_without_the_shorter_way_is_left_alone() -> None:
+def test_server_without_the_internal_attributes_is_not_patched() -> None:
     assert direct_write(SocketPeer().send) is None
     assert direct_write(lambda message: None) is None
 
@@ -145,7 +145,7 @@ async def test_a_full_queue_closes_the_peer_with_1013_and_a_reason(limits) -> No
     assert peer.abandoned == 0
 
 
-async def test_one_message_larger_than_the_queue_may_wait_alone() -> None:
+async def test_single_message_may_exceed_the_queue() -> None:
     peer = SocketPeer()
     connection = connect(peer, bytes=5)
     peer.reads.clear()

@@ -53,7 +53,7 @@ def test_a_batch_longer_than_the_bucket_passes_when_it_is_full_and_leaves_a_debt
     assert throttle.take_now("a", 100) == 0.0
 
 
-def test_only_the_clients_that_asked_last_are_remembered(clock) -> None:
+def test_only_recent_clients_are_tracked(clock) -> None:
     throttle = LocalThrottle(Rate(1, 1), clock, capacity=2)
     for key in ("a", "b", "a", "c"):
         throttle.take_now(key, 1)
@@ -72,7 +72,7 @@ costs = st.lists(st.tuples(st.floats(0, 5), st.integers(1, 60)), max_size=60)
 
 
 @given(steps=costs)
-def test_no_more_passes_than_was_refilled_but_for_one_debt(steps) -> None:
+def test_admitted_work_equals_the_refill_plus_one_debt(steps) -> None:
     bucket, now, passed = Bucket(FORTY.burst, 0.0), 0.0, 0
     for pause, cost in steps:
         now += pause
@@ -84,7 +84,7 @@ def test_no_more_passes_than_was_refilled_but_for_one_debt(steps) -> None:
 
 
 @given(steps=costs, cost=st.integers(1, 1000))
-def test_client_that_waits_as_told_is_admitted(steps, cost: int) -> None:
+def test_client_that_waits_for_the_given_time_is_admitted(steps, cost: int) -> None:
     bucket, now = Bucket(FORTY.burst, 0.0), 0.0
     for pause, earlier in steps:
         now += pause

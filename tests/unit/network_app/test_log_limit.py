@@ -10,7 +10,7 @@ class Clock:
         return self.now
 
 
-def test_one_line_a_minute_for_each_key() -> None:
+def test_each_key_is_logged_once_a_minute() -> None:
     clock = Clock()
     limit = LogLimit(clock)
 

@@ -66,7 +66,7 @@ def test_leftovers_of_a_killed_process_are_overwritten(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_finished_backup_that_still_has_its_first_name_is_left_alone(tmp_path: Path) -> None:
+def test_finished_backup_with_its_partial_name_is_kept(tmp_path: Path) -> None:
     path, kept = tmp_path / "a", tmp_path / "kept"
     save(path, b"old")
     os.link(path, first_name(path))  # killed after the file was complete

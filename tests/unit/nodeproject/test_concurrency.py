@@ -98,7 +98,7 @@ async def test_a_request_is_refused_when_the_queue_is_full() -> None:
     assert replies.read() == {("GET", 503): 1}
 
 
-async def test_a_request_whose_body_arrives_late_is_refused_too() -> None:
+async def test_request_with_a_late_body_is_refused_too() -> None:
     pages = Pages()
     app = limit(pages)
     slow = asyncio.create_task(get(app, parts=(b"a", 0.05, b"b")))

@@ -27,7 +27,7 @@ def test_a_whole_backlog_and_files_find_descriptors_beside_all_connections(
         assert 1 <= limits.of_address <= max(1, limits.maximum * 3 // 4)
 
 
-def test_ten_thousand_sockets_of_one_developer_fit_where_descriptors_do(descriptors) -> None:
+def test_ten_thousand_sockets_are_allowed_if_descriptors_suffice(descriptors) -> None:
     descriptors(524_288)
     limits = process.connection_limits(0, 0)
     assert (limits.maximum, limits.of_address) == (16_384, 12_288)

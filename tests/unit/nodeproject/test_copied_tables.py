@@ -45,7 +45,7 @@ def test_each_table_that_a_snapshot_leaves_out_exists() -> None:
         (("b.2",), ("b.1", "b.2"), "b.1"),
     ],
 )
-def test_the_first_migration_that_only_one_side_has(
+def test_first_migration_of_one_side_only_is_found(
     one: tuple[str, ...], other: tuple[str, ...], difference: str | None
 ) -> None:
     assert first_difference(one, other) == difference

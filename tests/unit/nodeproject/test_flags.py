@@ -163,7 +163,7 @@ def test_choice_ignores_letter_case() -> None:
     assert read(Example, {"NODE_MODE": "Y"}).mode == "y"
 
 
-def test_the_table_shows_defaults_as_one_would_write_them() -> None:
+def test_table_shows_defaults_as_typed() -> None:
     assert list(table(Example)) == [
         ("NODE_PORT", "1", "A port."),
         ("NODE_RATIO", "0.5", "A ratio."),

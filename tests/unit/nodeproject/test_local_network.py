@@ -101,7 +101,7 @@ def test_more_or_fewer_nodes_than_validators_are_reported(
         ),
     ],
 )
-def test_voters_too_few_to_lose_one_are_reported(
+def test_too_few_voters_for_a_failure_are_reported(
     running: int, founders: int, alpha: int, said: list[str]
 ) -> None:
     found = remarks(nodes(running), frozenset(IDS[:founders]), Quorum(alpha, 20))

@@ -127,7 +127,7 @@ def test_a_line_of_json_has_the_members_of_an_entry() -> None:
     }  # fmt: skip
 
 
-def test_a_failure_has_its_trace_in_one_line_of_json() -> None:
+def test_traceback_is_in_one_line_of_json() -> None:
     made = record("jsonrpc", "method %s crashed", "x")
     try:
         {}["inside"]

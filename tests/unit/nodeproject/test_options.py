@@ -107,7 +107,7 @@ def test_flags_win_over_the_environment() -> None:
         ([], {"NODE_HTTP_PORT": "8545"}, 9651),
     ],
 )
-def test_a_second_node_needs_one_port_only(
+def test_second_node_needs_only_one_port_setting(
     arguments: list[str], environ: dict[str, str], port: int
 ) -> None:
     assert read(NodeSettings, applied(*arguments, environ=environ)).peers.staking_port == port

@@ -122,7 +122,7 @@ def test_endpoints_of_two_chains_are_independent() -> None:
     assert fees[0] != fees[1]
 
 
-def test_a_process_has_one_chain_until_it_is_given_another() -> None:
+def test_process_keeps_its_chain_until_another_is_set() -> None:
     own, given = platform_chain(), other()
     assert own is this_node().platform_chain
 

@@ -27,7 +27,7 @@ kinds = pytest.mark.parametrize("key", [EC_KEY, RSA_KEY], ids=["ECDSA", "RSA"])
 
 
 @kinds
-def test_a_signature_is_one_message_s_by_one_key(key: PrivateKey) -> None:
+def test_signature_is_valid_only_for_its_message_and_key(key: PrivateKey) -> None:
     signature = sign(key, MESSAGE)
     stranger = ec.generate_private_key(ec.SECP256R1())
 

@@ -259,7 +259,7 @@ def test_a_number_of_a_type_that_is_cut_off_is_named_as_such() -> None:
         CODEC.unmarshal(SHAPE, bytes.fromhex("0000 000000"))
 
 
-def test_a_type_within_itself_is_neither_read_nor_written() -> None:
+def test_recursive_type_is_refused() -> None:
     message = r"^recursive interface types: Box$"
     with raises(errors.CodecReason.RECURSIVE_TYPE, kind=errors.CodecError, match=message):
         CODEC.read(SHAPE, bytes.fromhex("00000002 00000002 00000001 0000"), 0)

@@ -46,7 +46,7 @@ def test_malformed_quantity_is_refused_with_its_message(text, error, message):
     assert reason(decode_quantity, text) == (error, message)
 
 
-def test_a_quantity_is_refused_when_it_has_one_bit_too_many():
+def test_quantity_with_too_many_bits_is_refused():
     assert decode_quantity("0x7fffffffffffffff", 63) == 2**63 - 1
     assert reason(decode_quantity, "0x8000000000000000", 63) == (
         HexReason.NUMBER_TOO_LARGE,

@@ -22,7 +22,7 @@ def test_printable_text_is_unchanged(text: str) -> None:
     assert printable(text) == one_line(text) == text
 
 
-def test_all_ends_of_lines_are_one_kind_and_one_line_has_none() -> None:
+def test_line_endings_are_unified_and_removed_in_one_line() -> None:
     assert printable("a\r\nb\rc\nd") == "a\nb\nc\nd"
     assert one_line("a\r\nb\nc") == "a\\x0d\\nb\\nc"
 

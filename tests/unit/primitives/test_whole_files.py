@@ -19,7 +19,7 @@ def write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def test_a_file_takes_the_place_of_the_one_before_and_is_its_owners(tmp_path: Path) -> None:
+def test_file_replaces_its_predecessor_and_is_private(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.write_bytes(b"old")
     path.chmod(0o644)

@@ -72,7 +72,7 @@ def test_malformed_inputs_are_rejected() -> None:
         verify_transferable_inputs([spending(1, 1, 0)])
 
 
-def test_a_chain_can_pass_its_own_rule_for_one_output_or_input() -> None:
+def test_chain_can_pass_its_own_rule_for_outputs_and_inputs() -> None:
     def refuse(_: UtxoOutput | Input) -> None:
         raise OwnRule(UtxoReason.OUTPUT_WITHOUT_VALUE)
 

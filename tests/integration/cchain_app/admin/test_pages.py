@@ -128,7 +128,7 @@ def test_a_log_shows_its_topics_and_the_addresses_in_them(browse: Browse) -> Non
         assert shown in text
 
 
-def test_a_log_of_an_unknown_event_and_one_without_topics_are_shown(browse: Browse) -> None:
+def test_logs_of_unknown_events_and_without_topics_are_shown(browse: Browse) -> None:
     assert "unknown" in browse(detail("log", models.row_id(7, 3))).text
     models.Log.objects.filter(pk=models.row_id(7, 3)).update(topic0=None)
     assert browse(detail("log", models.row_id(7, 3))).status == 200

@@ -102,7 +102,7 @@ def _assert_cheap(page: Any, statements: int) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_list_is_one_statement_by_index(browse: Browse, model: str) -> None:
+def test_list_takes_one_statement_by_index(browse: Browse, model: str) -> None:
     _ = evm_chain().fork  # each process reads it once
     page = browse(listing(model))
     assert len(page.rows) == 50
@@ -111,7 +111,7 @@ def test_a_list_is_one_statement_by_index(browse: Browse, model: str) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("direction", ["next", "previous"])
-def test_a_page_in_the_middle_is_one_statement_by_index(
+def test_middle_page_takes_one_statement_by_index(
     browse: Browse, model: str, direction: str
 ) -> None:
     # The pool's keys keep growing from test to test.
@@ -138,7 +138,7 @@ def test_a_detail_page_is_a_few_statements_by_index(
     _assert_cheap(browse(detail(model, key)), statements)
 
 
-def test_the_page_of_a_waiting_transaction_is_one_statement(browse: Browse) -> None:
+def test_pending_transaction_page_takes_one_statement(browse: Browse) -> None:
     _assert_cheap(browse(detail("pooltransaction", hexed(rows.waiting_hash(5)))), 1)
 
 

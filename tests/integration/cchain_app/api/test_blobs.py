@@ -56,7 +56,9 @@ def refused(rpc: Rpc, method: str, *params: Any) -> JsonRpcError:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_raw_one_is_shown_pending_and_mined(rpc: Rpc, chain: Chain, version: int) -> None:
+def test_raw_blob_transaction_is_shown_pending_and_mined(
+    rpc: Rpc, chain: Chain, version: int
+) -> None:
     made = sent_blobs(2, version=version)
     chain.nonce += 1
     sent = rpc("eth_sendRawTransaction", hexed(made.raw))
@@ -153,7 +155,7 @@ def test_since_osaka_it_computes_the_proofs_of_cells(rpc: Rpc, chain: Chain) -> 
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_signed_one_can_be_sent(rpc: Rpc, chain: Chain, version: int) -> None:
+def test_node_signs_and_sends_a_blob_transaction(rpc: Rpc, chain: Chain, version: int) -> None:
     raw = rpc("eth_signTransaction", request(zero_sidecar(1, version), **{"from": FIRST}))
     sent = rpc("eth_sendRawTransaction", raw)
     chain.mine()
@@ -236,7 +238,7 @@ def test_other_networks_refuse_blobs(rpc: Rpc, chain: Chain) -> None:
     assert "baseFeePerBlobGas" not in rpc("eth_feeHistory", "0x1", "latest", [])
 
 
-def test_one_is_not_resent_with_another_price(rpc: Rpc, chain: Chain) -> None:
+def test_blob_transaction_is_not_resent_with_another_price(rpc: Rpc, chain: Chain) -> None:
     again = {"from": FIRST, "to": TO, "nonce": "0x0", "blobVersionedHashes": texts(ZERO_HASH)}
     words = "blob transactions cannot be resent with another gas price or limit"
     assert refused(rpc, "eth_resend", again, "0x1", "0x0").message == words
@@ -267,7 +269,7 @@ def test_calls_and_contracts_read_the_hashes(rpc: Rpc, chain: Chain) -> None:
         assert rpc("trace_rawTransaction", hexed(raw), ["trace"])["output"] == hexed(ZERO_HASH)
 
 
-def test_a_simulated_one_uses_blob_gas(rpc: Rpc, chain: Chain) -> None:
+def test_simulated_blob_transaction_uses_blob_gas(rpc: Rpc, chain: Chain) -> None:
     call = {
         "from": f"0x{SENDER.hex()}", "to": TO, "blobVersionedHashes": texts(ZERO_HASH) * 2,
         "maxFeePerBlobGas": "0x1",

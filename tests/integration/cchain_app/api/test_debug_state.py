@@ -53,7 +53,7 @@ def test_slots_are_those_before_the_transaction(rpc, storing):
     assert range_at(rpc, "0x3", 0)["storage"] == shown(after)
 
 
-def test_pages_follow_one_another(rpc, storing):
+def test_pages_are_consecutive(rpc, storing):
     whole, pages, start = range_at(rpc, "0x3", 0)["storage"], {}, "0x00"
     while start is not None:
         page = range_at(rpc, "0x3", 0, 2, start)

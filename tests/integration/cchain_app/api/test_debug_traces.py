@@ -79,7 +79,7 @@ def test_logs_have_their_places_in_the_block(rpc, made):
     assert [other["index"] for other in found["logs"]] == ["0x2", "0x3"]
 
 
-def test_a_block_is_reported_by_number_hash_and_bytes_in_one_execution(rpc, made, engine):
+def test_block_is_traced_by_number_hash_or_bytes_in_one_execution(rpc, made, engine):
     found = rpc("debug_traceBlockByNumber", "0x2", CALLS)
     raw = encode_block(
         made.block.header, [transaction.raw for transaction in made.block.transactions]
@@ -289,7 +289,7 @@ def test_a_rest_that_takes_too_long_is_tried_once(rpc, made, monkeypatch):
     assert engine.blocks[-1] == (2, later + 2, later + 1)
 
 
-def test_the_rest_of_a_block_has_the_time_of_one_transaction(rpc, made, engine, monkeypatch):
+def test_remaining_transactions_share_one_time_limit(rpc, made, engine, monkeypatch):
     now = [0.0]
 
     class Clock:

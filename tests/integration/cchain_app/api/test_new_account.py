@@ -105,7 +105,7 @@ def test_only_the_number_of_a_created_account_is_stored(rpc: Rpc, chain: Chain) 
     assert row == {"number": 10, "address": bytes.fromhex(address_of(10)[2:])}
 
 
-def test_other_settings_make_it_one_of_the_mnemonics_first(
+def test_other_settings_make_the_new_account_a_mnemonic_account(
     rpc: Rpc, chain: Chain, settings: Any
 ) -> None:
     made = rpc("personal_newAccount", "")

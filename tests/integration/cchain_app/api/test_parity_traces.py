@@ -119,7 +119,7 @@ def test_an_unknown_block_is_an_error(rpc, made):
         assert refusal(rpc, method, "0xffff", *others) == (-32000, "header not found")
 
 
-def test_one_entry_is_had_by_its_index_among_all(rpc, made):
+def test_trace_get_returns_the_entry_at_an_index(rpc, made):
     listed = rpc("trace_transaction", made.hash("pay_and_destroy"))
 
     assert [rpc("trace_get", made.hash("pay_and_destroy"), [hex(n)]) for n in range(3)] == listed
@@ -290,7 +290,7 @@ def test_trace_result_size_is_limited(rpc, made):
 
 
 @pytest.mark.node_settings(trace_timeout=3.5)
-def test_calls_in_a_row_have_the_time_of_one_together(rpc, made, engine, monkeypatch):
+def test_trace_call_many_shares_one_time_limit(rpc, made, engine, monkeypatch):
     class Clock:
         now, limits = 0.0, []
 

@@ -157,7 +157,7 @@ def test_a_pending_transaction_is_sent_again_with_another_price_and_limit(
     assert [f"0x{transaction.hash.hex()}" for transaction in chain.mine().transactions] == [again]
 
 
-def test_a_transaction_of_type_2_becomes_one_with_a_gas_price(rpc: Rpc, chain: Chain) -> None:
+def test_type_2_transaction_becomes_legacy_with_a_gas_price(rpc: Rpc, chain: Chain) -> None:
     members = {
         "from": FIRST,
         "to": TO,
@@ -359,7 +359,7 @@ def test_signing_gives_the_envelope_and_sends_nothing(rpc: Rpc, chain: Chain) ->
     assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
-def test_an_unsigned_one_needs_no_leave(rpc: Rpc, chain: Chain) -> None:
+def test_unsigned_transaction_needs_no_impersonation(rpc: Rpc, chain: Chain) -> None:
     rpc("eth_sendTransaction", {"to": STRANGER, "value": hex(COIN)})
     chain.mine()
     sent = rpc("eth_sendUnsignedTransaction", {"from": STRANGER, "to": TO, "value": "0x7"})

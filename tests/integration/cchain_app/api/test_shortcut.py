@@ -42,7 +42,7 @@ pytestmark = [
 ]
 
 
-def test_each_form_of_a_request_has_one_answer(asked, chain):
+def test_all_forms_of_a_request_have_the_same_response(asked, chain):
     receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
     for body in (*texts(*of_head(receipts), *other_forms(receipts)), *BROKEN):
         for _ in range(2):  # the second response may come from the cache
@@ -226,7 +226,7 @@ def test_nothing_is_answered_or_kept_while_the_head_moves(asked, chain):
     assert seen == ["0x2", "0x3", None]
 
 
-def test_a_call_of_the_console_is_left_to_the_method(asked, chain):
+def test_console_call_is_left_to_the_method(asked, chain):
     code = bytecode.deploy_code(bytecode.TELLER)
     chain.do(to=None, data=code, gas=500_000, value=0)
     answered = []

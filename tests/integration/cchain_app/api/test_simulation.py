@@ -232,7 +232,7 @@ def test_called_empty_account_is_deleted_with_its_storage(rpc, traced):
     assert called["stateRoot"] == left["stateRoot"]
 
 
-def test_a_creation_for_which_no_nonce_is_left_fails(rpc, traced):
+def test_creation_at_the_maximum_nonce_fails(rpc, traced):
     last = {RICH: {"nonce": hex(2**64 - 1)}}
     (block,) = simulate(rpc, {"stateOverrides": last, "calls": [{"from": RICH, "input": "0x00"}]})
     assert block["calls"][0]["status"] == "0x0"

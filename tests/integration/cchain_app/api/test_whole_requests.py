@@ -373,7 +373,7 @@ def test_a_process_has_its_share_of_the_cores(
 
 
 @pytest.mark.usefixtures("crowded")
-def test_calls_of_one_connection_wait_for_no_thread(both, handed_over: list[int]) -> None:
+def test_calls_of_one_connection_run_without_thread(both, handed_over: list[int]) -> None:
     asked = [body for body in calls() if body.startswith(b"{")]
     assert len(responses(both[1], asked * 3)) == 6 * len(asked)
     assert handed_over == []
@@ -402,7 +402,7 @@ def test_frames_get_the_dispatchers_answer_and_log(both) -> None:
     assert told[:3] == ["eth_call", "eth_call", "eth_estimateGas"]
 
 
-def test_calls_whose_answers_are_too_long_for_it_are_soon_not_run_for_nothing(both, chain) -> None:
+def test_calls_with_overlong_responses_are_soon_not_tried(both, chain) -> None:
     code = bytecode.assemble("3000 0 RETURN")
     chain.do(to=None, data=bytecode.deploy_code(code), gas=2_000_000, value=0)
     to = encode_data(bytecode.created(SENDER, len(CONTRACTS)))
@@ -424,7 +424,7 @@ def test_calls_whose_answers_are_too_long_for_it_are_soon_not_run_for_nothing(bo
     assert both[1].by_whole == by_whole
 
 
-def test_without_time_calls_are_left_to_the_shortcut(both, monkeypatch) -> None:
+def test_calls_without_time_left_are_left_to_the_shortcut(both, monkeypatch) -> None:
     monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 0.0)
     restart_node()
     plain, hurried = Served(whole=False), Served(whole=True)

@@ -198,7 +198,7 @@ def test_impersonated_account_uses_the_changed_chain_id(rpc: Rpc, chain: Chain) 
     assert rpc("eth_getTransactionByHash", sent)["chainId"] == hex(NEW)
 
 
-def test_the_highest_one_signs_and_runs(rpc: Rpc, chain: Chain) -> None:
+def test_highest_chain_id_is_used(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", HIGHEST)
     for type_ in (LEGACY, DYNAMIC_FEE):
         sent = rpc("eth_sendRawTransaction", hexed(made(chain, HIGHEST, type=type_).raw))
@@ -466,7 +466,7 @@ def test_stale_builder_keeps_transactions_of_the_new_chain_id(rpc: Rpc, chain: C
     assert [transaction.hash for transaction in block.transactions] == [sent.hash]
 
 
-def test_nodes_that_join_get_the_new_one_and_the_p_chain_keeps_the_first(
+def test_joining_node_gets_the_new_chain_id_and_the_p_chain_keeps_the_first(
     rpc: Rpc, chain: Chain
 ) -> None:
     make_identity(this_node().settings, chain.now)

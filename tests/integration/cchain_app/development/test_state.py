@@ -70,7 +70,7 @@ def test_balances_are_added_up_to_the_most(rpc, chain):
     chain.do()
 
 
-def test_a_sender_whose_balance_was_set_can_send(rpc, chain):
+def test_sender_with_a_set_balance_can_send(rpc, chain):
     rpc("anvil_setBalance", hexed(SENDER), "0xde0b6b3a7640000")
     chain.do(value=5)
     assert int(rpc("eth_getBalance", hexed(SENDER)), 16) < 10**18

@@ -32,7 +32,7 @@ def again(settings, **changes):
     return load_genesis(evm_chain())
 
 
-def test_fork_start_asks_few_questions(forked, remote):
+def test_fork_start_sends_few_requests(forked, remote):
     names = [method for method, _ in remote.asked]
     assert names[:3] == ["eth_getBlockByNumber", "eth_chainId", "eth_getAccountInfo"]
     funded = [who for who, one in forked.evm.own_genesis.alloc.items() if one.balance]
@@ -190,7 +190,7 @@ def test_reset_to_another_block_restarts(rpc, forked, remote):
 
 
 @pytest.mark.parametrize("options", [(), ({"forking": {"blockNumber": 17}},)])
-def test_reset_forgets_whose_signatures_are(rpc, forked, options):
+def test_reset_clears_impersonated_signatures(rpc, forked, options):
     signature = "0x" + "ff" * 64 + "1b"
     question = {"to": "0x" + "00" * 19 + "01", "data": "0x" + "00" * 63 + "1b" + "ff" * 64}
     assert rpc("anvil_impersonateSignature", [signature, RICH]) is None

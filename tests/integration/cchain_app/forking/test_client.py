@@ -116,7 +116,7 @@ def test_permanent_error_is_not_retried(server):
     assert server.counts == {"eth_chainId": 1}
 
 
-def test_the_next_url_is_asked_after_a_failure(server):
+def test_next_url_is_used_after_a_failure(server):
     with UpstreamServer(RemoteChain()) as first:
         first.fails = lambda _: (502, {}, b"")
         asked = client(first.url, server.url)
@@ -125,7 +125,7 @@ def test_the_next_url_is_asked_after_a_failure(server):
         assert (first.counts.total(), server.counts.total()) == (1, 2)
 
 
-def test_absent_upstream_is_asked_once_without_retries(server):
+def test_absent_upstream_is_requested_once_without_retries(server):
     waits = Waits()
     asked = client(server.url, waits=waits, retries=3)
     server.stop()

@@ -137,7 +137,7 @@ def test_the_chain_continues_from_there(rpc, replayed):
     assert counter(rpc) == 10
 
 
-def test_replay_asks_few_questions(replayed, remote):
+def test_replay_sends_few_requests(replayed, remote):
     counts = remote.counts
     assert counts["eth_getTransactionByHash"] == 1
     assert counts["eth_getBlockByNumber"] == 2

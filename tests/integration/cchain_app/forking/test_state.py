@@ -185,7 +185,7 @@ def test_nothing_is_kept_of_an_account_that_was_reported_in_part(rpc, forked, re
     assert int(rpc("eth_getBalance", RICH, "latest"), 16) == 10**20
 
 
-def test_pruned_upstream_state_asks_for_an_archive_node(rpc, forked, remote):
+def test_pruned_upstream_state_is_reported_with_advice(rpc, forked, remote):
     remote.fails = lambda _: (
         200,
         {},
@@ -216,7 +216,7 @@ def test_unfetched_state_without_url_is_refused(rpc, forked, settings):
         rpc("eth_getBalance", RICH, "latest")
 
 
-def test_upstream_is_not_asked_inside_a_database_transaction(forked, remote):
+def test_no_upstream_request_inside_a_database_transaction(forked, remote):
     """Cheats fetch the state before the transaction begins; here it was not fetched."""
     chain = forked.evm
     forked.asks_nothing()

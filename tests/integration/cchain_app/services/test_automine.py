@@ -139,7 +139,7 @@ def test_several_run_in_the_order_of_a_block(mining: Chain) -> None:
     assert list(blocks.head(evm_chain()).transactions) == [high, *low]
 
 
-def test_the_dearer_of_two_with_one_nonce_is_in_the_block(mining: Chain) -> None:
+def test_higher_priced_of_two_with_one_nonce_is_mined(mining: Chain) -> None:
     low = signed(nonce=0)
     high = signed(nonce=0, max_fee_per_gas=55 * 10**9, max_priority_fee_per_gas=11 * 10**8)
 
@@ -163,7 +163,7 @@ def mined(*sent: Transaction) -> bool:
     return all(blocks.find_transaction(evm_chain(), item.hash) for item in sent)
 
 
-def test_a_transaction_beside_a_refused_one_is_mined_by_way_of_the_pool(mining: Chain) -> None:
+def test_transaction_beside_a_refused_one_is_mined_from_the_pool(mining: Chain) -> None:
     good, poor = signed(nonce=0), signed(nonce=1, value=10**30)
 
     outcomes = submit(good, poor)
@@ -174,7 +174,7 @@ def test_a_transaction_beside_a_refused_one_is_mined_by_way_of_the_pool(mining: 
     assert waiting() == 0
 
 
-def test_a_transaction_beside_a_queued_one_is_mined_by_way_of_the_pool(mining: Chain) -> None:
+def test_transaction_beside_a_queued_one_is_mined_from_the_pool(mining: Chain) -> None:
     submit(good := signed(nonce=0), signed(nonce=2))
 
     assert mined(good)
@@ -262,7 +262,7 @@ def test_transactions_above_the_gas_limit_are_mined_in_several_blocks(mining: Ch
     assert mined(first, second)
 
 
-def test_while_a_call_makes_the_blocks_itself_new_transactions_wait_in_the_pool(
+def test_new_transactions_are_pooled_while_a_call_builds_blocks(
     mining: Chain,
 ) -> None:
     with mining.evm.vm_lock, mining.runtime.only_to_pool():

@@ -54,7 +54,9 @@ def refusal(raw: bytes) -> Any:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_one_is_stored_with_its_blobs_and_mined_without(chain: Chain, version: int) -> None:
+def test_blob_transaction_is_stored_with_blobs_and_mined_without(
+    chain: Chain, version: int
+) -> None:
     sent = send(chain, 2, version=version)
     row = models.PoolTransaction.objects.get()
     assert (row.blobs, row.max_fee_per_blob_gas, row.size) == (2, GWEI, len(row.raw))
@@ -236,7 +238,7 @@ def test_dropped_transaction_loses_its_blobs_and_can_be_sent_again(chain: Chain)
     assert models.Blob.objects.count() == 1
 
 
-def test_a_snapshot_brings_a_pending_one_back_with_its_blobs(chain: Chain) -> None:
+def test_snapshot_restores_a_pending_blob_transaction(chain: Chain) -> None:
     sent = send(chain)
     number = snapshots.take_snapshot(chain.evm)
     chain.mine()

@@ -179,7 +179,7 @@ def picky(made, monkeypatch):
     return engine
 
 
-def test_input_that_cannot_be_recorded_is_one_row_and_the_rest_continues(made, picky):
+def test_unrecordable_input_is_one_row_and_indexing_continues(made, picky):
     evm = made.chain.evm
     calls.index_calls(evm, seconds=LONG)
 

@@ -63,7 +63,7 @@ def test_concurrent_followers_accept_each_block_once(
     assert blocks.head(evm_chain()).number == BLOCKS
 
 
-def test_a_node_that_makes_and_follows_blocks_has_one_chain(
+def test_node_that_builds_and_follows_blocks_has_one_chain(
     shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for value in range(BLOCKS):

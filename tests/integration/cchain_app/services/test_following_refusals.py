@@ -120,7 +120,7 @@ def refused(
          "invalid parentBeaconBlockRoot: have none, want 0x"),
     ],
 )  # fmt: skip
-def test_a_header_with_one_other_field_is_refused(
+def test_header_with_a_changed_field_is_refused(
     refused: Callable[..., InvalidBlock],
     candidates: Candidates,
     changes: dict[str, Any],

@@ -84,7 +84,7 @@ def refused(number: int, raw: bytes) -> Any:
         (LAST, {"timestamp": 0}, BlockReason.BLOCK_BEFORE_PARENT),
     ],
 )  # fmt: skip
-def test_a_header_with_one_other_field_is_refused(
+def test_header_with_a_changed_field_is_refused(
     directory: Path, number: int, changes: dict[str, Any], reason: BlockReason
 ) -> None:
     caught = refused(number, forged(number, **changes))
@@ -98,7 +98,7 @@ def _up_to(number: int) -> list[bytes]:
     return [item.raw for item in history().chain.blocks[1:number]]
 
 
-def test_a_block_that_leaves_one_out_is_refused(directory: Path) -> None:
+def test_block_that_skips_a_height_is_refused(directory: Path) -> None:
     with raises(BlockReason.WRONG_NUMBER, kind=BlockRefused) as caught:
         bring(history().genesis, [*_up_to(LAST), forged(LAST, number=LAST + 1)])
 

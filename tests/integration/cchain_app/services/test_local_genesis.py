@@ -326,7 +326,7 @@ def test_a_chain_begins_with_the_number_that_a_flag_names(begin: Begin, rpc: Rpc
 
 
 @pytest.mark.parametrize("changes", [{"consensus": "snowman"}, {"bootstrap": ("127.0.0.1:9",)}])
-def test_only_a_chain_of_one_node_begins_with_another_number_than_0(
+def test_first_number_above_0_needs_a_chain_of_one_node(
     begin: Begin, changes: dict[str, Any]
 ) -> None:
     begin(genesis_number=100, **changes)
@@ -335,7 +335,7 @@ def test_only_a_chain_of_one_node_begins_with_another_number_than_0(
         load_genesis(evm_chain())
 
 
-def test_a_database_without_tables_is_one_without_a_chain(
+def test_database_without_tables_has_no_chain(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_genesis(evm_chain())
@@ -344,7 +344,7 @@ def test_a_database_without_tables_is_one_without_a_chain(
     assert first_block(evm_chain().db) is None
 
 
-def test_a_block_has_another_prev_randao_than_the_one_before(chain: Chain, rpc: Rpc) -> None:
+def test_prev_randao_changes_with_each_block(chain: Chain, rpc: Rpc) -> None:
     blocks = [chain.genesis, chain.do()[1], chain.mine(), chain.mine()]
 
     randaos = [block.header.mix_hash for block in blocks[1:]]

@@ -155,7 +155,7 @@ def test_states_that_are_kept_answer_as_before_and_no_other_does(counted: Chain,
 
 
 @keeps_states
-def test_the_changes_of_kept_states_alone_are_left(counted: Chain) -> None:
+def test_only_changes_of_kept_states_remain(counted: Chain) -> None:
     numbers = set(models.AccountChange.objects.values_list("number", flat=True))
     assert numbers == set(range(1, HEIGHT + 1))
     prune(counted)
@@ -334,7 +334,7 @@ def test_late_call_index_starts_at_the_first_kept_state(counted: Chain, rpc: Any
 
 
 @keeps_calls
-def test_searches_execute_blocks_whose_calls_are_given_up(
+def test_searches_execute_blocks_without_recorded_calls(
     counted: Chain, rpc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls.index_calls(counted.evm, seconds=LONG)

@@ -83,7 +83,7 @@ def test_a_nonce_behind_a_gap_is_queued_until_the_gap_is_filled(chain: Chain) ->
     assert pool.next_nonce(evm_chain(), SENDER) == 2
 
 
-def test_a_replacement_within_one_batch_leaves_one_row(chain: Chain) -> None:
+def test_replacement_within_a_batch_leaves_one_row(chain: Chain) -> None:
     low = signed(nonce=0)
     high = signed(nonce=0, max_fee_per_gas=55 * 10**9, max_priority_fee_per_gas=11 * 10**8)
 
@@ -91,7 +91,7 @@ def test_a_replacement_within_one_batch_leaves_one_row(chain: Chain) -> None:
     assert list(models.PoolTransaction.objects.values_list("hash", flat=True)) == [high.hash]
 
 
-def test_a_replacement_of_a_stored_one_takes_its_place(chain: Chain) -> None:
+def test_replacement_takes_the_place_of_the_stored_transaction(chain: Chain) -> None:
     chain.send(signed(nonce=0))
     high = signed(nonce=0, max_fee_per_gas=55 * 10**9, max_priority_fee_per_gas=11 * 10**8)
 
@@ -268,7 +268,7 @@ def test_another_chain_id_is_found_before_too_little_gas(chain: Chain) -> None:
     assert outcome.reason is TransactionReason.WRONG_CHAIN_ID
 
 
-def test_the_senders_of_a_batch_are_recovered_in_one_call(
+def test_senders_of_a_batch_are_recovered_in_one_call(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good, other = signed(nonce=0), signed(nonce=1)

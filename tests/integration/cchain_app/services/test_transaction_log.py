@@ -340,7 +340,7 @@ def test_traces_of_failures_name_the_reason(rpc, chain, lines) -> None:
 
 
 @pytest.mark.node_settings(print_traces=True)
-def test_the_shortcut_passes_over_calls_whose_traces_are_printed(rpc, chain, log, lines) -> None:
+def test_calls_with_printed_traces_bypass_the_shortcut(rpc, chain, log, lines) -> None:
     asked = body("eth_call", {"to": hexed(RECIPIENT)}, "latest")
     assert b'"result"' in hot_dispatcher().answer(asked)
     for _ in range(2):

@@ -124,7 +124,7 @@ def test_finished_verifications_lose_their_input(explored: Explored) -> None:
     assert list(over) == [(VerificationState.PASSED, ""), (VerificationState.FAILED, "")]
 
 
-def test_an_idle_tick_makes_one_query_and_no_transaction(
+def test_idle_tick_takes_one_query_and_no_transaction(
     explored: Explored, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     explored.verified("counter")

@@ -64,7 +64,7 @@ def test_unchanged_chain_reads_only_its_head(shared_world: World) -> None:
         assert len(asked) == 1
 
 
-def test_each_block_has_one_outer_block_however_many_ask_while_they_are_made(
+def test_concurrent_requests_create_one_outer_block_per_block(
     shared_world: World,
 ) -> None:
     chains = [shared_world.maker.c, shared_world.node(MAKER).c]
@@ -149,7 +149,7 @@ def test_blocks_are_served_during_acceptance(shared_world: World) -> None:
     assert tables.alike() == shared_world.made
 
 
-def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -> None:
+def test_node_that_builds_and_accepts_blocks_has_one_chain(shared_world: World) -> None:
     for _ in range(BLOCKS):
         shared_world.make_c(1)
     past = shared_world.hand_over()

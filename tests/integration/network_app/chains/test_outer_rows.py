@@ -79,7 +79,7 @@ def test_writing_outer_blocks_again_changes_nothing(world: World, made: Past) ->
     assert facts() == before
 
 
-def test_a_block_costs_one_statement_once_its_signer_is_known(world: World, made: Past) -> None:
+def test_outer_block_of_a_known_signer_takes_one_statement(world: World, made: Past) -> None:
     rows = rows_of(world)[1]
     costs = []
     for raw in made.c[-3:]:

@@ -62,7 +62,7 @@ def test_block_with_bad_signature_is_refused(
     refusal(UnknownParent, begun, past.c[2])
 
 
-def test_a_block_without_its_signature_is_spoiled_and_one_of_another_layout_is_not(
+def test_only_a_block_without_signature_counts_as_spoiled(
     begun: NetworkChain[Any], past: Past
 ) -> None:
     for raw in past.c[:2]:

@@ -253,7 +253,7 @@ def test_a_proposal_waits_for_its_option(world: World, node: Chains, past: Past)
     assert node.p.last_accepted().block_id == parse(option).outer_id
 
 
-def test_an_option_is_one_of_its_proposals(node: Chains, past: Past) -> None:
+def test_option_must_belong_to_its_proposal(node: Chains, past: Past) -> None:
     before, proposal = past.p[: PROPOSAL - 1], past.p[PROPOSAL - 1]
     inside = codec.parse_block(parse(proposal).inner)
     assert isinstance(inside, BanffProposalBlock)

@@ -72,7 +72,7 @@ def begun(shared_world: World) -> World:
     return shared_world
 
 
-def test_of_the_c_chain(begun: World) -> None:
+def test_statements_of_the_c_chain(begun: World) -> None:
     runtime, made = evm_runtime(), begun.c.make()
     chain = runtime.chain
 
@@ -104,7 +104,7 @@ def test_c_chain_statements_of_a_directly_mined_transaction(
     assert len(sent) == C_CHAIN_STRAIGHT[chain.db.connection.vendor], sent
 
 
-def test_of_the_p_chain(begun: World) -> None:
+def test_statements_of_the_p_chain(begun: World) -> None:
     chain, made, now = platform_chain(), begun.p.make(), clock.now()
 
     issued = statements(chain, lambda: mempool.issue(chain, [made], now=now))

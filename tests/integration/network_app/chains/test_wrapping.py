@@ -97,7 +97,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("alias", ["P", "C"])
-def test_no_block_is_without_its_outer_one_whenever_the_process_ends(
+def test_every_block_has_its_outer_block_after_a_kill_at_any_point(
     world: World, alias: str
 ) -> None:
     """Whichever statement is the last one, either both blocks exist or neither does."""

@@ -147,7 +147,7 @@ async def test_one_connection_to_a_node_is_enough() -> None:
             assert two.network.totals().times_connected == 1
 
 
-async def test_two_nodes_that_dial_each_other_keep_one_connection() -> None:
+async def test_two_nodes_dialling_each_other_keep_one_connection() -> None:
     async with running(node(0)) as one, running(node(1)) as two:
         dial(one, two)
         dial(two, one)
@@ -199,7 +199,7 @@ async def test_a_fault_of_the_handler_does_not_end_the_connection(
         await eventually(lambda: one.recorder.messages)
 
 
-async def test_a_fault_of_our_own_ends_one_connection_and_not_the_node(
+async def test_internal_error_closes_one_connection_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with running(node(0)) as one:

@@ -196,7 +196,7 @@ async def test_known_addresses_are_not_sent() -> None:
         assert [claim.ip_port for claim in told] == [2]
 
 
-async def test_an_answer_has_at_most_fifteen_addresses_and_an_empty_one_is_not_sent() -> None:
+async def test_address_list_has_at_most_fifteen_and_is_never_empty() -> None:
     many = [node(number) for number in range(10, 30)]
     async with running(node(0), Validators.of(*many)) as one, stranger(one.address) as peer:
         await peer.finish_handshake()

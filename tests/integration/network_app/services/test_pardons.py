@@ -89,7 +89,7 @@ def test_stale_bench_row_is_cleared_at_start() -> None:
 
 
 @pytest.mark.parametrize("node_id", [OTHER, NodeID(b"\x03" * 20)])
-def test_a_peer_that_is_asked_cannot_be_pardoned(node_id: NodeID) -> None:
+def test_pardon_of_an_unbenched_peer_is_refused(node_id: NodeID) -> None:
     with raises(PardonReason.NOT_BENCHED, kind=PardonRefused):
         pardon(Database(), node_id)
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()

@@ -131,7 +131,7 @@ async def test_pushes_resume_after_a_lost_connection() -> None:
         assert producer.sent["push_query"] == pushed + 1
 
 
-async def test_a_proposal_and_its_option_are_accepted_one_after_the_other() -> None:
+async def test_proposal_and_option_are_accepted_in_order() -> None:
     _, producer, follower = pair(poll_interval=10)
     async with running(producer, follower):
         await until(follower.follows)

@@ -46,7 +46,7 @@ class Wires:
         return True
 
 
-async def test_garbage_is_passed_over_and_its_sender_asked_no_more(
+async def test_peer_that_sends_garbage_is_not_asked_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     wires = Wires()

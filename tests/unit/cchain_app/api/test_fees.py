@@ -76,7 +76,7 @@ def test_a_slow_tip_is_at_least_one_wei(rpc, memory_chain):
     assert rpc("eth_suggestPriceOptions")["slow"]["maxPriorityFeePerGas"] == "0x1"
 
 
-def test_a_fee_history_has_one_base_fee_more_than_blocks(rpc, memory_chain):
+def test_fee_history_has_one_more_base_fee_than_blocks(rpc, memory_chain):
     memory_chain.accept(gas_used=30_000_000, base_fee=8 * GWEI)
     history = rpc("eth_feeHistory", "0x2", "latest", [])
     assert history["oldestBlock"] == "0x0"

@@ -162,7 +162,7 @@ PRECOMPILED: Final = {
 
 @pytest.mark.parametrize(("number", "data"), PRECOMPILED.values(), ids=PRECOMPILED)
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_precompile_that_costs_more_than_is_left_is_not_begun(
+def test_precompile_above_the_remaining_gas_is_not_started(
     number: int, data: bytes, *, nested: bool
 ) -> None:
     state, to = with_code(bytecode.PROXY), Address(number.to_bytes(20, "big"))
@@ -274,7 +274,7 @@ def test_the_clock_is_read_in_code_without_jumps(code: bytes) -> None:
         ENGINE.call(block_env(), call_message(CONTRACT, gas=LOTS), state, time_limit=0.001)
 
 
-def test_calls_take_turns_and_a_short_one_does_not_wait_for_long_ones() -> None:
+def test_short_call_does_not_wait_for_long_calls() -> None:
     """There are more long calls than processors; the short one runs between their time slices."""
     state = with_code(bytecode.LOOP)
     short = call_message(OTHER, gas=100_000)

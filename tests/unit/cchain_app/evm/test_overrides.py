@@ -129,7 +129,7 @@ def test_forks_brought_precompiles(fork, last):
     assert not is_precompile(bytes(20), fork)
 
 
-def test_osaka_brought_one_at_256():
+def test_precompile_at_256_exists_since_osaka():
     assert is_precompile((256).to_bytes(20, "big"), "osaka")
     assert not is_precompile((256).to_bytes(20, "big"), "prague")
 
@@ -177,7 +177,7 @@ def check_lasting(state: MemoryState, override: AccountOverride) -> None:
     ],
     ids=["balance", "no code", "code and nonce", "storage", "no storage", "slots"],
 )
-def test_an_override_that_lasts_is_seen_as_one_of_a_call(state, override):
+def test_persistent_override_acts_like_that_of_a_call(state, override):
     check_lasting(state, override)
     check_lasting(MemoryState(), override)
 

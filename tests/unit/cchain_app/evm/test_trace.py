@@ -84,7 +84,7 @@ def words_of(
     return inner.error
 
 
-def test_a_transfer_is_one_frame_without_the_intrinsic_gas(engine: TracingEngine) -> None:
+def test_transfer_is_one_frame_without_intrinsic_gas(engine: TracingEngine) -> None:
     found = trace(engine, genesis_state(), to=NOBODY, value=5, gas=30_000)
     frame = Frame(0, "CALL", SENDERS[0], NOBODY, 5, 9_000, 0, b"", b"", None, precompile=False)
     assert found.frames == (frame,)

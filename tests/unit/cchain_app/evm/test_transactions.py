@@ -137,7 +137,7 @@ def test_self_destruction_before_cancun_clears_storage(engine: TracingEngine) ->
     )
 
 
-def test_a_contract_can_be_destroyed_and_made_again_in_one_block(engine: TracingEngine) -> None:
+def test_contract_can_be_destroyed_and_recreated_in_one_block(engine: TracingEngine) -> None:
     init = bytecode.deploy_code(bytecode.DESTROYER, before=bytecode.assemble("9 3 SSTORE"))
     factory = with_code(bytecode.FACTORY)
     made = bytecode.created2(CONTRACT, 0, init)

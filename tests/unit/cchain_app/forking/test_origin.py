@@ -86,7 +86,7 @@ def test_malformed_http_header_is_refused_without_repeating_it(text):
         ("http://a.example:port", "the upstream"),
     ],
 )
-def test_of_a_url_scheme_host_and_port_are_shown(url, said):
+def test_only_scheme_host_and_port_of_a_url_are_shown(url, said):
     assert shown(url) == said
 
 

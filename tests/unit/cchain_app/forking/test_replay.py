@@ -87,7 +87,7 @@ def test_the_environment_is_the_blocks_own():
     assert override.prev_randao == bytes(32)
 
 
-def test_one_with_blobs_is_read_without_them():
+def test_blob_transaction_is_read_without_blobs():
     sent = blob_transaction(2)
     assert read(pool_transaction(sent), sent) == (sent,)
 
@@ -100,7 +100,7 @@ def test_a_type_that_is_not_executed_is_refused(type_):
         read({**pool_transaction(sent), "type": type_}, sent)
 
 
-def test_one_for_another_chain_is_refused():
+def test_transaction_for_another_chain_is_refused():
     sent = signed()
     with raises(
         ForkReason.CANNOT_REPLAY,
@@ -110,7 +110,7 @@ def test_one_for_another_chain_is_refused():
         read_replay(block_of(pool_transaction(sent)), sent.hash, 7)
 
 
-def test_one_with_an_impossible_signature_is_refused():
+def test_transaction_with_an_impossible_signature_is_refused():
     sent = signed()
     decoded = decode_unsigned(encode_signed(unsigned(), Signature(sent.r, ORDER - sent.s, 0)))
     told = pool_transaction(sent) | {
@@ -138,7 +138,7 @@ def test_transaction_with_wrong_hash_is_refused(change):
         read({**pool_transaction(sent), **change}, sent)
 
 
-def test_a_block_without_the_wanted_one_is_refused():
+def test_block_without_the_requested_transaction_is_refused():
     words = f"the returned block 5 does not contain transaction 0x{signed(nonce=1).hash.hex()}"
     with pytest.raises(BadUpstreamAnswer, match=words):
         read(pool_transaction(signed()), signed(nonce=1))

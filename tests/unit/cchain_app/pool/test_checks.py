@@ -232,7 +232,7 @@ def test_the_size_can_be_checked_before_decoding():
         check_size(131_073, RULES.limits)
 
 
-def test_of_several_faults_the_first_in_geths_order_is_named():
+def test_first_fault_in_geths_order_is_reported():
     worst = signed(to=None, gas=0, nonce=2**64 - 1, data=bytes(131_072), max_fee_per_gas=0)
     faults = []
     for repair in ({}, {"data": bytes(49_153)}, {"data": b""}, {"max_fee_per_gas": GWEI},

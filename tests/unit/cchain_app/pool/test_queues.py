@@ -162,13 +162,13 @@ def test_new_head_drops_transactions_above_the_block_gas_limit():
 
 
 @pytest.mark.parametrize(("now", "remaining"), [(1_000 + 10_799, [1]), (1_000 + 10_800, [])])
-def test_a_queued_one_expires_after_three_hours(now, remaining):
+def test_queued_transaction_expires_after_three_hours(now, remaining):
     queue, dropped = settled([entry(1, received_at=1_000)], now=now)
     assert nonces(queue.queued) == remaining
     assert len(dropped) == 1 - len(remaining)
 
 
-def test_an_executable_one_does_not_expire():
+def test_executable_transaction_does_not_expire():
     queue, dropped = settled([entry(0, received_at=1_000)], now=10**9)
     assert nonces(queue.pending) == [0]
     assert dropped == ()

@@ -179,7 +179,7 @@ def test_a_header_commits_to_the_payload_and_the_context_reaches_the_extension()
             WITH_PAYLOAD.verify_header(candidate(block), PARENT, context)
 
 
-def test_a_payload_is_one_string_behind_the_withdrawals() -> None:
+def test_payload_is_one_string_after_the_withdrawals() -> None:
     block = child(WITH_PAYLOAD, payload=b"payload")
     whole = block.raw
     assert whole.endswith(b"\xc0\xc0\xc0\x87payload")

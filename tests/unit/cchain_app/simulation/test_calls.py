@@ -75,7 +75,7 @@ def test_the_hash_is_that_of_the_bytes_without_a_signature():
     assert made.hash.hex() == "c0e9f321f6310aa9bfae5b048a662adc18394be9494960ae1907b3d4e9e776c7"
 
 
-def test_a_price_must_pay_the_base_fee_even_without_validation_if_one_is_named():
+def test_given_price_must_cover_the_base_fee_even_without_validation():
     assert prepared(env=DEAR).message.gas_price == 0
     assert (
         prepared(env=DEAR, max_fee_per_gas=200, max_priority_fee_per_gas=3).message.gas_price == 103

@@ -19,7 +19,7 @@ def places(*requests: BlockRequest) -> list[tuple[int, int]]:
     return [(item.number, item.timestamp) for item in plan(BASE, requests)]
 
 
-def test_blocks_follow_one_another_after_twelve_seconds() -> None:
+def test_simulated_blocks_are_twelve_seconds_apart() -> None:
     assert places(request(), request()) == [(89, 1_012), (90, 1_024)]
 
 
@@ -46,7 +46,7 @@ def test_a_time_must_be_later_than_those_of_the_gap_before_it() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 88])
-def test_a_number_must_be_above_the_one_before(number: int) -> None:
+def test_block_numbers_must_increase(number: int) -> None:
     with raises(
         SimulationReason.NUMBER_NOT_ASCENDING,
         kind=SimulationRefused,

@@ -33,7 +33,7 @@ def test_calls_that_cannot_move_value_have_none():
     assert values == [None, None, "0x9"]
 
 
-def test_calls_of_precompiles_are_left_out_below_the_top():
+def test_precompile_calls_below_the_top_are_omitted():
     called = frame(1, to=PRECOMPILE, precompile=True)
 
     assert [call["depth"] for call in calls([frame(), called])] == [0]

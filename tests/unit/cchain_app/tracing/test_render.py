@@ -146,7 +146,7 @@ def test_errors_are_converted_on_request(error: str, word: str) -> None:
     assert "result" not in entry
 
 
-def test_calls_of_precompiles_are_left_out_and_not_counted() -> None:
+def test_precompile_calls_are_omitted_and_not_counted() -> None:
     traced = trace(
         frame(),
         frame(1, precompile=True),

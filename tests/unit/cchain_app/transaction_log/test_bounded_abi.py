@@ -43,7 +43,7 @@ def size(value: Any) -> int:
     return 32 + (len(value) if isinstance(value, bytes) else 0)
 
 
-def test_elements_that_are_one_and_the_same_are_counted_each_time() -> None:
+def test_identical_elements_are_counted_each_time() -> None:
     few = shared(2, 2)
     (found,) = decode(["bytes[][]"], few, most=MOST)
     assert found == ((b"\1" * 1024,) * 2,) * 2

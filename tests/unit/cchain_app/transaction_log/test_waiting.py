@@ -65,7 +65,7 @@ def test_transactions_of_all_blocks_together_are_bounded() -> None:
     assert taken(line) == [WaitingBlock(one)]
 
 
-def test_calls_of_a_method_after_each_other_are_one_unless_they_are_executed_again() -> None:
+def test_consecutive_calls_of_a_method_are_merged_unless_executed_again() -> None:
     line, trace = LogQueue(), lambda: None
     line.add_call("eth_call")
     line.add_call("eth_call", 2)
@@ -178,7 +178,7 @@ def test_equal_failures_are_counted_together() -> None:
     ]
 
 
-def test_a_failure_whose_call_was_written_names_its_method_again() -> None:
+def test_failure_after_its_written_call_repeats_the_method() -> None:
     line = LogQueue()
     line.add_call("eth_blockNumber")
     line.add_failure("eth_call", NO)

@@ -29,7 +29,7 @@ def raw() -> bytes:
     return next(raw for raw in history().transactions if raw[0] == 3)
 
 
-def test_one_is_read_with_all_its_fields(raw: bytes) -> None:
+def test_blob_transaction_is_parsed_with_all_fields(raw: bytes) -> None:
     ours = decode_unsigned(raw)
 
     assert (ours.type, ours.raw, ours.hash) == (3, raw, keccak256(raw))

@@ -214,7 +214,7 @@ def test_signature_values_outside_their_ranges_are_refused(changes):
     assert str(caught.value) == "invalid sender: invalid transaction v, r, s values"
 
 
-def test_the_mirrored_signature_of_a_valid_one_is_refused():
+def test_high_s_signature_is_refused():
     transaction = signed()
     s, v = (ORDER - transaction.s).to_bytes(32, "big"), b"" if transaction.v else b"\x01"
     with raises(TransactionReason.SIGNATURE_VALUES, kind=InvalidTransaction):

@@ -186,7 +186,7 @@ def test_invalid_authorizations_have_no_authority():
     assert found(naming(*wrong, good)) == [(SENDERS[0],)]
 
 
-def test_all_are_recovered_in_one_call():
+def test_all_senders_are_recovered_in_one_call():
     asked = []
 
     def recover(signatures):

@@ -98,7 +98,7 @@ def test_a_method_is_its_name_else_its_selector_else_nothing() -> None:
     assert BOOK.method(b"\1\2\3") == ""
 
 
-def test_one_topic_with_more_or_fewer_indexed_parameters_is_another_event() -> None:
+def test_event_with_another_number_of_indexed_parameters_does_not_match() -> None:
     topic = keccak(text="Transfer(address,address,uint256)")
     who = bytes(12) + b"\xab" * 20
     erc20 = BOOK.event([topic, who, who], (7).to_bytes(32))

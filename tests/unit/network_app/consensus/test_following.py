@@ -30,7 +30,7 @@ def test_producer_level_ahead_or_unknown_is_no_obstacle() -> None:
     assert head.look({}, tree(A)) is None
 
 
-def test_producer_below_or_on_another_block_has_gone_back() -> None:
+def test_producer_below_or_on_another_block_counts_as_rewound() -> None:
     below = look(ProducerHead(), GENESIS)
     assert below == ProducerRewind(PRODUCER, GENESIS.block_id, 0, 1)
     assert (

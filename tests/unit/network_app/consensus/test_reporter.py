@@ -89,7 +89,7 @@ async def test_failed_write_is_repeated_with_the_next_report() -> None:
     assert one.heights == [[1, 2]]
 
 
-async def test_of_too_many_the_latest_are_written() -> None:
+async def test_only_the_latest_of_too_many_decisions_are_written() -> None:
     one = node()
     one.decide(1, 2, 3, 4, 5)
     await one.reporter.report()

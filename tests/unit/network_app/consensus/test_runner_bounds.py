@@ -52,7 +52,7 @@ def test_unknown_peers_are_answered_without_delaying_validators() -> None:
     virtually(run())
 
 
-def test_a_validator_that_floods_makes_itself_wait() -> None:
+def test_flooding_validator_delays_only_itself() -> None:
     async def run() -> None:
         vm = SlotVM(slowness=0.01)
         async with Voter(vm) as voter:

@@ -73,7 +73,7 @@ class Case:
         self.sender.send_pull_query(node_ids, number, A.block_id, 1)
 
 
-def test_a_query_has_one_number_on_the_wire_and_a_deadline() -> None:
+def test_query_has_one_request_id_and_a_deadline() -> None:
     async def run() -> None:
         case = Case()
         case.pull(*PEERS[:3])
@@ -161,7 +161,7 @@ def test_query_to_absent_or_benched_peer_fails_immediately() -> None:
     virtually(run())
 
 
-def test_a_poll_of_which_most_cannot_be_asked_fails_after_a_moment() -> None:
+def test_poll_with_most_validators_unreachable_fails_soon() -> None:
     async def run() -> None:
         case = Case()
         case.peers.full = set(PEERS[1:])

@@ -307,7 +307,7 @@ class Answering:
 
 
 @pytest.mark.parametrize(("takes", "ended"), [(True, ""), (False, "aborted")])
-async def test_answers_of_tls_itself_are_not_kept_without_end(takes: bool, ended: str) -> None:  # noqa: FBT001
+async def test_buffered_tls_responses_are_limited(takes: bool, ended: str) -> None:  # noqa: FBT001
     ends = await Ends().secured()
     ends.there.high = 1 << 30 if takes else 0
     if not takes:

@@ -237,7 +237,7 @@ async def test_share_of_the_common_pool_per_peer_is_limited() -> None:
     assert readers.inside == "bc"
 
 
-async def test_one_message_is_let_in_however_large() -> None:
+async def test_single_message_of_any_size_is_admitted() -> None:
     readers = Readers(pool(shared_pool=1, shared_pool_of_one=1))
 
     await readers.come("a", ALICE, LARGE)

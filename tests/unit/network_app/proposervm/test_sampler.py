@@ -78,7 +78,7 @@ def test_an_element_is_found_as_often_as_it_weighs(weights: list[int]) -> None:
     assert [found[place] for place in range(len(weights))] == weights
 
 
-def test_the_heaviest_is_asked_first_and_the_first_of_equals() -> None:
+def test_heaviest_validator_is_sampled_first() -> None:
     heap = WeightedHeap([1, 3, 3, 2])
 
     # 1 · (2 · 0) (3): each node, then the half to its left, then the one to its right

@@ -163,7 +163,7 @@ def test_a_block_on_an_unknown_parent_is_refused() -> None:
         judge.vm.verify(second, BlockContext(NOW))
 
 
-def test_a_block_around_one_of_another_branch_is_refused() -> None:
+def test_outer_block_around_a_block_of_another_branch_is_refused() -> None:
     setup, twin = Setup(), Setup()
     (first,) = setup.build("one")
     (rival, child) = twin.build("two", "three")
@@ -401,7 +401,7 @@ def test_repeated_building_reads_no_block() -> None:
     assert asked == [GENESIS.block_id]
 
 
-def test_a_block_without_its_outer_one_is_not_built_on() -> None:
+def test_block_without_outer_block_is_not_built_on() -> None:
     setup = Setup()
     setup.accept(*setup.build("one"))
     bare = text_block(setup.inner.accepted[-1], "bare")

@@ -20,7 +20,7 @@ OWN, A, B, C = (NodeID(bytes([at]) * 20) for at in range(4))
         (3, [A, B], [B, C], 3),
     ],
 )
-def test_each_node_counts_once_and_this_one_not_at_all(
+def test_each_beacon_counts_once_and_the_own_node_not_at_all(
     addresses: int, found: list[NodeID], connected: list[NodeID], configured: int
 ) -> None:
     beacons = Beacons.of(addresses, found, connected, OWN)

@@ -132,7 +132,7 @@ async def test_many_requests_of_one_peer_do_not_delay_another() -> None:
     assert len(order) == 25
 
 
-async def test_requests_of_an_unknown_peer_run_one_by_one() -> None:
+async def test_requests_of_an_unknown_peer_run_in_sequence() -> None:
     budget, release = made(Clock()), asyncio.Event()
     inside = []
 

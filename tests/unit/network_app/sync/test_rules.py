@@ -55,7 +55,7 @@ def test_blocks_are_agreed_on_by_enough_nodes_those_with_more_votes_first() -> N
     assert agreed(votes, 4) == []
 
 
-def test_a_peer_has_a_window_of_pushes_and_one_when_it_is_deaf() -> None:
+def test_push_window_is_one_for_an_unresponsive_peer() -> None:
     window = Window()
     for _ in range(WINDOW):
         assert window.is_open

@@ -57,7 +57,7 @@ def test_a_frame_is_a_length_and_a_message() -> None:
     assert kind(decode(frame[PREFIX:])) == "ping"
 
 
-def test_each_kind_is_sent_in_one_of_two_forms() -> None:
+def test_message_kinds_are_compressed_or_not() -> None:
     assert set(KINDS) == COMPRESSED | PLAIN
     assert not COMPRESSED & PLAIN
 

@@ -84,7 +84,7 @@ def form(field: FieldDescriptor) -> str:
     return field.message_type.name if field.message_type else FORMS[field.type]
 
 
-def test_a_message_is_one_of_the_reference_s() -> None:
+def test_messages_match_the_reference() -> None:
     descriptor = p2p_pb2.Message.DESCRIPTOR
     (one_of,) = descriptor.oneofs
 

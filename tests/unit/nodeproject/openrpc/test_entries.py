@@ -97,7 +97,7 @@ def test_every_method_is_described() -> None:
             assert sorted([*(entry.name for entry in interface.entries), "rpc.discover"]) == listed
 
 
-def test_a_name_means_one_method_of_the_whole_node() -> None:
+def test_method_names_are_unique_in_the_node() -> None:
     names = [entry.name for entry in entries()]
     assert len(names) == len(set(names))
 

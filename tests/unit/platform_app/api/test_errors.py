@@ -139,5 +139,5 @@ def test_nested_reason_is_shown_once() -> None:
         ("&" * 10**6, "&" * 100 + "..."),
     ],
 )
-def test_of_a_callers_text_a_message_has_the_beginning(text: str, told: str) -> None:
+def test_only_the_beginning_of_a_callers_text_is_quoted(text: str, told: str) -> None:
     assert errors.shortened(text) == told

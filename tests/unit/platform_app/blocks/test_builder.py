@@ -81,7 +81,7 @@ def test_transaction_can_spend_outputs_of_an_earlier_one() -> None:
     assert [tx for tx, _ in built(state(FUNDS), second, first).dropped] == [second]
 
 
-def test_a_transaction_that_fails_is_left_out_with_its_reason() -> None:
+def test_failing_transaction_is_omitted_with_its_reason() -> None:
     good, bad = platform.signed(), platform.signed(memo=b"again")
     made = built(state(FUNDS), good, bad)
 

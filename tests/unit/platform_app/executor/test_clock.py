@@ -119,7 +119,7 @@ def test_permissioned_validator_has_no_reward() -> None:
     assert diff.supplies.changes() == {}
 
 
-def test_a_permissioned_validator_leaves_by_itself_at_its_end() -> None:
+def test_permissioned_validator_leaves_at_its_end_time() -> None:
     diff = Diff(state(stakers=stakers(ON_SUBNET, CURRENT)))
 
     assert advance_time_to(diff, NOW + 20, platform.CONFIG)

@@ -69,7 +69,7 @@ def test_simultaneous_additions_precede_removals() -> None:
     assert greatest(both, 5, 10) == 112
 
 
-def test_of_several_moments_the_greatest_counts() -> None:
+def test_maximum_weight_over_the_period_counts() -> None:
     several = [delegator("a", 7, 0, 7), delegator("b", 5, 8, 50), delegator("c", 4, 9, 50)]
 
     assert greatest(several, 5, 10) == 109

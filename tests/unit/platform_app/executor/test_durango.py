@@ -88,7 +88,7 @@ def test_staker_starts_at_chain_time(kind: type, start: int) -> None:
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", [AddPermissionlessValidatorTx, AddPermissionlessDelegatorTx])
-def test_the_reward_is_fixed_at_once_for_the_time_that_is_left(kind: type, start: int) -> None:
+def test_reward_is_fixed_immediately_for_the_remaining_time(kind: type, start: int) -> None:
     diff = added(kind, start=start, end=NOW + 20 * DAY)
     (begun,) = diff.stakers.changes().present
     reward = potential_reward(

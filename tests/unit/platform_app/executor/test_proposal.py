@@ -134,7 +134,7 @@ def test_delegatee_reward_is_paid_after_the_validator_reward() -> None:
     assert [utxo.output_index for _, utxo in abort.utxos.changes().rewards] == [2]
 
 
-def test_an_older_validator_has_one_owner_for_both() -> None:
+def test_older_validator_has_one_owner_for_both_rewards() -> None:
     holder = state()
     tx, _ = seat(holder, AddValidatorTx)
     holder.stakers.delegatee_rewards[tx.tx_id] = 77

@@ -22,7 +22,7 @@ def test_full_period_has_the_full_reward_rate() -> None:
     assert reward() == remaining * 12 * 2_000 * UNIT // 100 // SUPPLY
 
 
-def test_nothing_is_left_at_the_cap() -> None:
+def test_reward_is_zero_at_the_supply_cap() -> None:
     assert reward(supply=CONFIG.supply_cap) == 0
     assert reward(supply=CONFIG.supply_cap + 1) == 0
 

@@ -53,7 +53,7 @@ def test_surplus_input_is_burned() -> None:
     assert holder.unspent() == 0
 
 
-def test_the_smaller_one_of_two_fees_is_enough() -> None:
+def test_smaller_of_two_fees_suffices() -> None:
     dynamic = 2 * UNIT - 1_000
     tx = platform.signed(outputs=platform.outputs(dynamic))
 
@@ -314,7 +314,7 @@ def test_each_signer_signs() -> None:
     )
 
 
-def test_a_signer_is_one_of_the_owners() -> None:
+def test_signer_must_be_an_owner() -> None:
     tx, holder = spent_by((1,), platform.owners(ONE), KEY_1)
 
     assert_refused(

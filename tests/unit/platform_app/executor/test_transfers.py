@@ -40,7 +40,7 @@ def test_import_consumes_the_exported_output() -> None:
     assert [utxo.output_index for utxo in diff.utxos.changes().produced] == [0]
 
 
-def test_an_import_pays_for_itself() -> None:
+def test_import_pays_its_fee() -> None:
     tx = platform.signed(ImportTx, inputs=(), outputs=platform.outputs(UNIT - 1000))
 
     assert executed(tx, with_shared()).utxos.changes().imported

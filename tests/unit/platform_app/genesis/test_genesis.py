@@ -113,7 +113,7 @@ def test_allocation_that_fills_a_share_is_not_split() -> None:
     assert of_node == {1: [(0, 0), (0, 6)], 2: [(0, 2), (0, 4)]}
 
 
-def test_validators_stake_for_a_year_and_end_one_after_the_other() -> None:
+def test_genesis_validators_stake_for_a_year_and_end_at_different_times() -> None:
     ends = {
         tx.unsigned.validator.node_id: tx.unsigned.validator.end for tx in genesis_of().validators
     }

@@ -45,7 +45,7 @@ def test_nothing_is_spent_for_nothing() -> None:
     assert choose(wallet(platform.utxo()), fee=0) == Spend((), (), ())
 
 
-def test_of_each_unlocked_coin_the_fee_is_burned_first() -> None:
+def test_fee_is_burned_from_unlocked_coins_first() -> None:
     held = [platform.utxo(10, number=0), platform.utxo(10, number=1)]
 
     spend = choose(wallet(*held), fee=4, stake=12)
@@ -142,7 +142,7 @@ def test_foreign_coins_are_not_selected(other: platform.UTXO) -> None:
     assert spent(choose(wallet(other, own), fee=1, stake=1)) == [1]
 
 
-def test_of_several_owners_the_first_sign() -> None:
+def test_first_of_several_owners_sign() -> None:
     shared = platform.utxo(10, ONE, TWO, THREE, threshold=2)
 
     (own,) = choose(wallet(shared, keys=(KEY_3, KEY_2)), fee=1).inputs

@@ -72,7 +72,7 @@ def test_an_amount_of_more_than_64_bits_with_its_fee_is_refused() -> None:
         build_transfer(wallet(), amount=uint64.MAX, to=TWO)
 
 
-def test_an_import_pays_for_itself() -> None:
+def test_import_pays_its_fee() -> None:
     tx = imported(shared(UNIT))
 
     assert tx.unsigned.inputs == ()
@@ -161,7 +161,7 @@ def test_owners_of_shared_outputs_sign_together() -> None:
     assert [len(credential.signatures) for credential in tx.credentials] == [2] * 4
 
 
-def test_as_much_is_imported_as_one_transaction_holds() -> None:
+def test_import_is_limited_by_the_transaction_size() -> None:
     assets = [replace(shared(UNIT), asset_id=platform.some_id(f"asset {n}")) for n in range(300)]
     exported = [replace(one, output_index=number) for number, one in enumerate(assets)]
     exported.append(shared(UNIT, number=1_000))

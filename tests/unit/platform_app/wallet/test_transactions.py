@@ -95,7 +95,7 @@ def test_permissionless_validator_has_the_given_terms() -> None:
     assert burned(tx, into) == CONFIG.fees.add_primary_network_validator
 
 
-def test_a_subnet_is_created_whose_control_keys_are_put_in_order() -> None:
+def test_control_keys_of_a_subnet_are_sorted() -> None:
     into = some_state()
 
     tx = transactions.build_create_subnet(rich(), control_keys=[THREE, ONE, TWO], threshold=2)
@@ -130,7 +130,7 @@ def test_a_subnets_owner_signs_for_its_validator() -> None:
     assert into.stakers.get(tx.tx_id) is not None
 
 
-def test_a_key_that_pays_and_authorizes_makes_one_signature() -> None:
+def test_key_that_pays_and_authorizes_signs_once() -> None:
     tx = transactions.build_add_subnet_validator(
         rich(KEY_1, KEY_2), platform.subnet_validator(), state=with_subnet()
     )
