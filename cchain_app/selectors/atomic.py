@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from cchain_app.chain import EvmChain
-from cchain_app.store import atomic as rows
+from cchain_app.store import atomic as atomic_rows
 from cchain_app.store.atomic import StoredTx
 from primitives.ids import ID, ShortID
 from shared_app.paging import UtxoCursor, UtxoPage
@@ -22,7 +22,7 @@ class AtomicStatus(StrEnum):
 
 def find(chain: EvmChain, tx_id: ID) -> StoredTx | None:
     """Return an accepted, pending or dropped transaction; None: it is unknown."""
-    return rows.find(chain.db, tx_id)
+    return atomic_rows.find(chain.db, tx_id)
 
 
 def status_of(stored: StoredTx | None) -> AtomicStatus:
@@ -36,12 +36,12 @@ def status_of(stored: StoredTx | None) -> AtomicStatus:
 
 def newest_ids(chain: EvmChain, limit: int) -> list[ID]:
     """Return the IDs of pending transactions, newest last."""
-    return rows.newest(chain.db, limit)
+    return atomic_rows.newest(chain.db, limit)
 
 
 def raws_of(chain: EvmChain, tx_ids: Sequence[ID]) -> dict[ID, bytes]:
     """Return those of the transactions that are pending, as signed bytes."""
-    return rows.raws_of(chain.db, tx_ids)
+    return atomic_rows.raws_of(chain.db, tx_ids)
 
 
 def importable(

@@ -12,7 +12,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm import failures
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.selectors import blocks
-from cchain_app.store import calls as rows
+from cchain_app.store import calls as call_rows
 from cchain_app.store import chain as stored
 from cchain_app.store import history
 from cchain_app.store.calls import CallIndexProgress
@@ -100,7 +100,7 @@ class Creation(NamedTuple):
 
 def progress(chain: EvmChain) -> CallIndexProgress | None:
     """Return the progress of writing call rows; None if it never began."""
-    return rows.progress(chain.db)
+    return call_rows.progress(chain.db)
 
 
 def how_far(chain: EvmChain) -> str:

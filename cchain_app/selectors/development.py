@@ -9,7 +9,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
 from cchain_app.development.overrides import NextBlockOverrides, signers_at
 from cchain_app.evm.engine import AccountState, BlockEnv, StateChanges
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from cchain_app.store import evm_state
 from primitives.evm import Address
 
@@ -35,7 +35,7 @@ def _conditions(chain: EvmChain) -> NextBlockOverrides:
     Unspecified: without development methods a mining mode from an older version has no effect, because no method could
     change it. Overrides of the content of blocks (coinbase, gas limit, times) stay in effect.
     """
-    overrides = rows.conditions(chain.db)
+    overrides = development_rows.conditions(chain.db)
     return (
         overrides
         if chain.has_development_methods
@@ -97,4 +97,4 @@ def effect_of(chain: EvmChain, changes: Sequence[StateEdit]) -> StateChanges:
 def has_state_edits(chain: EvmChain, last: int) -> bool:
     """Return whether the state or the signer of a signature was edited before a block or an earlier one."""
     signatures = conditions(chain).signatures
-    return rows.has_changes_up_to(chain.db, last) or bool(signers_at(signatures, last))
+    return development_rows.has_changes_up_to(chain.db, last) or bool(signers_at(signatures, last))

@@ -7,7 +7,7 @@ from cchain_app.memory import PoolTag
 from cchain_app.pool.entry import AccountQueue
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.blocks import base_fee_after
-from cchain_app.store import pool as rows
+from cchain_app.store import pool as pool_rows
 from chaindb import clock
 from chaindb.minutes import Blocks, per_minute
 
@@ -105,7 +105,7 @@ def due(chain: EvmChain, now: int) -> DueBlock | None:
     last = head(chain)
     if last is None or now - last.timestamp < MOVES:
         return None
-    waiting = rows.entries(chain.db, chain.memory.pool)
+    waiting = pool_rows.entries(chain.db, chain.memory.pool)
     if not waiting or not blocks.are_made(chain):
         return None
     parent = blocks.catch_up(chain)

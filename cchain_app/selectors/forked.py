@@ -13,7 +13,7 @@ from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream
 from cchain_app.forking.errors import MissingState, UpstreamAway, UpstreamReason
 from cchain_app.forking.origin import ForkOrigin
-from cchain_app.store import forked as rows
+from cchain_app.store import forked as forked_rows
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
@@ -46,7 +46,7 @@ def account(chain: EvmChain, fork: ForkOrigin, address: Address) -> AccountState
         MissingState: It is not stored, and this is within a transaction.
         WouldBlock: It is not stored, and this is the event loop.
     """
-    if rows.known_accounts(chain.db, [address]):
+    if forked_rows.known_accounts(chain.db, [address]):
         return None  # it did not exist at the fork block, or a later block deleted it
     _verify_outside(chain, MissingState(accounts=(address,)))
     return _fetch_accounts(chain, fork, [address])[address]
@@ -56,7 +56,7 @@ def accounts(
     chain: EvmChain, fork: ForkOrigin, addresses: Sequence[Address]
 ) -> dict[Address, AccountState | None]:
     """Return several such accounts, fetched at the same time. Raises as `account`."""
-    known = rows.known_accounts(chain.db, addresses)
+    known = forked_rows.known_accounts(chain.db, addresses)
     missing = [address for address in addresses if address not in known]
     states: dict[Address, AccountState | None] = dict.fromkeys(known)
     if missing:
@@ -73,9 +73,9 @@ def slot(chain: EvmChain, fork: ForkOrigin, address: Address, key: Slot) -> Word
     Unspecified: if upstream is unavailable, slots of the ring buffers of EIP-2935 and EIP-4788 read as zero, and this
     is not stored: each block overwrites some of them, and blocks must be possible offline.
     """
-    if rows.known_slots(chain.db, [address + key]):
+    if forked_rows.known_slots(chain.db, [address + key]):
         return ZERO_WORD
-    known = rows.known_accounts(chain.db, [address])
+    known = forked_rows.known_accounts(chain.db, [address])
     if address in known and _has_nothing(known[address]):
         return ZERO_WORD
     in_ring = address in RINGS
@@ -88,16 +88,16 @@ def slot(chain: EvmChain, fork: ForkOrigin, address: Address, key: Slot) -> Word
         if in_ring:
             return ZERO_WORD
         raise
-    rows.keep(chain.db, {}, {(address, key): value})
+    forked_rows.keep(chain.db, {}, {(address, key): value})
     return value
 
 
 def block_hash(chain: EvmChain, number: int) -> Hash:
     """Return the hash of a block before the fork block. Raises as `account`."""
-    known = rows.known_hash(chain.db, number)
+    known = forked_rows.known_hash(chain.db, number)
     if known is None:
         known = questions.block_hash(upstream_of(chain), number)
-        rows.keep_hash(chain.db, number, known)
+        forked_rows.keep_hash(chain.db, number, known)
     return known
 
 
@@ -135,7 +135,7 @@ def _fetch_accounts(
     chain: EvmChain, fork: ForkOrigin, addresses: Sequence[Address]
 ) -> dict[Address, AccountState | None]:
     fetched = fetch_accounts(upstream_of(chain), addresses, fork.number)
-    rows.keep(chain.db, fetched, {})
+    forked_rows.keep(chain.db, fetched, {})
     return {address: account.state for address, account in fetched.items()}
 
 

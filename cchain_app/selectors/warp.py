@@ -4,7 +4,7 @@ from enum import Enum
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from cchain_app.store import warp as rows
+from cchain_app.store import warp as warp_rows
 from primitives.codec_errors import CodecError
 from primitives.evm import Hash
 from primitives.ids import ID
@@ -44,7 +44,7 @@ class UnsignedWarpMessage(Exception):
 
 def sent_message(chain: EvmChain, message_id: ID) -> UnsignedMessage | None:
     """Return a message that an accepted block has sent; None: none has."""
-    raw = rows.raw_message(chain.db, message_id)
+    raw = warp_rows.raw_message(chain.db, message_id)
     return None if raw is None else parse_unsigned(raw)
 
 
@@ -69,7 +69,7 @@ def verify_signable(chain: EvmChain, message: UnsignedMessage) -> None:
         UnsignedWarpMessage: It is neither.
         NoBlockchainID: The chain has no ID yet.
     """
-    if rows.raw_message(chain.db, message.message_id) is None:
+    if warp_rows.raw_message(chain.db, message.message_id) is None:
         _verify_block(chain, message)
     if message.source_chain_id != chain.blockchain_id:
         raise UnsignedWarpMessage(MessageReason.WRONG_SOURCE)

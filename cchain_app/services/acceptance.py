@@ -17,7 +17,7 @@ from cchain_app.processing import VerifiedBlock
 from cchain_app.services import atomic
 from cchain_app.store import chain as stored
 from cchain_app.store import development, queries, warp
-from cchain_app.store import pool as rows
+from cchain_app.store import pool as pool_rows
 from chaindb import clock
 from chaindb.locks import Lock
 from chainvm.port import HeadMoved, Written
@@ -102,8 +102,10 @@ def accept(
         moved = atomic.write(chain, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
         atomic.leave_pool(chain, moved)
-        rows.remove_mined(chain.db, (tx for item in verified for tx in item.block.transactions))
-        rows.remove(chain.db, unusable)
+        pool_rows.remove_mined(
+            chain.db, (tx for item in verified for tx in item.block.transactions)
+        )
+        pool_rows.remove(chain.db, unusable)
     if by_hand.uses_next:
         chain.memory.conditions.reset()
     chain.memory.pool.changed()
@@ -137,7 +139,7 @@ def _verify_passes(chain: EvmChain) -> None:
     Raises:
         DirectBlockRefused: The lock is held, perhaps for a long time, or there are pending transactions.
     """
-    if not (chain.db.try_acquire(Lock.CCHAIN) and rows.is_empty(chain.db)):
+    if not (chain.db.try_acquire(Lock.CCHAIN) and pool_rows.is_empty(chain.db)):
         raise DirectBlockRefused
 
 

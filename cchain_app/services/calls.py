@@ -16,7 +16,7 @@ from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarg
 from cchain_app.selectors import blocks, calls
 from cchain_app.selectors.state import states_before_blocks
 from cchain_app.selectors.tracing import BlockReplay, TraceDiffers, debited
-from cchain_app.store import calls as rows
+from cchain_app.store import calls as call_rows
 from cchain_app.store import history
 from cchain_app.store.calls import CallProgressMoved, RecordedFrames
 from cchain_app.tracing.calls import PartialFrame
@@ -52,7 +52,7 @@ class _CallBatch:
 
     def __init__(self, chain: EvmChain) -> None:
         self._db = chain.db
-        self._written = rows.begin(chain.db)
+        self._written = call_rows.begin(chain.db)
         self.next_call = self._written.next_call
         """The key of the next row."""
         self._rows: list[Row] = []
@@ -78,14 +78,14 @@ class _CallBatch:
         Returns:
             The position after their last row.
         """
-        call_rows = list(rows.rows_of(number, position, place, transactions))
+        rows = list(call_rows.rows_of(number, position, place, transactions))
         first = self._written.next_call
         incomplete = {
             row_id(number, index)
             for index, one in enumerate(transactions, position)
             if not one.whole
         }
-        for key, transaction, *others in call_rows:
+        for key, transaction, *others in rows:
             if key >= first:
                 self._rows.append((key, transaction, *others))
                 if transaction in incomplete:
@@ -93,7 +93,7 @@ class _CallBatch:
         while len(self._rows) >= ROWS_AT_ONCE:
             part, self._rows = self._rows[:ROWS_AT_ONCE], self._rows[ROWS_AT_ONCE:]
             self._write(part, part[-1][0] + 1)
-        return place + len(call_rows)
+        return place + len(rows)
 
     def reach(self, next_call: int) -> None:
         """Record that all rows below a key have been added."""
@@ -109,7 +109,7 @@ class _CallBatch:
         later = [key for key in self._unrecorded if key >= next_call]
         unrecorded = self._written.unrecorded + len(self._unrecorded) - len(later)
         after = self._written._replace(next_call=next_call, unrecorded=unrecorded)
-        rows.write(self._db, part, self._written, after)
+        call_rows.write(self._db, part, self._written, after)
         self._written, self._unrecorded = after, later
 
 
@@ -178,7 +178,7 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
 def _begin(chain: EvmChain) -> _CallBatch:
     """Resume at the next unwritten call, but skip blocks that cannot be executed because their states were pruned."""
     first = history.first_state(chain.db) + 1
-    if first > max(height_of(rows.begin(chain.db).next_call), 1):
+    if first > max(height_of(call_rows.begin(chain.db).next_call), 1):
         with chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN)
             history.keep_calls_from(chain.db, first)

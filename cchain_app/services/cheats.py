@@ -32,7 +32,7 @@ from cchain_app.selectors import blocks, forked
 from cchain_app.selectors.forked import supplied
 from cchain_app.selectors.state import StateAt, state_at
 from cchain_app.store import chain as stored
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from cchain_app.store import evm_state
 from cchain_app.store import pool as pool_rows
 from chaindb.locks import BUSY_SECONDS, Lock
@@ -132,10 +132,12 @@ def write_changes(
     done = _AppliedEdits(
         state, asked, partial(evm_state.slots_of, chain.db), *_known_before(chain, asked)
     )
-    first = rows.count_before(chain.db, head.number + 1)
-    rows.apply(chain.db, head.number, done.changes, done.effect, first)
+    first = development_rows.count_before(chain.db, head.number + 1)
+    development_rows.apply(chain.db, head.number, done.changes, done.effect, first)
     if lower_a_nonce(done.effect):
-        rows.set_conditions(chain.db, replace(rows.conditions(chain.db), nonces_lowered=True))
+        development_rows.set_conditions(
+            chain.db, replace(development_rows.conditions(chain.db), nonces_lowered=True)
+        )
     return done.effect
 
 
@@ -257,8 +259,8 @@ def change_conditions(
         DevelopmentError: Raised by `change`.
     """
     with exclusively(chain) as head:
-        overrides = change(rows.conditions(chain.db), head)
-        rows.set_conditions(chain.db, overrides)
+        overrides = change(development_rows.conditions(chain.db), head)
+        development_rows.set_conditions(chain.db, overrides)
     chain.memory.conditions.reset()
     chain.memory.pool.changed()
     return overrides

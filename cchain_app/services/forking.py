@@ -24,7 +24,7 @@ from cchain_app.services.rewinding import moved, staying
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import chain as stored
 from cchain_app.store import development
-from cchain_app.store import forked as rows
+from cchain_app.store import forked as forked_rows
 from chaindb import clock
 from chaindb.locks import BUSY_SECONDS, Lock
 from primitives.evm import ZERO_ADDRESS, Address, Hash
@@ -93,7 +93,7 @@ def _forget(chain: EvmChain) -> None:
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         chain.db.acquire(Lock.CCHAIN_POOL)
-        rows.forget_everything(chain.db)
+        forked_rows.forget_everything(chain.db)
         clock.restore(0, minimum=chain.least_time())
     chain.read_fork_again()
 
@@ -196,8 +196,8 @@ def _write(chain: EvmChain, beginning: _Beginning) -> None:
     """Write the first block, the fetched data and the funds; the clock continues from the fork block's time."""
     fork, block = beginning.fork, beginning.block
     stored.begin(chain.db, block, fork.chain_id)
-    rows.begin_fork(chain.db, fork)
-    rows.keep(chain.db, beginning.accounts, {})
+    forked_rows.begin_fork(chain.db, fork)
+    forked_rows.keep(chain.db, beginning.accounts, {})
     chain.read_fork_again()
     chain.memory.reset_to(block)
     cheats.write_changes(chain, block, _funds(chain))
@@ -258,7 +258,7 @@ def _restart_at(runtime: EvmRuntime, beginning: _Beginning, upstream: Upstream) 
             chain.db.acquire(Lock.CCHAIN)
             chain.db.acquire(Lock.CCHAIN_POOL)
             found = development.conditions(chain.db)
-            rows.forget_everything(chain.db)
+            forked_rows.forget_everything(chain.db)
             runtime.vm.reset()
             for listener in chain.on_rewinding:
                 listener(-1)

@@ -23,7 +23,7 @@ from cchain_app.filter_index import FILTERS
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, development, logs, pool
 from cchain_app.selectors.logs import FoundLog
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from primitives.evm import Hash
 
 ID_BITS = 128
@@ -156,7 +156,7 @@ def _followed_back(chain: EvmChain, poll_filter: PollFilter) -> PollFilter:
     rewinds = development.conditions(chain).rewinds
     if rewinds == poll_filter.rewinds:
         return poll_filter
-    lowest = rows.lowest_since(chain.db, poll_filter.rewinds)
+    lowest = development_rows.lowest_since(chain.db, poll_filter.rewinds)
     following = (
         poll_filter.next_number if lowest is None else min(poll_filter.next_number, lowest + 1)
     )

@@ -22,7 +22,7 @@ from cchain_app.services.rewinding import moved, rewind, staying
 from cchain_app.store import accounts as account_rows
 from cchain_app.store import blobs as blob_rows
 from cchain_app.store import chain as stored
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from cchain_app.store import evm_state
 from cchain_app.store import pool as pool_rows
 from cchain_app.store.development import RestorableState
@@ -40,14 +40,14 @@ def take_snapshot(chain: EvmChain) -> int:
         DevelopmentError: Other nodes follow the chain.
     """
     with exclusively(chain) as head:
-        overrides = rows.conditions(chain.db)
-        rows.add_snapshot(
+        overrides = development_rows.conditions(chain.db)
+        development_rows.add_snapshot(
             chain.db,
             RestorableState(
                 overrides.next_snapshot,
                 head.number,
                 head.hash,
-                rows.count_before(chain.db, head.number + 1),
+                development_rows.count_before(chain.db, head.number + 1),
                 clock.cchain_offset(),
                 tuple(pool_rows.stored(chain.db)),
                 overrides.next_timestamp,
@@ -56,7 +56,9 @@ def take_snapshot(chain: EvmChain) -> int:
                 chain.config.chain_id,
             ),
         )
-        rows.set_conditions(chain.db, replace(overrides, next_snapshot=overrides.next_snapshot + 1))
+        development_rows.set_conditions(
+            chain.db, replace(overrides, next_snapshot=overrides.next_snapshot + 1)
+        )
     chain.memory.conditions.reset()
     return overrides.next_snapshot
 
@@ -77,10 +79,10 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
     Raises:
         DevelopmentError: Other nodes follow the chain.
     """
-    if rows.snapshot(chain.db, number) is None:
+    if development_rows.snapshot(chain.db, number) is None:
         return False
     with _going_back(chain) as head:
-        snapshot = rows.snapshot(chain.db, number)
+        snapshot = development_rows.snapshot(chain.db, number)
         if snapshot is None:
             # A concurrent call has reverted to it. Do not undo the changes made since then.
             return False
@@ -89,7 +91,7 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
             stored.set_chain_id(chain.db, snapshot.chain_id)
         _restore_pool(chain, snapshot)
         clock.restore(snapshot.clock_offset, minimum=chain.least_time())
-        rows.forget_snapshots(chain.db, number + 1 if keep else number)
+        development_rows.forget_snapshots(chain.db, number + 1 if keep else number)
     return True
 
 
@@ -127,7 +129,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         rewind(chain, head, first, _anew, 0)
         pool_rows.remove_all(chain.db)
         blob_rows.delete_all(chain.db)
-        rows.forget_snapshots(chain.db, 0)
+        development_rows.forget_snapshots(chain.db, 0)
         account_rows.forget_signatures(chain.db)
         stored.restore_first_chain_id(chain.db)
         if fund is None:
@@ -141,14 +143,14 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
 
 def instance_id(chain: EvmChain) -> Hash:
     """Return the random ID that distinguishes this chain from chains before a reset; a reset replaces it."""
-    overrides = rows.conditions(chain.db)
+    overrides = development_rows.conditions(chain.db)
     if any(overrides.instance_id):
         return overrides.instance_id
     with exclusively(chain):
-        overrides = rows.conditions(chain.db)
+        overrides = development_rows.conditions(chain.db)
         if not any(overrides.instance_id):
             overrides = replace(overrides, instance_id=Hash(secrets.token_bytes(32)))
-            rows.set_conditions(chain.db, overrides)
+            development_rows.set_conditions(chain.db, overrides)
     return overrides.instance_id
 
 

@@ -40,7 +40,7 @@ from cchain_app.services.admissions import (
 )
 from cchain_app.services.production import produce
 from cchain_app.services.runtime import EvmRuntime
-from cchain_app.store import pool as rows
+from cchain_app.store import pool as pool_rows
 from cchain_app.store import queries
 from cchain_app.txs.blobs import Sidecar
 from cchain_app.txs.transaction import Transaction
@@ -215,7 +215,7 @@ def _mine_on(
     runtime: EvmRuntime, head: AcceptedBlock, newcomers: Sequence[Newcomer]
 ) -> list[Outcome] | None:
     chain = runtime.chain
-    extent = rows.extent(chain.db)
+    extent = pool_rows.extent(chain.db)
     if extent.slots:
         _note_company(runtime)
         return None

@@ -15,7 +15,7 @@ from cchain_app.store import history
 from explorer_app.selectors import statistics
 from explorer_app.selectors.statistics import SummaryState
 from explorer_app.site import Explorer
-from explorer_app.store import statistics as rows
+from explorer_app.store import statistics as statistics_rows
 from explorer_app.store.statistics import SummaryMoved
 
 BLOCKS_AT_ONCE: Final = 500
@@ -31,7 +31,7 @@ _SHARE_OF_DAYS: Final = 0.5
 
 def forget_above(chain: EvmChain, number: int) -> None:
     """Undo the summaries of blocks above a height, together with the blocks of a chain that is reverted."""
-    rows.forget_above(chain.db, number)
+    statistics_rows.forget_above(chain.db, number)
 
 
 def summarise(chain: EvmChain, *, seconds: float) -> int:
@@ -41,10 +41,10 @@ def summarise(chain: EvmChain, *, seconds: float) -> int:
     """
     began = time.monotonic()
     head = blocks.catch_up(chain).number
-    rows.begin(chain.db, chain.first_number + 1)
+    statistics_rows.begin(chain.db, chain.first_number + 1)
     counted = _count_days(chain, head, began + seconds * _SHARE_OF_DAYS)
     first_state = history.first_state(chain.db)
-    while rows.copy_accounts(
+    while statistics_rows.copy_accounts(
         chain.db, head, first_state, ACCOUNTS_AT_ONCE, can_revert=chain.is_development
     ):
         if time.monotonic() >= began + seconds:
@@ -54,7 +54,9 @@ def summarise(chain: EvmChain, *, seconds: float) -> int:
 
 def _count_days(chain: EvmChain, head: int, until: float) -> int:
     last, counted = min(head, _last_with_calls(chain)), 0
-    while (progress := rows.progress(chain.db)) is not None and progress.next_block <= last:
+    while (
+        progress := statistics_rows.progress(chain.db)
+    ) is not None and progress.next_block <= last:
         days = statistics.count_blocks(
             chain,
             progress.next_block,
@@ -66,7 +68,7 @@ def _count_days(chain: EvmChain, head: int, until: float) -> int:
         if not days:
             break
         try:
-            rows.write_days(chain.db, days, progress)
+            statistics_rows.write_days(chain.db, days, progress)
         except SummaryMoved:
             break
         counted += sum(day.blocks for day in days)

@@ -15,7 +15,7 @@ from cchain_app.development.errors import AlreadyMined, DevelopmentReason, Inval
 from cchain_app.forking.origin import ForkPoint, read_wanted
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import forking, manual_mining, removal, snapshots, transactions
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from chaindb.locks import BUSY_SECONDS
 from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
 from primitives.evm import Address, Hash
@@ -250,7 +250,7 @@ def metadata(rpc: EvmRpc) -> dict[str, Any]:
         },
         "snapshots": {
             encode_quantity(number): [height, encode_data(block)]
-            for number, height, block in rows.snapshots(chain.db)
+            for number, height, block in development_rows.snapshots(chain.db)
         },
     }
 

@@ -80,7 +80,7 @@ def test_acknowledged_transaction_is_in_a_block(mining: Chain) -> None:
 
 
 def test_no_row_of_the_pool_is_written(mining: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(transactions.rows, "add")
+    monkeypatch.delattr(transactions.pool_rows, "add")
 
     submit(mining.make(), mining.make())
 

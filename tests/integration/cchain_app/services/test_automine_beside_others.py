@@ -109,7 +109,7 @@ def test_single_transaction_is_mined_without_a_pool_row(
     two: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.delattr(transactions.rows, "add")
+        patched.delattr(transactions.pool_rows, "add")
         two.submit(two.chain.make())
         two.submit(two.chain.make())
 
