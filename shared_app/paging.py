@@ -16,7 +16,7 @@ PAGE: Final = 1024
 """The maximum number of UTXOs in one result."""
 
 _FEW = 8
-"""Up to this number of addresses, each one is queried. Of more, those that own anything are selected first."""
+"""Maximum number of addresses that are queried one by one; otherwise those that own anything are selected first."""
 
 _TOP = 2**63 - 1
 """A height above every block."""

@@ -16,7 +16,7 @@ from cchain_app.txs.blobs import BYTES_PER_PROOF
 from primitives.counting import counted
 
 PROOFS = ("one proof for the blob (EIP-4844)", "proofs of its cells (EIP-7594)")
-"""What a sidecar proves, by its version."""
+"""The proofs of a sidecar, by its version."""
 
 
 @admin.register(Blob)

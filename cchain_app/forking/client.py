@@ -42,7 +42,7 @@ UNITS_OF_REQUEST: Final = 17
 """Compute units that a request is assumed to need, as in Foundry (the average of eth_getStorageAt and its like)."""
 
 BURST_SECONDS: Final = 1.0
-"""Unused compute units are saved up for this many seconds, and may then be used at once."""
+"""Unused compute units are saved for this many seconds, and can then be used together."""
 
 AWAY_SECONDS: Final = 10.0
 """For this long after all tries have failed there are no retries: else each block would wait for all of them."""

@@ -72,7 +72,7 @@ class AtomicPoolTransaction(models.Model):
 
 
 class AtomicPoolKey(models.Model):
-    """What a pending atomic transaction spends: an output, or a nonce of an account. Each is in the pool once."""
+    """An output, or a nonce of an account, that a pending atomic transaction spends. Each is in the pool once."""
 
     key = WordField(primary_key=True)
     tx_id = IDField(db_index=True)

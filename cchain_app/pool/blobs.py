@@ -22,7 +22,7 @@ def check_blobs(
     """Check that a sidecar has the blobs of its transaction, except for the proofs.
 
     Unspecified: both versions of sidecars are accepted in every fork, as in Anvil; go-ethereum wants version 0 before
-    Osaka and version 1 since. viem and ethers make version 0 unless they are told otherwise, eth-account version 1.
+    Osaka and version 1 since. viem and ethers make version 0 by default, eth-account version 1.
 
     Raises:
         PoolRejection: The sidecar is missing, the transaction has too few or too many blobs or pays nothing for them, or the

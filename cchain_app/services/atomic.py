@@ -63,7 +63,7 @@ def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
     It is verified on the head with the base fee of the next block, as the reference does.
 
     Unspecified: if this node runs no X-Chain (NODE_CHAINS), users cannot export to it here, because their coins would be
-    lost. This is not a rule of blocks, so transactions from peers may do so.
+    lost. This is not a rule of blocks, so transactions from peers are not refused for it.
 
     Args:
         chain: The chain.

@@ -52,7 +52,7 @@ def add(db: Database, newcomers: Iterable[Newcomer], received_at: int) -> None:
 
 
 def sidecar_of(db: Database, tx_hash: Hash) -> Sidecar | None:
-    """Return the sidecar of a transaction; None if there is none, or none any more."""
+    """Return the sidecar of a transaction; None if it has none, or if it was deleted."""
     found = [tuple(row) for row in db.rows(_OF_TRANSACTION, [tx_hash])]
     if not found:
         return None
@@ -79,7 +79,7 @@ def transactions_with(db: Database, versioned_hash: Hash) -> list[Hash]:
 
 
 def find(db: Database, transaction_hash: Hash, versioned_hash: Hash) -> bytes | None:
-    """Return the blob of a transaction with a versioned hash; None if there is none, or none any more."""
+    """Return the blob of a transaction with a versioned hash; None if it does not exist, or if it was deleted."""
     row = db.row(_BLOB, [transaction_hash, versioned_hash])
     return None if row is None else bytes(row[0])
 

@@ -111,7 +111,7 @@ _MAX_HEX: Final = 256
 
 
 def cut_hex(data: bytes) -> str:
-    """Return data in hexadecimal, without what is too long to show."""
+    """Return data in hexadecimal, shortened to the length that is shown."""
     return f"0x{data[:_MAX_HEX].hex()}{'…' if len(data) > _MAX_HEX else ''}"
 
 

@@ -34,7 +34,7 @@ class DecodedArgument:
     is_hash: bool = False
     """Whether the value is a hash: an indexed string, bytes, array or tuple is logged as its hash."""
     amount: str = ""
-    """The value as an amount of the contract's token, such as `301 GLD`; empty if it is none."""
+    """The value as an amount of the contract's token, such as `301 GLD`; empty if it is not an amount."""
 
     @property
     def is_address(self) -> bool:

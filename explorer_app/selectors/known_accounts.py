@@ -80,7 +80,7 @@ class ListedAccount(NamedTuple):
     key: str | None
     """Its private key, 0x…; None if it is not public."""
     note: str
-    """Where the key comes from, or what the account lacks; empty if there is nothing to say."""
+    """The origin of the key, or a limitation of the account; empty if there is neither."""
 
 
 def of_cchain(chain: EvmChain) -> Iterator[ListedAccount]:

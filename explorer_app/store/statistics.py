@@ -98,7 +98,7 @@ class CountedDay(NamedTuple):
 
 
 def progress(db: Database) -> SummaryProgress | None:
-    """Return the progress, or None if there is none yet."""
+    """Return the progress; None before the first block is counted."""
     row = db.row(_READ, [_ONLY])
     if row is None:
         return None
@@ -269,7 +269,7 @@ def _copy_next(db: Database, held: SummaryProgress, after: bytes, maximum: int) 
 def _copy_changes(
     db: Database, held: SummaryProgress, head: int, maximum: int, *, with_empty: bool
 ) -> SummaryProgress:
-    """Copy the accounts of the next changes, and those that were changed by hand since the last copied block."""
+    """Copy the accounts of the next changes, and those that were changed manually since the last copied block."""
     end = row_id(head + 1)
     first = held.next_change
     changes = db.objects(AccountChange).filter(id__gte=first, id__lt=end).order_by("id")
@@ -280,7 +280,7 @@ def _copy_changes(
 
 
 def _edited(db: Database, first: int) -> list[bytes]:
-    """Return accounts that were changed by hand since the block of a change, and whose copies differ or are missing.
+    """Return accounts that were changed manually since the block of a change, and whose copies differ or are missing.
 
     Such a change has no row among those of the blocks if its block had changed the account too.
     """
@@ -302,7 +302,7 @@ def _copy(
     """Copy the balances of accounts; return the progress with the new totals.
 
     The balances are those of the head, even if the copied changes are of earlier blocks, so a revert to any earlier
-    height has to copy these accounts again. Those that were changed by hand count as of the next block, because a revert
+    height has to copy these accounts again. Manually changed accounts count as of the next block, because a revert
     to the head itself can undo that.
 
     Args:

@@ -29,7 +29,7 @@ class Coin:
     """What sentences call the other chains, by their IDs: `the C-Chain`."""
 
     def chain(self, chain_id: ID) -> str:
-        """Return what a sentence calls a chain."""
+        """Return the name of a chain in a sentence."""
         return self.chains.get(chain_id) or f"the blockchain {chain_id}"
 
     def amount(self, units: int) -> str:

@@ -60,7 +60,7 @@ class Chart(NamedTuple):
     top: str
     """The largest value as text. Zero is at the bottom."""
     ends: tuple[str, str]
-    """What the first and the last value belong to."""
+    """Labels of the first and the last value."""
 
 
 @page

@@ -1,6 +1,6 @@
 """Blobs of transactions that a client asks the node to fill, sign or send, and of those that were sent before.
 
-A request may contain the blobs alone, or with commitments and proofs; what is missing is computed (go-ethereum's
+A request may contain the blobs alone, or with commitments and proofs; missing ones are computed (go-ethereum's
 `setBlobTxSidecar`, with its messages). Computing takes seconds for many blobs, for one request at a time.
 """
 
