@@ -23,9 +23,9 @@ class Verdict(NamedTuple):
     """The result of a count."""
 
     fault: str
-    """What is wrong; empty if nothing is."""
+    """The fault; empty if the coins are conserved."""
     note: str = ""
-    """What the numbers do not show."""
+    """A limitation of the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +33,19 @@ class CoinCount:
     """All coins of a node's chains at one moment, in wei."""
 
     sources: Mapping[str, int]
-    """How many coins came into being, by where."""
+    """Coins that were created, by origin."""
     places: Mapping[str, int]
-    """How many coins there are or were burned, by where."""
+    """Coins that exist or were burned, by place."""
     may_destroy: bool = False
     """Whether contracts of the C-Chain may have destroyed coins, which nothing records."""
 
     @property
     def difference(self) -> int:
-        """Coins that are too many, in wei; negative: that are missing."""
+        """The surplus of coins in wei; negative: coins are missing."""
         return sum(self.places.values()) - sum(self.sources.values())
 
     def verdict(self) -> Verdict:
-        """Judge the count: there are as many coins as came into being."""
+        """Judge the count: as many coins must exist as were created."""
         difference = self.difference
         amount = coins_text(abs(difference))
         if difference > 0:

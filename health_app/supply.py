@@ -34,7 +34,7 @@ class CountedChains(NamedTuple):
 def count_coins(chains: CountedChains) -> CoinCount | str:
     """Count all coins in one state of the database, or return why they cannot be counted.
 
-    It reads whole tables, which may take minutes on a long history; nobody waits for it meanwhile.
+    It reads whole tables, which may take minutes on a long history; no other work waits for it.
     """
     for chain in (chains.evm, chains.avm):
         if is_left_out(chain.name):

@@ -15,7 +15,7 @@ from primitives.upgrades import UpgradeTimes
 
 
 class OuterBlockInfo:
-    """What the outer block that follows a chain's last accepted one would contain.
+    """Contents of the outer block that would follow a chain's last accepted one.
 
     Args:
         rows: The outer blocks of the chain.
@@ -33,7 +33,7 @@ class OuterBlockInfo:
         return {"height": str(proposed_height(self._platform))}
 
     def get_current_epoch(self) -> Json:
-        """proposervm.getCurrentEpoch: the epoch of a block that were made now; all zeros if it has none.
+        """proposervm.getCurrentEpoch: the epoch of a block that is built now; all zeros if it has none.
 
         The validators at the epoch's P-Chain height must have signed the messages in such a block.
         """

@@ -22,7 +22,7 @@ def aggregate(
     *,
     percentage: int = QUORUM_NUMERATOR,
 ) -> bytes:
-    """Return the bytes of the signed message; signatures that do not hold are left out.
+    """Return the bytes of the signed message; invalid signatures are omitted.
 
     Args:
         message: The message.

@@ -58,8 +58,8 @@ def get_block_signature(rpc: EvmRpc, wanted: ID) -> str:
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
     """Register the methods.
 
-    Unspecified: the reference needs `warp-api-enabled` for them. Here they always exist, as they tell nothing that the
-    chain's logs do not, and peers get signatures too.
+    Unspecified: the reference needs `warp-api-enabled` for them. Here they always exist, because they reveal nothing
+    that is not in the chain's logs, and peers get signatures too.
     """
     sent, block = Param("messageID", message_id), Param("blockID", message_id)
     methods.add("warp_getMessage", rpc.bind(get_message), params=[sent])

@@ -1,7 +1,7 @@
-"""What calls of the stateful precompiles do, for the reference engine (etna.md 12.5).
+"""Execution of calls of the stateful precompiles in the reference engine (etna.md 12.5).
 
-Every failure but a lack of gas is a `PrecompileFailure`: it uses up the gas of the call and returns no data. The words
-are those of subnet-evm, and its ABI library's for arguments that cannot be decoded.
+Every failure except a lack of gas is a `PrecompileFailure`: it uses up the gas of the call and returns no data.
+The messages are subnet-evm's, and those of its ABI library for arguments that cannot be decoded.
 """
 
 from abc import ABC, abstractmethod
@@ -49,7 +49,7 @@ class PrecompileFailure(Exception):
 
 @dataclass(slots=True)
 class PrecompileCall(ABC):
-    """A call of a stateful precompile, and what it may do."""
+    """A call of a stateful precompile, and its permissions."""
 
     address: Address
     caller: Address
@@ -57,7 +57,7 @@ class PrecompileCall(ABC):
     """The sender of the transaction."""
     input: bytes
     static: bool
-    """Whether it may change nothing."""
+    """Whether the call is static: it must not change state."""
     number: int
     """Height of the block."""
     warp: WarpRules | None
@@ -114,7 +114,7 @@ def _word(value: int | bytes) -> bytes:
 
 
 class Arguments:
-    """Decodes arguments like go-ethereum's ABI library; bytes behind them are ignored."""
+    """Decodes arguments like go-ethereum's ABI library; bytes after them are ignored."""
 
     def __init__(self, data: bytes) -> None:
         if not data:

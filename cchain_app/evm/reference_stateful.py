@@ -1,7 +1,7 @@
 """Stateful precompiles in the reference engine: calls of them, denied creations, gas of predicates.
 
 The specification knows none of that. Its functions are wrapped once for each fork, and work as before in threads whose
-block has no stateful precompiles. What the calls do is in `reference_precompiles`.
+block has no stateful precompiles. `reference_precompiles` executes the calls.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,12 +28,12 @@ from primitives.evm import Address
 _current: Final = local()
 _install_lock: Final = Lock()
 _DENIED: Final = Bytes20(b"\x02" + b"\xff" * 19)
-"""Stands for the code of a creation that the deployer allow list forbids, while that runs."""
+"""Replaces the code of a creation that the deployer allow list forbids, while the creation runs."""
 
 
 @contextmanager
 def stateful_of(env: BlockEnv) -> Iterator[None]:
-    """Put a block's stateful precompiles in force for everything that this thread executes in the body.
+    """Activate a block's stateful precompiles for everything that this thread executes in the body.
 
     Raises:
         UnknownForkError: The specification has no such fork.

@@ -1,4 +1,4 @@
-"""Prepare an environment for an engine: the warp messages in the access lists of what it will execute. Pure."""
+"""Prepare an environment for an engine: the warp messages in the access lists of the transactions to execute. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from cchain_app.txs.transaction import Transaction
 
 
 def with_predicates(env: BlockEnv, transactions: Sequence[Transaction]) -> BlockEnv:
-    """Return the environment with the warp messages of a block's transactions; the same where warp is not in force."""
+    """Return the environment with the warp messages of a block's transactions; unchanged if warp is not active."""
     if env.stateful.warp is None:
         return env
     return _with(env, [(transaction.hash, transaction.access_list) for transaction in transactions])

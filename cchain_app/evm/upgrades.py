@@ -1,4 +1,4 @@
-"""What begins and ends of precompiles do to the state, and what the managers' slots say. Pure."""
+"""Changes of the state when precompiles begin or end, and reads of the managers' slots. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
@@ -42,7 +42,7 @@ def upgrade_changes(
     timestamp: int,
     number: int,
 ) -> StateChanges:
-    """Return the changes that precompiles make which begin or end in a block, before all else in the block.
+    """Return the changes made by precompiles that begin or end in a block; they precede all else in the block.
 
     Args:
         schedule: The chain's precompiles.
@@ -130,13 +130,13 @@ class CurrentFeeConfig(NamedTuple):
 
     config: FeeConfig
     last_changed_at: int
-    """Height of the block that has set it; 0: the genesis file has."""
+    """Height of the block that set it; 0: it is the genesis file's."""
 
 
 def fee_config_after(
     schedule: PrecompileSchedule, state: StateReader, timestamp: int
 ) -> CurrentFeeConfig:
-    """Return the fee config of the block after another one: the fee manager's if that is in force, else the chain's.
+    """Return the fee config of the block after another one: the fee manager's if it is active, else the chain's.
 
     Args:
         schedule: The chain's precompiles.

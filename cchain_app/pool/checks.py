@@ -156,7 +156,7 @@ def _check_gas_needed(transaction: Transaction | DecodedTransaction, rules: Admi
 
 
 def _gas_of_messages(transaction: Transaction | DecodedTransaction, warp: WarpRules | None) -> int:
-    """Return what the warp messages in the access list cost beyond the list; their signatures are not verified here."""
+    """Return the gas of the warp messages in the access list beyond the list's; signatures are not verified here."""
     if warp is None or not has_predicates(transaction.access_list):
         return 0
     try:

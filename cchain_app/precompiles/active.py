@@ -1,4 +1,4 @@
-"""The value by which a chain's rules tell an engine which stateful precompiles are in force in a block."""
+"""The value with which a chain's rules name the active stateful precompiles of a block to an engine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class WarpGas(NamedTuple):
     verified: int
     """getVerifiedWarpMessage and getVerifiedWarpBlockHash."""
     chunk: int
-    """32 bytes of a message, when it is verified and each time it is read."""
+    """For 32 bytes of a message: charged when it is verified and each time it is read."""
     signer: int
-    """A signer of a message, when it is verified."""
+    """For a signer of a message: charged when it is verified."""
     predicate: int
-    """A message, when it is verified."""
+    """For a message: charged when it is verified."""
     send: int = 375 + 3 * 375 + 20_000 + 20_000
     """sendWarpMessage: a log with three topics, a signature, a slot."""
     sent_byte: int = 8
@@ -39,9 +39,9 @@ class WarpPredicate(NamedTuple):
     valid: bool
     """Whether its signature has been verified."""
     message: bytes | None
-    """What getVerifiedWarpMessage returns if it is valid; None: its payload is no addressed call."""
+    """Result of getVerifiedWarpMessage if it is valid; None: its payload is not an addressed call."""
     block_hash: bytes | None
-    """What getVerifiedWarpBlockHash returns if it is valid; None: its payload is no hash."""
+    """Result of getVerifiedWarpBlockHash if it is valid; None: its payload is not a hash."""
 
 
 class TransactionPredicates(NamedTuple):
@@ -52,13 +52,13 @@ class TransactionPredicates(NamedTuple):
     gas: int
     """Intrinsic gas that they cost beyond an ordinary access list; may be negative."""
     refusal: str | None
-    """Why the transaction is invalid; None: it is not."""
+    """Why the transaction is invalid; None: it is valid."""
     items: tuple[WarpPredicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WarpRules:
-    """What the warp precompile needs to know in a block."""
+    """The inputs of the warp precompile in a block."""
 
     network_id: int
     blockchain_id: bytes
@@ -72,19 +72,19 @@ class WarpRules:
 
 @dataclass(frozen=True, slots=True)
 class StatefulPrecompiles:
-    """The stateful precompiles that are in force in a block."""
+    """The active stateful precompiles of a block."""
 
     deployer_allow_list: bool = False
-    """Whether only listed origins create contracts."""
+    """Whether only listed accounts can create contracts."""
     native_minter: bool = False
     transaction_allow_list: bool = False
-    """Whether only listed accounts send transactions."""
+    """Whether only listed accounts can send transactions."""
     fee_manager: bool = False
     reward_manager: bool = False
     warp: WarpRules | None = None
 
     def addresses(self) -> Iterator[Address]:
-        """Yield the addresses of those in force."""
+        """Yield the addresses of the active precompiles."""
         for active, address in (
             (self.deployer_allow_list, addresses.DEPLOYER_ALLOW_LIST),
             (self.native_minter, addresses.NATIVE_MINTER),
@@ -98,4 +98,4 @@ class StatefulPrecompiles:
 
 
 NO_STATEFUL: Final = StatefulPrecompiles()
-"""Of chains like Ethereum."""
+"""No stateful precompiles, as on Ethereum."""

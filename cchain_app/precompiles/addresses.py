@@ -43,7 +43,7 @@ CODE: Final = b"\x01"
 
 
 class Role(IntEnum):
-    """What an address may do on an allow list; the value is that of its storage slot."""
+    """The permission of an address on an allow list; the value is that of its storage slot."""
 
     NONE = 0
     ENABLED = 1
@@ -57,7 +57,7 @@ def role_slot(address: bytes) -> Slot:
 
 
 def is_enabled(role: int) -> bool:
-    """Return whether a role allows what the list protects."""
+    """Return whether a role permits the action that the list protects."""
     return role in {Role.ENABLED, Role.ADMIN, Role.MANAGER}
 
 

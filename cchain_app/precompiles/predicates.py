@@ -33,13 +33,13 @@ NO_RESULTS: Final = RESULTS_VERSION + bytes(4)
 """The results of a block whose transactions have no predicates."""
 
 INVALID_MESSAGE: Final = b"".join(word.to_bytes(32, "big") for word in (64, 0, 0, 0, 96, 0))
-"""What getVerifiedWarpMessage returns where there is no valid message."""
+"""Result of getVerifiedWarpMessage without a valid message."""
 INVALID_BLOCK_HASH: Final = bytes(96)
-"""What getVerifiedWarpBlockHash returns where there is no valid message."""
+"""Result of getVerifiedWarpBlockHash without a valid message."""
 
 
 class PredicateError(Exception):
-    """Bytes that are no predicate, or no results; the message is the reference's."""
+    """Bytes that are not a predicate, or not results; the message is the reference's."""
 
 
 def pack(data: bytes) -> list[bytes]:
@@ -50,7 +50,7 @@ def pack(data: bytes) -> list[bytes]:
 
 
 def unpack(keys: Iterable[bytes]) -> bytes:
-    """Return the bytes that storage keys stand for.
+    """Return the bytes that storage keys encode.
 
     Raises:
         PredicateError: The keys have no delimiter, another one, or too much padding.
@@ -80,7 +80,7 @@ def parse_predicate(keys: Sequence[bytes]) -> SignedPredicate:
     """Return the message in a tuple of an access list.
 
     Raises:
-        PredicateError: There is none, or its payload is of no known kind.
+        PredicateError: The bytes are not a message, or its payload is of an unknown kind.
     """
     try:
         raw = unpack(keys)
@@ -123,7 +123,7 @@ def extra_gas(predicates: Iterable[SignedPredicate], gas: WarpGas) -> int:
 def prepared(
     rules: WarpRules, access_lists: Iterable[tuple[bytes, AccessList]]
 ) -> tuple[TransactionPredicates, ...]:
-    """Return what engines need to know of the predicates in access lists; the lists without predicates are left out.
+    """Return the predicates in access lists as engines need them; lists without predicates are omitted.
 
     Args:
         rules: The block's rules, with the results.
@@ -188,7 +188,7 @@ def parse_results(raw: bytes) -> dict[bytes, int]:
     """Return the results of predicates in a block's extra data, as `encode_results` takes them.
 
     Raises:
-        PredicateError: They are not in their one form.
+        PredicateError: They are not in canonical form.
     """
     results = {
         transaction: int.from_bytes(by_address[WARP], "big")
@@ -204,7 +204,7 @@ def parse_all_results(raw: bytes) -> dict[bytes, dict[bytes, bytes]]:
     """Return results by transaction and address of the precompile.
 
     Raises:
-        PredicateError: The bytes are no results.
+        PredicateError: The bytes are not results.
     """
     reader = _Reader(raw)
     if len(raw) < len(RESULTS_VERSION):

@@ -1,9 +1,9 @@
 """The results of verifying a block's warp messages, in the extra data of a header of Ethereum's form.
 
 Unspecified: chains with Ethereum's blocks write one bit for each message of the block's transactions, in order: 1 for
-one whose signature does not hold. The bits are a big-endian number without leading zero bytes, whose lowest bit is the
-first message. So a block whose messages all hold has an ordinary header, and no header becomes longer than Ethereum
-allows. (coreth and subnet-evm name the transactions: `predicates.encode_results`.)
+a message whose signature is invalid. The bits are a big-endian number without leading zero bytes, whose lowest bit is
+the first message. So a block with valid messages only has an ordinary header, and no header becomes longer than
+Ethereum allows. (coreth and subnet-evm name the transactions: `predicates.encode_results`.)
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ def encode_bits(access_lists: AccessLists, failed: Mapping[bytes, int]) -> bytes
 
 
 def decode_bits(data: bytes, access_lists: AccessLists) -> dict[bytes, int]:
-    """Return by transaction the bits of its messages that do not hold, from those of its block."""
+    """Return the bits of invalid messages by transaction, from those of the block."""
     bits = int.from_bytes(data, "big")
     failed = {}
     for transaction, access_list in access_lists:

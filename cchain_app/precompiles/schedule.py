@@ -36,12 +36,12 @@ NO_ROLES: Final = InitialRoles()
 
 
 class InitialRewards(NamedTuple):
-    """Who gets the fees when the reward manager begins."""
+    """The recipient of fees when the reward manager begins."""
 
     allow_fee_recipients: bool = False
-    """Whether each validator names its recipient."""
+    """Whether each validator chooses its recipient."""
     reward_address: Address | None = None
-    """None, where there are no recipients: nobody."""
+    """The recipient of all fees; None if validators choose their recipients, or if fees are burned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +135,14 @@ _IN_MESSAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PrecompileSchedule:
-    """All begins and ends of a chain's precompiles."""
+    """The begin and end of each of a chain's precompiles."""
 
     configs: tuple[PrecompileConfig, ...] = ()
     """Those of the genesis file, then those of an upgrade file in order of time."""
     fee_config: FeeConfig = DEFAULT_FEE_CONFIG
     """The chain's own fee config."""
     allow_fee_recipients: bool = False
-    """Whether validators name the recipients of fees, where no reward manager decides that."""
+    """Whether validators choose the recipients of fees, if no reward manager does."""
     granite: int = 0
     """Unix seconds since which the warp precompile has the prices of Granite."""
 
@@ -151,7 +151,7 @@ class PrecompileSchedule:
         return bool(self.configs)
 
     def config_at(self, key: PrecompileKey, timestamp: int) -> PrecompileConfig | None:
-        """Return the config with which a precompile is in force in a block of this time; None: it is not."""
+        """Return the config of a precompile that is active in a block of this time; None if it is not."""
         last = None
         for config in self.configs:
             if config.key == key and config.timestamp is not None and config.timestamp <= timestamp:
@@ -166,7 +166,7 @@ class PrecompileSchedule:
         blockchain_id: bytes,
         failed: tuple[tuple[bytes, int], ...] = (),
     ) -> StatefulPrecompiles:
-        """Return what engines need to know in a block of this time.
+        """Return the active precompiles in a block of this time.
 
         Args:
             timestamp: The block's time in Unix seconds.
@@ -216,7 +216,7 @@ def verify_upgrades(
     """Check the configs of an upgrade file together with those of the genesis file.
 
     Raises:
-        PrecompileConfigError: They are out of order, or begin what has begun, or end what has not.
+        PrecompileConfigError: They are out of order, or a precompile begins while active, or ends while inactive.
         FeeConfigError: An initial fee config cannot be used.
     """
     last = {

@@ -1,4 +1,4 @@
-"""Which warp messages in access lists hold: enough validators of their source have signed them (etna.md 7.2, 7.3)."""
+"""Verification of warp messages in access lists: enough validators of the source must have signed (etna.md 7.2, 7.3)."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from primitives.ids import ID
 from primitives.warp import CanonicalSet, SignedMessage, WarpError, verify_message
 
 _KEPT: Final = 512
-"""Messages whose result is remembered, because a block is often verified several times before it is accepted."""
+"""Number of cached results, because a block is often verified several times before it is accepted."""
 
 
 class FindSigners(Protocol):
@@ -61,7 +61,7 @@ class _Results:
 
 @dataclass(frozen=True, slots=True)
 class WarpIdentity:
-    """What a chain that sends and receives warp messages knows of its network."""
+    """The identity of a chain that sends and receives warp messages, and the validators that sign for others."""
 
     network_id: int
     blockchain_id: Callable[[], ID]
@@ -75,9 +75,9 @@ class WarpIdentity:
         config: PrecompileConfig,
         p_chain_height: int | None,
     ) -> dict[bytes, int]:
-        """Return by transaction the bits of its messages that do not hold; transactions without such are left out.
+        """Return the bits of invalid messages by transaction; transactions without invalid messages are omitted.
 
-        Messages that cannot be read are no concern here: they make their transaction invalid.
+        Unreadable messages do not matter here, because they make their transaction invalid.
 
         Args:
             access_lists: Each with the hash of its transaction.

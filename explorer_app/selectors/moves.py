@@ -1,4 +1,4 @@
-"""Outputs that move between the chains of the node: both ends of a move, outputs that wait, and atomic transactions."""
+"""Outputs that move between the node's chains: both ends, outputs not imported yet, and atomic transactions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -63,7 +63,7 @@ class XFlow:
     index: int
     asset: AssetName
     kind: str
-    """Empty for coins, else what the output is."""
+    """Empty for coins, else the kind of the output."""
     amount: int | None
     group_id: int | None = None
     payload: bytes | None = None
@@ -73,7 +73,7 @@ class XFlow:
     purpose: str = ""
     """`import` or `export`; empty for an ordinary one."""
     state: str = ""
-    """State of an output: `unspent`, `spent`, `exported` (it waits for the other chain) or `imported` there."""
+    """State of an output: `unspent`, `spent`, `exported` (not imported yet) or `imported` there."""
     origin: MoveEnd | None = None
     """For an input: the transaction that created the output."""
     output_index: int = 0
@@ -87,7 +87,7 @@ class XAssetRow(NamedTuple):
     asset_id: ID
     name: AssetName
     kinds: str
-    """The kinds of outputs that it may have, in words."""
+    """The names of the kinds of outputs that it may have."""
     height: int
     """Height of the block that created it."""
     has_coins: bool

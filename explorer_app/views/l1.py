@@ -53,7 +53,7 @@ def l1_validator(site: Explorer, request: HttpRequest, text: str) -> HttpRespons
 
 
 def of_subnet(site: Explorer, subnet_id: ID, *, after: int) -> dict[str, Any]:
-    """Return what the page of a subnet shows besides if it is an L1; nothing if it is none."""
+    """Return the L1's part of a subnet page's context; empty if the subnet is not an L1."""
     chain = site.platform
     converted = l1.conversion(chain, subnet_id)
     if converted is None:

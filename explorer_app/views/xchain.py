@@ -35,7 +35,7 @@ _NO_BLOCK: Final = (
 _NO_ID: Final = (
     "Not an X-Chain transaction ID. An ID is a CB58 string of about 50 letters and digits."
 )
-_NO_TRANSACTION: Final = "This node knows no X-Chain transaction with this ID. It was never sent to this node, or has been forgotten."
+_NO_TRANSACTION: Final = "This node knows no X-Chain transaction with this ID. It was never sent to this node, or its record was deleted."
 _NO_ADDRESS: Final = "Not an X-Chain address. An address is X- followed by a Bech32 string."
 _NO_ASSET: Final = "No accepted transaction created an asset with this ID."
 

@@ -135,7 +135,7 @@ def _amount(asset: AssetName, units: int) -> str:
 
 
 def _listed(parts: Sequence[str], noun: str) -> str:
-    """Return parts as a list in words; after the first ones only the number of the others."""
+    """Return the first parts as an enumeration, with the number of the others."""
     shown = list(parts[:_MENTIONED])
     if len(parts) > _MENTIONED:
         shown.append(counted(len(parts) - _MENTIONED, noun))

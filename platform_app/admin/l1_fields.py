@@ -1,4 +1,4 @@
-"""Form fields of the steps of an L1's life: IDs, node IDs, addresses, bytes in hexadecimal, amounts in coins."""
+"""Form fields for the steps of an L1: IDs, node IDs, addresses, bytes in hexadecimal, amounts in coins."""
 
 from decimal import Decimal
 from typing import Any
@@ -41,7 +41,7 @@ class TermField(forms.CharField):
         """Return the identifier in a text.
 
         Raises:
-            ValidationError: There is none.
+            ValidationError: The text is not an identifier.
         """
         found = getattr(read_term(text), self.kind)
         if found is None:

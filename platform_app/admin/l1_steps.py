@@ -1,4 +1,4 @@
-"""The steps of an L1's life in the admin, with the keys of a keystore's user.
+"""The steps of an L1 in the admin, from its subnet to its validators, with the keys of a keystore user.
 
 Each step is a form. The user's password is neither kept nor logged; the keystore counts failed attempts as for its
 other callers.

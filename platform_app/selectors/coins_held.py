@@ -1,4 +1,4 @@
-"""Where the coins of the P-Chain are, and where they came from: for the check that none appears or disappears."""
+"""Origins and places of the P-Chain's coins, for the check that coins are conserved."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -28,13 +28,13 @@ class PlatformCoins(NamedTuple):
     rewards: int
     """Rewards that were paid to stakers."""
     refunds: int
-    """Balances that were returned to owners of L1 validators; `burned` includes what was paid into them."""
+    """Balances that were returned to owners of L1 validators; `burned` includes the amounts paid into them."""
     outputs: int
     """Unspent outputs."""
     stake: int
     """Stake of pending and current stakers of the Primary Network."""
     burned: int
-    """Burned by transactions: fees, and what was paid into balances of L1 validators."""
+    """Burned by transactions: fees, and amounts paid into balances of L1 validators."""
 
 
 def coins_held(chain: PlatformChain) -> PlatformCoins | None:

@@ -20,7 +20,7 @@ class SignatureSource(Protocol):
         """Return the signatures of those nodes that sign. Blocking.
 
         Raises:
-            NotAggregated: The message is not to be signed.
+            NotAggregated: The message must not be signed.
         """
 
 

@@ -1,4 +1,4 @@
-"""Where the coins of the X-Chain are, and where they came from: for the check that none appears or disappears."""
+"""Origins and places of the X-Chain's coins, for the check that coins are conserved."""
 
 from typing import Final, NamedTuple
 

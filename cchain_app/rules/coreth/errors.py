@@ -74,7 +74,7 @@ class CorethReason(StrEnum):
     )
     DELAY = _PARENT + "minimum block delay not met: actual delay {have}ms < required {want}ms"
     SETTLED = _PARENT + "remote settled block marker should be nil: 0x{hash}"
-    # Unspecified: the reference executes blocks of Helicon with another virtual machine, this node not yet.
+    # Unspecified: the reference executes blocks of Helicon with another virtual machine; this node does not yet.
     HELICON = _PARENT + "helicon blocks are not valid pre-SAE"
     # Unspecified: the reference executes them; this node follows networks that begin with Granite.
     BEFORE_GRANITE = _PARENT + "blocks before Granite are not supported"

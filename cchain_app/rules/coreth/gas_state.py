@@ -17,7 +17,7 @@ TARGET_CONVERSION: Final = 33_554_432
 MAX_TARGET_EXCESS: Final = 1_024_950_627
 """The least excess whose target is the highest number of 64 bits."""
 MAX_TARGET_EXCESS_CHANGE: Final = 32_768
-"""By how much one block may move the target excess."""
+"""Maximum change of the target excess by one block."""
 MAX_CAPACITY_SECONDS: Final = 10
 """Seconds of the highest rate's half that the capacity can hold."""
 MIN_GAS_PRICE: Final = 1
@@ -28,7 +28,7 @@ _MILLISECONDS: Final = 1_000
 
 
 class GasStateReason(StrEnum):
-    """Why a state cannot be read or moved on."""
+    """Why a state cannot be read or advanced."""
 
     TOO_SHORT = "insufficient length for fee state: expected at least 24 bytes but got {size} bytes"
     INSUFFICIENT_CAPACITY = "insufficient capacity: capacity ({capacity}) < gas ({gas})"
@@ -39,7 +39,7 @@ class GasStateError(ErrorWithReason):
 
 
 def price(least: int, excess: int, conversion: int) -> int:
-    """Return about least · e^(excess ÷ conversion), at most the highest number of 64 bits.
+    """Return an approximation of least · e^(excess ÷ conversion), at most 2^64 - 1.
 
     Args:
         least: The result without excess.
@@ -75,14 +75,14 @@ def moved(excess: int, wanted: int, step: int) -> int:
 
 
 class GasState(NamedTuple):
-    """The gas that may be used, and what moves price and target."""
+    """The gas that may be used, and the excesses that determine price and target."""
 
     capacity: int = 0
     """Gas that may be used now."""
     excess: int = 0
-    """Gas used above the target, which moves the price."""
+    """Gas used above the target; it determines the price."""
     target_excess: int = 0
-    """Moves the target; proposers vote on it."""
+    """Determines the target; proposers vote on it."""
 
     @classmethod
     def read(cls, data: bytes) -> Self:

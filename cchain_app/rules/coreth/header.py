@@ -17,7 +17,7 @@ from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import keccak256
 
 MILLISECONDS: Final = 1_000
-"""In a second."""
+"""Milliseconds in a second."""
 
 _REQUIRED: Final = 16
 

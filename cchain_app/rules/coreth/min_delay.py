@@ -9,7 +9,7 @@ FIRST_EXCESS: Final = 7_970_124
 MAX_EXCESS: Final = 46_516_320
 """The least excess whose delay is the highest number of 64 bits."""
 MAX_EXCESS_CHANGE: Final = 200
-"""By how much one block may move the excess."""
+"""Maximum change of the excess by one block."""
 _CONVERSION: Final = 2**20
 _LEAST: Final = 1
 

@@ -17,7 +17,7 @@ from primitives import uint64
 from primitives.upgrades import UpgradeTimes
 
 MAX_FUTURE_MILLISECONDS: Final = 10_000
-"""By how much a block may be ahead of this node's clock."""
+"""Maximum time by which a block may be ahead of this node's clock."""
 
 IntrinsicGas = Callable[[DecodedTransaction], int]
 """Returns the intrinsic gas of a transaction, with its predicates."""
