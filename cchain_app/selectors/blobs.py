@@ -5,7 +5,7 @@ from typing import NamedTuple
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import pool
-from cchain_app.store import blobs as rows
+from cchain_app.store import blobs as blob_rows
 from cchain_app.txs.blobs import Sidecar
 from primitives.counting import counted
 from primitives.evm import Hash
@@ -29,7 +29,7 @@ def of_block(chain: EvmChain, block: AcceptedBlock) -> list[BlockBlob]:
         BlobsDeleted: Some of them are no longer kept.
     """
     sent = [tx for tx in block.transactions if tx.blob_hashes]
-    stored = rows.of_transactions(chain.db, [tx.hash for tx in sent])
+    stored = blob_rows.of_transactions(chain.db, [tx.hash for tx in sent])
     wanted = [(tx.hash, index, key) for tx in sent for index, key in enumerate(tx.blob_hashes)]
     found = [BlockBlob(key, stored[tx, at]) for tx, at, key in wanted if (tx, at) in stored]
     if len(found) != len(wanted):
@@ -45,7 +45,7 @@ def sidecar_of(chain: EvmChain, transaction_hash: Hash) -> Sidecar | None:
 
     The rows of a transaction that left the pool without being mined may still be there.
     """
-    sidecar = rows.sidecar_of(chain.db, transaction_hash)
+    sidecar = blob_rows.sidecar_of(chain.db, transaction_hash)
     if sidecar is None or pool.find(chain, transaction_hash) is None:
         return None
     return sidecar
@@ -56,9 +56,9 @@ def find(chain: EvmChain, versioned_hash: Hash) -> bytes | None:
     return next(
         (
             blob
-            for transaction_hash in rows.transactions_with(chain.db, versioned_hash)
+            for transaction_hash in blob_rows.transactions_with(chain.db, versioned_hash)
             if pool.find(chain, transaction_hash) is not None
-            and (blob := rows.find(chain.db, transaction_hash, versioned_hash)) is not None
+            and (blob := blob_rows.find(chain.db, transaction_hash, versioned_hash)) is not None
         ),
         None,
     )

@@ -15,7 +15,7 @@ from cchain_app.pool.queues import split
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import StateAt, prefetch_accounts, state_at
 from cchain_app.store import chain as stored
-from cchain_app.store import pool as rows
+from cchain_app.store import pool as pool_rows
 from cchain_app.store import queries
 from cchain_app.txs.blobs import is_blob_transaction
 from cchain_app.txs.codec import decode_unsigned, with_sender
@@ -47,12 +47,12 @@ def version(chain: EvmChain) -> Hashable:
     """Return a value that changes whenever the pool changes."""
     if chain.node.profile == "embedded":
         return chain.memory.pool.changes
-    return rows.version(chain.db)
+    return pool_rows.version(chain.db)
 
 
 def is_empty(chain: EvmChain) -> bool:
     """Return whether neither transactions nor atomic transactions are pending."""
-    return rows.is_empty(chain.db)
+    return pool_rows.is_empty(chain.db)
 
 
 def transaction(chain: EvmChain, transaction_hash: Hash) -> Transaction | None:
@@ -84,7 +84,7 @@ def transactions(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, Transact
     wanted = list(hashes)
     waiting = {
         tx_hash: memory.get(tx_hash) or with_sender(decode_unsigned(raw), sender)
-        for tx_hash, (sender, raw) in rows.envelopes(chain.db, wanted).items()
+        for tx_hash, (sender, raw) in pool_rows.envelopes(chain.db, wanted).items()
     }
     return {tx_hash: waiting[tx_hash] for tx_hash in wanted if tx_hash in waiting}
 
@@ -153,7 +153,7 @@ def queues(
 def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> PoolContent:
     """Return the pool's transactions, of these senders or of all."""
     if addresses is None:
-        entries = _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
+        entries = _of_head(chain, lambda: pool_rows.entries(chain.db, chain.memory.pool))
     else:
         senders = list(addresses)
         entries = _entries_of(chain, senders)
@@ -174,7 +174,7 @@ def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> Pool
 def counts(chain: EvmChain) -> tuple[int, int]:
     """Return the number of executable transactions, and the number of queued ones."""
     split_up = queues(
-        chain, _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
+        chain, _of_head(chain, lambda: pool_rows.entries(chain.db, chain.memory.pool))
     ).values()
     return sum(len(queue.pending) for queue in split_up), sum(
         len(queue.queued) for queue in split_up
@@ -192,7 +192,7 @@ def pending_hashes(chain: EvmChain) -> list[Hash]:
     pending = [
         entry
         for queue in queues(
-            chain, _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
+            chain, _of_head(chain, lambda: pool_rows.entries(chain.db, chain.memory.pool))
         ).values()
         for entry in queue.pending
     ]
@@ -204,19 +204,19 @@ def newest_hashes(chain: EvmChain, limit: int) -> list[Hash]:
 
     Unspecified: blob transactions are not gossiped. Other nodes do not take them, and they would need the blobs.
     """
-    return rows.newest(chain.db, limit)
+    return pool_rows.newest(chain.db, limit)
 
 
 def raws_of(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, bytes]:
     """Return the envelopes of the transactions without blobs that are in the pool, by hash."""
-    found = rows.envelopes(chain.db, hashes).items()
+    found = pool_rows.envelopes(chain.db, hashes).items()
     return {tx_hash: raw for tx_hash, (_, raw) in found if not is_blob_transaction(raw)}
 
 
 def _entries_of(chain: EvmChain, senders: Sequence[Address]) -> list[PoolEntry]:
     """Return the pool's transactions of some senders at the remembered head."""
     with chain.db.read_ahead(queries.of_senders(chain.db, senders)):
-        return _of_head(chain, lambda: rows.entries_of(chain.db, senders))
+        return _of_head(chain, lambda: pool_rows.entries_of(chain.db, senders))
 
 
 def _of_head(chain: EvmChain, read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:

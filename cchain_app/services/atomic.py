@@ -22,7 +22,7 @@ from cchain_app.config import at_least
 from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.state import state_at
-from cchain_app.store import atomic as rows
+from cchain_app.store import atomic as atomic_rows
 from cchain_app.store import pool as pool_rows
 from chaindb import clock
 from chaindb.chains import X_CHAIN, is_left_out
@@ -93,8 +93,8 @@ def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
         if _is_known(chain, tx):
             return
         now = clock.wall()
-        rows.drop(chain.db, _displaced(chain, tx, price), now)
-        rows.add(chain.db, tx, price, now)
+        atomic_rows.drop(chain.db, _displaced(chain, tx, price), now)
+        atomic_rows.add(chain.db, tx, price, now)
         if development.mines_on_arrival(chain):
             chain.producer.request()
 
@@ -138,7 +138,7 @@ def payload_choice(chain: EvmChain) -> PayloadChoice | None:
     if chain.atomic is None:
         return None
     waiting: list[AtomicTx] = []
-    for raw in rows.best(chain.db):
+    for raw in atomic_rows.best(chain.db):
         try:
             waiting.append(parse(raw))
         except CodecError:  # only if the row was edited
@@ -154,7 +154,7 @@ def drop(chain: EvmChain, refused: Sequence[tuple[ID, str]]) -> None:
         _log.info("dropped atomic transaction %s: %s", tx_id, reason)
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN_POOL)
-        rows.drop(chain.db, refused, clock.wall())
+        atomic_rows.drop(chain.db, refused, clock.wall())
 
 
 def write(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> list[AtomicTx]:
@@ -164,7 +164,9 @@ def write(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> list[AtomicTx]:
         return []
     assert chain.atomic is not None, "the chain's rules refuse payloads"
     asset_id = chain.atomic.parameters().asset_id
-    return rows.commit(chain.db, with_payload, chain.blockchain_id, asset_id, chain.shared_memory)
+    return atomic_rows.commit(
+        chain.db, with_payload, chain.blockchain_id, asset_id, chain.shared_memory
+    )
 
 
 def leave_pool(chain: EvmChain, txs: Sequence[AtomicTx]) -> None:
@@ -174,7 +176,7 @@ def leave_pool(chain: EvmChain, txs: Sequence[AtomicTx]) -> None:
     """
     if not txs:
         return
-    rows.remove(chain.db, [tx.tx_id for tx in txs])
+    atomic_rows.remove(chain.db, [tx.tx_id for tx in txs])
     pool_rows.remove_used_nonces(
         chain.db,
         [
@@ -188,7 +190,7 @@ def leave_pool(chain: EvmChain, txs: Sequence[AtomicTx]) -> None:
 
 def _is_known(chain: EvmChain, tx: AtomicTx) -> bool:
     """Return whether a transaction is pending or accepted already."""
-    found = rows.find(chain.db, tx.tx_id)
+    found = atomic_rows.find(chain.db, tx.tx_id)
     return found is not None and found.reason is None
 
 
@@ -220,7 +222,7 @@ def _displaced(chain: EvmChain, tx: AtomicTx, price: int) -> list[tuple[ID, str]
     Raises:
         AtomicTxRefused: It does not pay more than those.
     """
-    rivals = rows.rivals(chain.db, tx.conflict_keys)
+    rivals = atomic_rows.rivals(chain.db, tx.conflict_keys)
     if rivals:
         strongest = max(rivals, key=lambda rival: rival.price)
         if price <= strongest.price:
@@ -233,9 +235,9 @@ def _displaced(chain: EvmChain, tx: AtomicTx, price: int) -> list[tuple[ID, str]
                 count=len(rivals),
             )
         return [(rival.tx_id, f"replaced by {tx.tx_id}") for rival in rivals]
-    if rows.count(chain.db) < MAX_WAITING:
+    if atomic_rows.count(chain.db) < MAX_WAITING:
         return []
-    cheapest = rows.cheapest(chain.db)
+    cheapest = atomic_rows.cheapest(chain.db)
     if cheapest is None:
         raise AtomicTxRefused(AtomicPoolReason.POOL_FULL)
     if price <= cheapest.price:

@@ -10,7 +10,7 @@ from cchain_app.evm.engine import AccountState, SkippedTransaction
 from cchain_app.pool.queues import select
 from cchain_app.selectors import pool
 from cchain_app.selectors.blocks import base_fee_after, blob_market_after
-from cchain_app.store import pool as rows
+from cchain_app.store import pool as pool_rows
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash
@@ -40,7 +40,7 @@ def choose(
         exporters: Accounts after the exports of those blocks and of the block itself, and after the included
             transactions.
     """
-    waiting = rows.entries(chain.db, chain.memory.pool)
+    waiting = pool_rows.entries(chain.db, chain.memory.pool)
     if not waiting:
         return []
     if exporters and included:
@@ -88,5 +88,5 @@ def drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:
     if invalid:
         with chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN_POOL)
-            rows.remove(chain.db, invalid)
+            pool_rows.remove(chain.db, invalid)
         chain.memory.pool.changed()

@@ -14,7 +14,7 @@ from cchain_app.processing import EvmProcessingBlocks
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services.acceptance import BlockCheats, accept, tell
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from cchain_app.store import evm_state
 from chainvm.port import BlockContext
 from primitives.hexadecimal import encode_data
@@ -43,7 +43,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
         who for who in (wanted.block.header.coinbase, *named) if who is not None
     )
     state.prefetch_accounts(chain, list(addresses), head.number)
-    changes = rows.changes_before(chain.db, head.number + 1)
+    changes = development_rows.changes_before(chain.db, head.number + 1)
     # Not the chain's other trie, which caches the nodes of the head.
     trie = chain.new_trie(cached=False)
     tree = EvmProcessingBlocks(

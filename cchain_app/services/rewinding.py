@@ -23,7 +23,7 @@ from cchain_app.selectors.tries import changes_back, root_after
 from cchain_app.store import accounts as account_rows
 from cchain_app.store import atomic as atomic_rows
 from cchain_app.store import chain as stored
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from cchain_app.store import evm_state, forked, state
 from primitives.evm import Address
 
@@ -51,26 +51,26 @@ def rewind(
         DevelopmentError: A block above has atomic transactions, whose coins other chains may have moved on.
     """
     _verify_no_transfers(chain, number)
-    made_there = rows.changes_before(chain.db, number + 1)
+    made_there = development_rows.changes_before(chain.db, number + 1)
     kept = len(made_there) if kept_changes is None else kept_changes
     undone = made_there[kept:]
     back = _rewind_trie(chain, number, head, made_there) if number < head.number else None
     state.write_now(chain.db, back or _state_back(chain, number, undone))
     if undone or number < head.number:
-        rows.forget_changes(chain.db, number + 1, kept, undone)
-    rows.forget_snapshots_above(chain.db, number, kept_changes)
-    overrides = rows.conditions(chain.db)
+        development_rows.forget_changes(chain.db, number + 1, kept, undone)
+    development_rows.forget_snapshots_above(chain.db, number, kept_changes)
+    overrides = development_rows.conditions(chain.db)
     if number < head.number:
         stored.forget_above(chain.db, number)
         account_rows.keep_signatures(chain.db, overrides.signatures, number + 1)
         for listener in chain.on_rewinding:
             listener(number)
         overrides = replace(overrides, rewinds=overrides.rewinds + 1)
-        rows.add_rewind(chain.db, overrides.rewinds, number)
+        development_rows.add_rewind(chain.db, overrides.rewinds, number)
     elif undone:
         for listener in chain.on_rewinding:
             listener(number)
-    rows.set_conditions(chain.db, conditions(overrides))
+    development_rows.set_conditions(chain.db, conditions(overrides))
 
 
 def _verify_no_transfers(chain: EvmChain, number: int) -> None:
@@ -93,7 +93,7 @@ def _rewind_trie(
     """
     target = blocks.by_number(chain, number)
     assert target is not None
-    pending = rows.changes_before(chain.db, head.number + 1)
+    pending = development_rows.changes_before(chain.db, head.number + 1)
     back = changes_back(chain, number, made_there, pending)
     trie = chain.new_trie(cached=False)
     update = trie.update(root_after(chain, head), back, evm_state.NodeRows(chain.db))
