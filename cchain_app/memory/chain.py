@@ -44,7 +44,7 @@ class PoolTag(NamedTuple):
     """The key of the last row of the pool."""
 
 
-def _nobody_listens(_number: int, _begins: bool) -> None:  # noqa: FBT001
+def _no_listener(_number: int, _begins: bool) -> None:  # noqa: FBT001
     """Ignore a new head; the default hook."""
 
 
@@ -67,11 +67,11 @@ class BlockMemory:
         """Number of resets. After a reset different blocks may follow the same head."""
         self.asked = HitCounter()
         """Hits and misses, counted by `selectors.blocks`, which knows whether it had to read a block."""
-        self.before_move: Callable[[int, bool], object] = _nobody_listens
+        self.before_move: Callable[[int, bool], object] = _no_listener
         """Called before a new head becomes visible, with the same arguments as `on_head`."""
         self.on_move: Callable[[], None] = _nothing
         """Called before the head changes."""
-        self.on_head: Callable[[int, bool], None] = _nobody_listens
+        self.on_head: Callable[[int, bool], None] = _no_listener
         """Called after the head has changed: its height, and whether the memory was reset to it."""
 
     def __len__(self) -> int:

@@ -118,7 +118,7 @@ def change_state(
             return head, write_changes(chain, head, wanted)
 
     head, effect = supplied(chain, change)
-    _tell(chain, head, effect)
+    _announce(chain, head, effect)
 
 
 def write_changes(
@@ -239,7 +239,7 @@ class _AppliedEdits:
         return any((address, slot) not in self._slots for slot in self._stored(address))
 
 
-def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
+def _announce(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
     """Update this process's memory with the changed values."""
     with chain.memory.moving:
         chain.memory.state.change(head.number, effect)

@@ -153,7 +153,7 @@ class _OpenFrame:
 
     def __init__(self, logs: Sequence[FrameLog]) -> None:
         self._logs = logs
-        self._told = 0
+        self._reported = 0
         self._calls = 0
 
     def next_call(self) -> Iterator[Log]:
@@ -163,11 +163,11 @@ class _OpenFrame:
 
     def logs_before(self, calls: int | None) -> Iterator[Log]:
         """Yield the logs that have fewer than `calls` calls before them, or all remaining logs."""
-        while self._told < len(self._logs):
-            log = self._logs[self._told]
+        while self._reported < len(self._logs):
+            log = self._logs[self._reported]
             if calls is not None and log.position >= calls:
                 return
-            self._told += 1
+            self._reported += 1
             yield log.log
 
 

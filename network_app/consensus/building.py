@@ -25,14 +25,14 @@ class BuildScheduler:
         self._vm = vm
         self._wake = wake
         self._parameters = parameters
-        self._told = 0
+        self._notifications = 0
         self._answered = 0
         self._state: tuple[ID, bool] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def wanted(self) -> None:
         """Note that the chain may have something to put into a block."""
-        self._told += 1
+        self._notifications += 1
         self._wake()
 
     def stepped(self, engine: SnowmanEngine[Any]) -> None:
@@ -55,7 +55,7 @@ class BuildScheduler:
         if seconds > 0:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._wake)
             return
-        notified = self._told
+        notified = self._notifications
         await engine.want_block()
         match self._vm.last_build:
             case BuildOutcome.NOTHING:
@@ -73,7 +73,7 @@ class BuildScheduler:
 
     @property
     def _is_wanted(self) -> bool:
-        return self._answered != self._told
+        return self._answered != self._notifications
 
     def _is_full(self, engine: SnowmanEngine[Any]) -> bool:
         return len(engine.tree) >= self._parameters.optimal_processing

@@ -78,7 +78,7 @@ def to_json(report: ConsensusReport) -> Json:
             }
             for equivocation in report.equivocations
         ],
-        "contradiction": _contradiction_said(report.contradiction),
+        "contradiction": _contradiction_json(report.contradiction),
     }
 
 
@@ -141,7 +141,7 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
     )
 
 
-def _contradiction_said(found: ProducerRewind | None) -> Json | None:
+def _contradiction_json(found: ProducerRewind | None) -> Json | None:
     if found is None:
         return None
     return found._asdict() | {

@@ -85,7 +85,7 @@ class Questions:
     Args:
         vm: The chain.
         network: The connections.
-        room: Limits the blocks that wait for their parents.
+        pending_limit: Limits the blocks that wait for their parents.
         chain_id: ID of the chain.
         is_heeded: Whether blocks and block IDs in a peer's queries are processed.
     """
@@ -94,13 +94,13 @@ class Questions:
         self,
         vm: ThreadedVM[Any],
         network: Network,
-        room: PendingBlocksLimit,
+        pending_limit: PendingBlocksLimit,
         chain_id: ID,
         is_heeded: Callable[[NodeID], bool],
     ) -> None:
         self._vm = vm
         self._network = network
-        self._room = room
+        self._pending_limit = pending_limit
         self._chain_id = bytes(chain_id)
         self._is_heeded = is_heeded
 
@@ -120,7 +120,7 @@ class Questions:
     ) -> None:
         """Answer a query. Process its block only if the peer is heeded and the limit allows it."""
         number, height = query.request_id, query.requested_height
-        if not (self._is_heeded(node_id) and self._room.is_left(engine, node_id)):
+        if not (self._is_heeded(node_id) and self._pending_limit.is_left(engine, node_id)):
             await engine.answer(node_id, number, height)
         elif isinstance(query, PushQuery):
             await engine.push_query(node_id, number, query.container, height)

@@ -93,9 +93,9 @@ class Runner(Generic[B]):
         """Called for each block that breaks a rule of the chain, with the error."""
         self.behind = asyncio.Event()
         """Set when so many blocks are missing that bootstrapping is faster."""
-        self._room = PendingBlocksLimit(validators.is_validator, self.behind.set)
+        self._pending_limit = PendingBlocksLimit(validators.is_validator, self.behind.set)
         heeded = validators.is_validator if chain.follows else lambda _: True
-        self._questions = Questions(self._vm, network, self._room, chain.chain_id, heeded)
+        self._questions = Questions(self._vm, network, self._pending_limit, chain.chain_id, heeded)
 
     # --- called by the node and its connections, on the event loop
 
@@ -189,8 +189,8 @@ class Runner(Generic[B]):
             self._network,
             self._requests,
             self._validators,
-            self._room,
-            tell=self._tell,
+            self._pending_limit,
+            enqueue=self._enqueue,
             chain_id=self._chain.chain_id,
         )
         async with self.lock:
@@ -206,7 +206,7 @@ class Runner(Generic[B]):
         self._figures.begin(engine)
         self._engine = engine
         _log.info("%s: takes part from height %d", title(self._chain.alias), last.height)
-        self._tell(self._network.node_id, SnowmanEngine.start)
+        self._enqueue(self._network.node_id, SnowmanEngine.start)
         self._building.wanted()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -242,7 +242,7 @@ class Runner(Generic[B]):
         """Queue a request for the peers' last accepted blocks, unless one is already queued."""
         if not self._ticked:
             self._ticked = True
-            self._tell(self._network.node_id, self._gossip)
+            self._enqueue(self._network.node_id, self._gossip)
 
     async def _gossip(self, engine: SnowmanEngine[Any]) -> None:
         self._ticked = False
@@ -270,13 +270,13 @@ class Runner(Generic[B]):
     def _wake_builder(self) -> None:
         if self._engine is not None and not self._woken and not self._chain.follows:
             self._woken = True
-            self._tell(self._network.node_id, self._build)
+            self._enqueue(self._network.node_id, self._build)
 
     async def _build(self, engine: SnowmanEngine[Any]) -> None:
         self._woken = False
         await self._building.look(engine)
 
-    def _tell(self, sender: NodeID, work: Work) -> None:
+    def _enqueue(self, sender: NodeID, work: Work) -> None:
         self._queue.add(sender, EngineEvent(work))
 
     def _in_turn(

@@ -77,8 +77,8 @@ class PeerSender(Sender):
         network: The connections.
         requests: The open requests of the chain.
         validators: Knows which validators are benched.
-        room: Limits the blocks that wait for their parents.
-        tell: Queues work for the engine, under the node that caused it.
+        pending_limit: Limits the blocks that wait for their parents.
+        enqueue: Queues work for the engine, under the node that caused it.
         chain_id: ID of the chain.
     """
 
@@ -87,18 +87,18 @@ class PeerSender(Sender):
         network: Network,
         requests: Requests,
         validators: CurrentValidators,
-        room: PendingBlocksLimit,
+        pending_limit: PendingBlocksLimit,
         *,
-        tell: Callable[[NodeID, Work], None],
+        enqueue: Callable[[NodeID, Work], None],
         chain_id: ID,
     ) -> None:
         self._network = network
         self._requests = requests
         self._validators = validators
-        self._room = room
+        self._pending_limit = pending_limit
         self._gets: Counter[NodeID | None] = Counter()
         """Open requests for blocks by validator; None: of all other peers together."""
-        self._deliver = tell
+        self._deliver = enqueue
         self._chain_id = bytes(chain_id)
         self._is_closed = False
 
@@ -151,7 +151,7 @@ class PeerSender(Sender):
     @override
     def send_chits(self, node_id: NodeID, request_id: int, chits: Chits) -> None:
         if node_id == self._network.node_id:
-            self._tell(node_id, lambda engine: engine.chits(node_id, request_id, chits))
+            self._enqueue(node_id, lambda engine: engine.chits(node_id, request_id, chits))
             return
         answer = p2p.Chits(
             chain_id=self._chain_id,
@@ -172,7 +172,7 @@ class PeerSender(Sender):
     ) -> None:
         asked = {node_id: partial(self._vote_came, node_id, request_id) for node_id in node_ids}
         if asked.pop(self._network.node_id, None) is not None:
-            self._tell(self._network.node_id, ask_oneself)
+            self._enqueue(self._network.node_id, ask_oneself)
         reachable = {
             node_id: answered
             for node_id, answered in asked.items()
@@ -191,21 +191,21 @@ class PeerSender(Sender):
         raw = answer.container if isinstance(answer, p2p.Put) else None
 
         async def take(engine: SnowmanEngine[Any]) -> None:
-            if raw is None or not self._room.is_left(engine, node_id):
+            if raw is None or not self._pending_limit.is_left(engine, node_id):
                 await engine.get_failed(node_id, request_id)
             else:
                 await engine.put(node_id, request_id, raw)
 
-        self._tell(node_id, take)
+        self._enqueue(node_id, take)
 
     def _vote_came(self, node_id: NodeID, request_id: int, answer: Answer | None) -> None:
         chits = read_chits(answer) if isinstance(answer, p2p.Chits) else None
         if chits is None:
-            self._tell(node_id, lambda engine: engine.query_failed(node_id, request_id))
+            self._enqueue(node_id, lambda engine: engine.query_failed(node_id, request_id))
         else:
-            self._tell(node_id, lambda engine: engine.chits(node_id, request_id, chits))
+            self._enqueue(node_id, lambda engine: engine.chits(node_id, request_id, chits))
 
-    def _tell(self, node_id: NodeID, work: Work) -> None:
+    def _enqueue(self, node_id: NodeID, work: Work) -> None:
         if not self._is_closed:
             self._deliver(node_id, work)
 

@@ -148,11 +148,11 @@ class CurrentValidators(Validators):
         """Return the benched nodes, as long as their total stake is within the limit."""
         current = self._current()
         total = sum(facts.weight for facts in current.values())
-        room = total * (1.0 - self._parameters.min_connected_to_poll) / 3.0
+        tolerated = total * (1.0 - self._parameters.min_connected_to_poll) / 3.0
         found = []
         for node_id, aliases in self._bench.benched(now).items():
             facts = current.get(node_id)
-            if self._alias in aliases and (facts is None or facts.weight <= room):
-                room -= 0 if facts is None else facts.weight
+            if self._alias in aliases and (facts is None or facts.weight <= tolerated):
+                tolerated -= 0 if facts is None else facts.weight
                 found.append(node_id)
         return frozenset(found)

@@ -30,7 +30,7 @@ def _nothing(_: ID) -> None:
     """Write no additional rows."""
 
 
-def _by_nobody(_: Block) -> Proposal:
+def _without_proposer(_: Block) -> Proposal:
     """Return the proposal of an unsigned block."""
     return Proposal()
 
@@ -67,7 +67,7 @@ class VotedChain(Generic[B]):
     """Minimum seconds between a block's time and the next block built here (p2p.md 11.5)."""
     verified_at: Callable[[B], int] | None = None
     """Returns the time at which a block is verified, Unix seconds; None: `now`."""
-    proposal: Callable[[B], Proposal] = _by_nobody
+    proposal: Callable[[B], Proposal] = _without_proposer
     """Returns the proposer and slot of a processing block."""
     written: Written = _nothing
     """Writes additional rows for an accepted block, in the transaction that stores the block."""

@@ -58,13 +58,13 @@ class IncomingMessages:
         self,
         node_id: NodeID,
         stream: Stream,
-        pace: ReadThrottle,
+        throttle: ReadThrottle,
         pool: BytePool,
         counters: Counters,
     ) -> None:
         self._node_id = node_id
         self._stream = stream
-        self._pace = pace
+        self._throttle = throttle
         self._pool = pool
         self._counters = counters
         self._loop = asyncio.get_running_loop()
@@ -93,10 +93,10 @@ class IncomingMessages:
         self._read += 1
         if self.early or self._owes or self._read % AT_A_STRETCH == 0:
             await self._take_turn()
-        room = size + MESSAGE_COST
-        lease = self._pool.try_take(self._node_id, room)
+        reserved = size + MESSAGE_COST
+        lease = self._pool.try_take(self._node_id, reserved)
         if lease is None:
-            lease = await self._pool.take(self._node_id, room)
+            lease = await self._pool.take(self._node_id, reserved)
         message = None
         try:
             payload = self._stream.take(size) or await self._wait_for(size)
@@ -120,7 +120,7 @@ class IncomingMessages:
 
     def charge(self, cost: int) -> None:
         """Charge the peer's rate for work that a message causes."""
-        self._owes = self._pace.take(cost, self._loop.time(), alone=self.early) > 0
+        self._owes = self._throttle.take(cost, self._loop.time(), alone=self.early) > 0
 
     async def _wait_for(self, size: int) -> bytes:
         self.waiting_since = self._loop.time()
@@ -135,7 +135,7 @@ class IncomingMessages:
             raise PeerError(PeerReason.TOO_MANY_EARLY, limit=MAX_EARLY)
         if self._read % AT_A_STRETCH == 0:
             await asyncio.sleep(0)
-        while seconds := self._pace.take(0, self._loop.time(), alone=self.early):
+        while seconds := self._throttle.take(0, self._loop.time(), alone=self.early):
             await asyncio.sleep(min(seconds, LONGEST_NAP))
         self._owes = False
 
@@ -186,7 +186,7 @@ class Workload:
         self._config = config
         self._is_stranger = is_stranger
         self._tasks: set[asyncio.Future[None]] = set()
-        self._room = asyncio.Event()
+        self._has_space = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -229,12 +229,12 @@ class Workload:
         config = self._config
         limit = config.stranger_messages if self._is_stranger() else config.peer_messages
         while len(self._tasks) >= limit:
-            self._room.clear()
-            await self._room.wait()
+            self._has_space.clear()
+            await self._has_space.wait()
 
     def _done(self, task: asyncio.Future[None], *, lease: Lease) -> None:
         self._tasks.discard(task)
-        self._room.set()
+        self._has_space.set()
         self._pool.give_back(lease)
         if not task.cancelled() and (error := task.exception()):
             _log.error(NOT_WORKED_OFF, self._node_id, exc_info=error)

@@ -193,8 +193,8 @@ class Listener:
 
     def _close_half_open(self) -> None:
         """Close the oldest one of the network with most connections: silent hosts must not block others."""
-        ((crowd, _),) = Counter(self._half_open.values()).most_common(1)
-        oldest = next(one for one, prefix in self._half_open.items() if prefix == crowd)
+        ((fullest, _),) = Counter(self._half_open.values()).most_common(1)
+        oldest = next(one for one, prefix in self._half_open.items() if prefix == fullest)
         del self._half_open[oldest]
         self._strangers.discard(oldest)
         oldest.abort(NotWanted(PeerReason.TOO_MANY_HALF_OPEN, limit=self._config.max_half_open))

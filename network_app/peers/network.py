@@ -1,6 +1,6 @@
 """This node's connections as the higher layers see them: `ports.PeerNetwork` (p2p.md 1 to 7).
 
-This module combines the parts. `peer` reads a peer's messages; `lives` starts and ends connections.
+This module combines the parts. `peer` reads a peer's messages; `connection_tasks` starts and ends connections.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class NetworkTasks:
 
     port: int
     introductions: Introductions
-    lives: ConnectionTasks
+    connection_tasks: ConnectionTasks
     discovery: Repeat
 
 
@@ -109,7 +109,7 @@ class PeerNetwork:
         self._running = NetworkTasks(
             port=port,
             introductions=introductions,
-            lives=ConnectionTasks(
+            connection_tasks=ConnectionTasks(
                 self._shared(introductions, handler), self.roster, self._listener
             ),
             discovery=Repeat(self._config.peer_list_interval, self._discover),
@@ -125,7 +125,7 @@ class PeerNetwork:
         await self._dialer.stop()
         if running is not None:
             running.discovery.cancel()
-            await running.lives.stop()
+            await running.connection_tasks.stop()
         await self._listener.turn_out()
 
     # --- interface for the higher layers ---
@@ -216,7 +216,7 @@ class PeerNetwork:
         if self._running is None:
             stream.abort()
         else:
-            self._running.lives.arrive(stream)
+            self._running.connection_tasks.arrive(stream)
 
     async def _dial(
         self, address: DialAddress, met: Callable[[NodeID], None]
@@ -235,7 +235,7 @@ class PeerNetwork:
         if self._running is None:
             stream.abort()
             return self._not_reached("stopped")
-        return await self._running.lives.dialled(stream, met)
+        return await self._running.connection_tasks.dialled(stream, met)
 
     async def _connect(self, address: DialAddress) -> Stream:
         _, stream = await asyncio.get_running_loop().create_connection(

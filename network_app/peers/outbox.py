@@ -25,8 +25,8 @@ class Outbox:
     Args:
         stream: The connection.
         counters: Counters of the messages sent.
-        pace: The peer's read rate; a large request raises it so that the peer can answer.
-        room: The limit on bytes queued for all unknown peers.
+        throttle: The peer's read rate; a large request raises it so that the peer can answer.
+        send_buffer: The limit on bytes queued for all unknown peers.
         is_stranger: Returns whether the peer is currently unknown.
         end: Closes the connection.
     """
@@ -35,16 +35,16 @@ class Outbox:
         self,
         stream: Stream,
         counters: Counters,
-        pace: ReadThrottle,
-        room: SendBufferLimit,
+        throttle: ReadThrottle,
+        send_buffer: SendBufferLimit,
         *,
         is_stranger: Callable[[], bool],
         end: Callable[[Exception], None],
     ) -> None:
         self._stream = stream
         self._counters = counters
-        self._pace = pace
-        self._room = room
+        self._throttle = throttle
+        self._send_buffer = send_buffer
         self._is_stranger = is_stranger
         self._loop = asyncio.get_running_loop()
         self.end = end
@@ -74,7 +74,7 @@ class Outbox:
             self._counters.send_failed(name)
             return False
         if name in LARGE_ANSWERS:
-            self._pace.expect(framing.MAX_FRAME)
+            self._throttle.expect(framing.MAX_FRAME)
         self.last_sent = self._counters.message_sent(name, len(frame))
         return True
 
@@ -98,4 +98,4 @@ class Outbox:
     def _has_room(self, size: int) -> bool:
         if not self._stream.has_room():
             return False
-        return not self.is_stranger or self._room.has_room(self, size, self._loop.time())
+        return not self.is_stranger or self._send_buffer.has_room(self, size, self._loop.time())

@@ -81,15 +81,17 @@ class Peer:
         self._used = self._loop.time()
         """Time of its last message for a chain."""
         strangers, config = context.strangers, context.config
-        self._pace = ReadThrottle(config, strangers.crowd, lambda: self.is_stranger, self._used)
+        self._throttle = ReadThrottle(
+            config, strangers.unknown_peers, lambda: self.is_stranger, self._used
+        )
         self._incoming = IncomingMessages(
-            self.node_id, stream, self._pace, context.pool, context.counters
+            self.node_id, stream, self._throttle, context.pool, context.counters
         )
         self.outbox = Outbox(
             stream,
             context.counters,
-            self._pace,
-            strangers.room,
+            self._throttle,
+            strangers.send_buffer,
             is_stranger=lambda: self.is_stranger,
             end=self.close,
         )
@@ -166,7 +168,7 @@ class Peer:
             raise self._reason or error from None
         finally:
             self.task = None
-            self._pace.end()
+            self._throttle.end()
             for timer in timers:
                 timer.cancel()
 

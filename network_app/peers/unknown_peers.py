@@ -34,17 +34,17 @@ class UnknownPeers:
     def __len__(self) -> int:
         return len(self._read)
 
-    def part_of(self, pace: "ReadThrottle", now: float) -> float:
+    def part_of(self, throttle: "ReadThrottle", now: float) -> float:
         """Count an unknown peer as recently read, and return its share in bytes per second."""
-        self._read[pace] = now
-        self._read.move_to_end(pace)
+        self._read[throttle] = now
+        self._read.move_to_end(throttle)
         while now - next(iter(self._read.values())) > RECENT:
             self._read.popitem(last=False)
         return self._rate / len(self._read)
 
-    def leave(self, pace: "ReadThrottle") -> None:
+    def leave(self, throttle: "ReadThrottle") -> None:
         """Stop counting a peer."""
-        self._read.pop(pace, None)
+        self._read.pop(throttle, None)
 
 
 class ReadThrottle:
@@ -52,7 +52,7 @@ class ReadThrottle:
 
     Args:
         config: The rates.
-        crowd: All unknown peers.
+        unknown_peers: All unknown peers.
         is_stranger: Returns whether the peer is currently unknown.
         now: Current time in seconds, of the clock used for all times here.
     """
@@ -60,13 +60,13 @@ class ReadThrottle:
     def __init__(
         self,
         config: NetworkConfig,
-        crowd: UnknownPeers,
+        unknown_peers: UnknownPeers,
         is_stranger: Callable[[], bool],
         now: float,
     ) -> None:
         self._config = config
         self._own = TokenBucket(config.stranger_rate, config.peer_burst, now)
-        self._crowd = crowd
+        self._unknown_peers = unknown_peers
         self._is_stranger = is_stranger
         self._asked = 0.0
         """Bytes that the peer was asked for and has not sent; they cost nothing."""
@@ -87,17 +87,17 @@ class ReadThrottle:
 
     def end(self) -> None:
         """Release the peer's share to the others."""
-        self._crowd.leave(self)
+        self._unknown_peers.leave(self)
 
     def _limits(self, now: float, *, alone: bool) -> tuple[float, float]:
         """Return the rate in bytes per second, and the burst in bytes."""
         config = self._config
         if not self._is_stranger():
-            self._crowd.leave(self)
+            self._unknown_peers.leave(self)
             return config.peer_rate, config.peer_burst
         if alone:
             return config.stranger_rate, config.peer_burst
-        part = self._crowd.part_of(self, now)
+        part = self._unknown_peers.part_of(self, now)
         burst = min(config.peer_burst, max(MIN_BURST, part))
         return min(config.stranger_rate, part), burst
 
@@ -168,5 +168,5 @@ class UnknownPeerLimits:
     """Both limits, created once for a network."""
 
     def __init__(self, config: NetworkConfig, everybody: Callable[[], Iterable[Receiver]]) -> None:
-        self.crowd = UnknownPeers(config)
-        self.room = SendBufferLimit(config.strangers_send_queue, everybody)
+        self.unknown_peers = UnknownPeers(config)
+        self.send_buffer = SendBufferLimit(config.strangers_send_queue, everybody)

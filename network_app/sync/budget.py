@@ -123,7 +123,7 @@ class AnswerBudget:
                 yield Turn() if self._clock() < until else None
             return
         until -= WAY_BACK * (until - self._clock())
-        own = self._purse(node_id)
+        own = self._quota(node_id)
         async with self._turn_of_stranger(node_id, own, until) as in_time:
             began = self._clock()
             turn = Turn() if in_time and began < until else None
@@ -132,8 +132,8 @@ class AnswerBudget:
             finally:
                 if turn is not None:
                     now = self._clock()
-                    for purse in (own, self._all):
-                        purse.pay(turn.size, now - began, now)
+                    for quota in (own, self._all):
+                        quota.pay(turn.size, now - began, now)
 
     @asynccontextmanager
     async def _turn_of_stranger(
@@ -154,17 +154,17 @@ class AnswerBudget:
                 async with self._gate.turn(node_id):
                     yield True
 
-    async def _pay_off(self, purse: AnswerQuota, until: float) -> bool:
+    async def _pay_off(self, quota: AnswerQuota, until: float) -> bool:
         """Wait until the debt is paid; return False immediately if that is too late."""
-        while (now := self._clock()) + (seconds := purse.wait(now)) < until:
+        while (now := self._clock()) + (seconds := quota.wait(now)) < until:
             if seconds <= 0:
                 return True
             await asyncio.sleep(seconds)
         return False
 
-    def _purse(self, node_id: NodeID) -> AnswerQuota:
-        purse = self._each.get(node_id)
-        if purse is None:
-            purse = AnswerQuota(self._config.answer_bytes, self._config.answer_time, self._clock())
-            self._each.put(node_id, purse)
-        return purse
+    def _quota(self, node_id: NodeID) -> AnswerQuota:
+        quota = self._each.get(node_id)
+        if quota is None:
+            quota = AnswerQuota(self._config.answer_bytes, self._config.answer_time, self._clock())
+            self._each.put(node_id, quota)
+        return quota

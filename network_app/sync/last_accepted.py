@@ -99,7 +99,7 @@ class Obstacle:
             return
         self.words = words
         _log.error("the %s is stopped at height %d: %s", title(self._alias), height, words)
-        self._tell()
+        self._notify()
 
     def named(self) -> None:
         """Note that a trusted peer still has blocks beyond the obstacle."""
@@ -122,9 +122,9 @@ class Obstacle:
             return
         self.words = None
         _log.warning("the %s continues", title(self._alias))
-        self._tell()
+        self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         for listener in self.on_change:
             listener()
 
@@ -148,21 +148,21 @@ class LastAccepted:
         self.accepting = asyncio.Lock()
         """Held while blocks from peers are being accepted."""
         self._recent: BoundedCache[int, ID] = BoundedCache(RECENT)
-        self._told = 1
+        self._changes = 1
         self._seen = 0
 
     @property
     def stale(self) -> bool:
         """Whether blocks may have been built here that this cache has not read yet."""
-        return self._told != self._seen
+        return self._changes != self._seen
 
     def grow_stale(self) -> None:
         """Note that blocks were built here; a read that is in progress may have missed them."""
-        self._told += 1
+        self._changes += 1
 
     async def refresh(self) -> BlockRef:
         """Read the last accepted block from the chain."""
-        reported = self._told
+        reported = self._changes
         known, place = self.place, await self.run(self.chain.last_accepted)
         self._seen = max(self._seen, reported)
         if place.block_id != known.block_id and await self._is_gone(known):

@@ -54,8 +54,8 @@ class Announcer:
         self._requests = requests
         self._choice = choice
         self._config = config
-        self._told = asyncio.Event()
-        self._told_height: int | None = None
+        self._announced = asyncio.Event()
+        self._announced_height: int | None = None
         """The greatest height announced since the last push; None if one had no height."""
         self._windows: dict[NodeID, Window] = {}
         self._pushed = 0
@@ -70,17 +70,17 @@ class Announcer:
         if not self._choice.connected():
             self._last_accepted.grow_stale()  # peers that connect later send queries
             return
-        if height is None or self._told_height is None:
-            self._told_height = None
+        if height is None or self._announced_height is None:
+            self._announced_height = None
         else:
-            self._told_height = max(self._told_height, height)
-        self._told.set()
+            self._announced_height = max(self._announced_height, height)
+        self._announced.set()
 
     def connected(self, node_id: NodeID) -> None:
         """Note a new peer."""
         self._windows[node_id] = Window()
         if self._last_accepted.stale:
-            self._told.set()
+            self._announced.set()
 
     def disconnected(self, node_id: NodeID) -> None:
         """Forget a peer."""
@@ -94,17 +94,17 @@ class Announcer:
 
     async def run(self) -> None:
         """Push until cancelled."""
-        self._told_height = None
-        self._told.set()  # handle blocks that an earlier, failed run did not push
+        self._announced_height = None
+        self._announced.set()  # handle blocks that an earlier, failed run did not push
         while True:
-            await self._told.wait()
-            self._told.clear()
+            await self._announced.wait()
+            self._announced.clear()
             if self._last_accepted.stale:
                 # Built while no peer was connected: new peers request these blocks as needed.
                 await self._last_accepted.refresh()
                 self.begin()
-            announced: int | None = self._told_height
-            self._told_height = 0
+            announced: int | None = self._announced_height
+            self._announced_height = 0
             if announced is None or announced > self._pushed:
                 await self._push_new()
 

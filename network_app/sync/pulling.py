@@ -182,15 +182,15 @@ class GenesisTeller:
     def __init__(self, read: Callable[[], GenesisBytes], serve: RunInThread) -> None:
         self._read = read
         self._serve = serve
-        self._told: bytes | None = None
+        self._served: bytes | None = None
         self._reading = asyncio.Lock()
 
     async def answer(self) -> AppResponse:
         """Return the answer with the genesis."""
         async with self._reading:
-            if self._told is None:
-                self._told = await self._serve(self._make)
-        return AppResponse(app_bytes=self._told)
+            if self._served is None:
+                self._served = await self._serve(self._make)
+        return AppResponse(app_bytes=self._served)
 
     def _make(self) -> bytes:
         files = self._read()

@@ -73,7 +73,7 @@ class Gossip:
         self._recently = Recently(config.push_again / 2)
         self._received = FairQueue()
         self._arrived = asyncio.Event()
-        self._told = asyncio.Event()
+        self._announced = asyncio.Event()
         self._scan = True
         self._issued: dict[ID, None] = {}
         """Own transactions that were announced and are not pushed yet."""
@@ -98,13 +98,13 @@ class Gossip:
             self._scan = True
         else:
             self._issued.update(dict.fromkeys(tx_ids))
-        self._told.set()
+        self._announced.set()
 
     def look_again(self) -> None:
         """Look for unannounced transactions, and for those that have been pending for long."""
         if self._choice.connected():
             self._scan = True
-            self._told.set()
+            self._announced.set()
 
     def connected(self, node_id: NodeID) -> None:
         """Push the pending transactions to a new peer, if it is a validator."""
@@ -169,7 +169,7 @@ class Gossip:
             else:
                 self._passing_on.append((at, tx_id))
         if self._passing_on:
-            self._told.set()
+            self._announced.set()
         while len(self._foreign) > REMEMBERED:
             self._foreign.popitem(last=False)
 
@@ -183,8 +183,8 @@ class Gossip:
         self.look_again()  # handle transactions that an earlier, failed run did not push
         pause = self._config.push_interval
         while True:
-            await self._told.wait()
-            self._told.clear()
+            await self._announced.wait()
+            self._announced.clear()
             found = False
             if self._last_accepted.following and self._choice.connected():
                 found = await self._push_own() + await self._pass_on() > 0
@@ -192,7 +192,7 @@ class Gossip:
             pause = self._config.push_interval if found else min(2 * pause, longest)
             await asyncio.sleep(pause)
             if self._passing_on:
-                self._told.set()
+                self._announced.set()
 
     async def _push_own(self) -> int:
         """Push own transactions: new ones to the validators, old ones again to some of them."""
@@ -206,8 +206,8 @@ class Gossip:
         for tx_id in (*new, *old):
             self._pushed.put(tx_id, now)
         self.known.add(new)
-        await self._tell(new, self._audience(PUSH_VALIDATORS))
-        await self._tell(old, self._audience(PUSH_AGAIN_VALIDATORS))
+        await self._announce(new, self._audience(PUSH_VALIDATORS))
+        await self._announce(old, self._audience(PUSH_AGAIN_VALIDATORS))
         return len(new)
 
     async def _look(self) -> tuple[list[ID], list[ID]]:
@@ -230,7 +230,7 @@ class Gossip:
         validators = self._choice.validators()
         audience = [node_id for node_id in validators if node_id in new_peers]
         if audience:
-            await self._tell(waiting[-MAX_FOR_NEW_PEER:], audience)
+            await self._announce(waiting[-MAX_FOR_NEW_PEER:], audience)
         return list(waiting), old
 
     async def _pass_on(self) -> int:
@@ -245,7 +245,7 @@ class Gossip:
                 by_sender.setdefault(sender, []).append(tx_id)
         for sender, tx_ids in by_sender.items():
             audience = self._audience(PUSH_AGAIN_VALIDATORS, besides=sender)
-            await self._tell(tx_ids, audience)
+            await self._announce(tx_ids, audience)
         return len(due)
 
     def _audience(self, count: int, besides: NodeID | None = None) -> list[NodeID]:
@@ -264,7 +264,7 @@ class Gossip:
         spare = max(0, PUSH_AGAIN_VALIDATORS - len(validators))
         return [*validators, *self._choice.sample(others, spare)]
 
-    async def _tell(self, tx_ids: Sequence[ID], audience: Sequence[NodeID]) -> None:
+    async def _announce(self, tx_ids: Sequence[ID], audience: Sequence[NodeID]) -> None:
         if not tx_ids or not audience:
             return
         for start in range(0, len(tx_ids), BATCH):

@@ -42,13 +42,13 @@ class Recently:
 def in_messages(raws: Iterable[bytes], size: int = MESSAGE_BYTES) -> Iterator[list[bytes]]:
     """Split transactions into messages of about `size` bytes, with at least one transaction each."""
     message: list[bytes] = []
-    room = size
+    remaining = size
     for raw in raws:
-        if message and len(raw) > room:
+        if message and len(raw) > remaining:
             yield message
-            message, room = [], size
+            message, remaining = [], size
         message.append(raw)
-        room -= len(raw)
+        remaining -= len(raw)
     if message:
         yield message
 

@@ -87,7 +87,7 @@ class VotingHandler(ChainHandler):
         # A stack rather than a cache: `_judge_refused` takes the newest block, which `BoundedCache` cannot.
         self._refusals: OrderedDict[ID, BlockRejection] = OrderedDict()
         self._was_refused = asyncio.Event()
-        self._stands_before: ID | None = None
+        self._obstacle_id: ID | None = None
         """The rejected block that the network has accepted."""
         self.last_accepted.accepting = self._consensus.lock
         self.serving.undecided = self._consensus
@@ -171,7 +171,7 @@ class VotingHandler(ChainHandler):
         """
         if isinstance(reason, (NotYetValid, UnknownParent)):
             return
-        if block.block_id == self._stands_before and self.last_accepted.obstacle.is_resting:
+        if block.block_id == self._obstacle_id and self.last_accepted.obstacle.is_resting:
             self.last_accepted.obstacle.named()
             return
         spoiled = (
@@ -200,7 +200,7 @@ class VotingHandler(ChainHandler):
             if self._refusals:
                 _, refused = self._refusals.popitem()
                 if await self._witnesses.judge(InvalidFetchedBlock(refused)):
-                    self._stands_before = refused.block_id
+                    self._obstacle_id = refused.block_id
                 if self._refusals:
                     self._was_refused.set()
                 await asyncio.sleep(config.poll_interval)

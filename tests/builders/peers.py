@@ -137,13 +137,13 @@ class Running:
     def pool(self) -> BytePool:
         """The pool that counts the bytes in progress."""
         assert self.network._running is not None
-        return self.network._running.lives._context.pool
+        return self.network._running.connection_tasks._context.pool
 
     @property
     def crowd(self) -> UnknownPeers:
         """The unknown peers that were read from recently."""
         assert self.network._running is not None
-        return self.network._running.lives._context.strangers.crowd
+        return self.network._running.connection_tasks._context.strangers.unknown_peers
 
     @property
     def in_work(self) -> int:

@@ -152,8 +152,8 @@ async def test_two_nodes_dialling_each_other_keep_one_connection() -> None:
         dial(one, two)
         dial(two, one)
         await eventually(lambda: one.knows(two) and two.knows(one))
-        await eventually(lambda: len(one.network._running.lives) == 1)  # type: ignore[union-attr]
-        await eventually(lambda: len(two.network._running.lives) == 1)  # type: ignore[union-attr]
+        await eventually(lambda: len(one.network._running.connection_tasks) == 1)  # type: ignore[union-attr]
+        await eventually(lambda: len(two.network._running.connection_tasks) == 1)  # type: ignore[union-attr]
 
         one.network.send(two.node_id, frontier_request())
         two.network.send(one.node_id, frontier_request())
@@ -329,7 +329,7 @@ async def test_a_stopped_node_leaves_no_task_and_no_socket() -> None:
         one.recorder.release.clear()
         talking.send(*[frontier_request(number) for number in range(5)])
         await eventually(lambda: one.recorder.began == 5)
-        lives = dict(one.network._running.lives._tasks)  # type: ignore[union-attr]
+        lives = dict(one.network._running.connection_tasks._tasks)  # type: ignore[union-attr]
 
         await one.network.stop()
         await two.network.stop()

@@ -138,7 +138,7 @@ async def test_a_version_is_checked_again_before_a_ping() -> None:
         assert one.network.connected()[peer.node_id].version == "old/1.13.0"
 
         assert one.network._running is not None
-        one.network._running.lives._context.introductions._wall = lambda: upgrade
+        one.network._running.connection_tasks._context.introductions._wall = lambda: upgrade
         assert await peer.ended()
         await eventually(lambda: one.ended["IncompatibleVersion"] == 1)
 

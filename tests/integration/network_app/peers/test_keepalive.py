@@ -112,7 +112,7 @@ async def test_a_peer_that_takes_nothing_is_not_kept() -> None:
             sent += 1
 
         assert sent < 40  # the operating system's buffer, and the queue
-        life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
+        life = next(iter(one.network._running.connection_tasks._tasks.values()))  # type: ignore[union-attr]
         assert life.unsent < (2 << 20) + len(framing.encode(large))
         assert one.network.totals().send_failures == 1
         while one.ended["NothingTaken"] == 0:
@@ -127,7 +127,7 @@ async def test_slow_reader_receives_everything_in_order() -> None:
         await peer.finish_handshake()
         await eventually(one.network.connected)
         peer.stop_reading()
-        life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
+        life = next(iter(one.network._running.connection_tasks._tasks.values()))  # type: ignore[union-attr]
         sent = 0
         while life.blocked_since is None or len(life._queue) < 5:
             containers = [_noise(200_000 + sent)]
@@ -152,7 +152,7 @@ async def test_queued_messages_per_peer_are_limited() -> None:
         await peer.finish_handshake()
         await eventually(one.network.connected)
         peer.stop_reading()
-        life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
+        life = next(iter(one.network._running.connection_tasks._tasks.values()))  # type: ignore[union-attr]
         large = Message(ancestors=Ancestors(chain_id=bytes(32), containers=[_noise(300_000)]))
         while life.blocked_since is None:
             one.network.send(peer.node_id, large)

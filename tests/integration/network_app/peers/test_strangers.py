@@ -103,7 +103,7 @@ async def test_announced_unsent_bytes_do_not_delay_others() -> None:
 
         reader = one.network.roster.get(honest.node_id)
         assert reader is not None
-        assert reader._pace.take(0, asyncio.get_running_loop().time()) == 0
+        assert reader._throttle.take(0, asyncio.get_running_loop().time()) == 0
         honest.send(frontier_request(77))
         await eventually(lambda: one.recorder.messages == [(honest.node_id, frontier_request(77))])
 

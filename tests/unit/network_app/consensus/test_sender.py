@@ -57,7 +57,7 @@ class Case:
         self.failed: list[NodeID] = []
         room = PendingBlocksLimit(self.validators.is_validator, lambda: self.failed.append(OWN))
         self.sender = PeerSender(
-            self.peers, self.requests, self.validators, room, tell=self._tell, chain_id=CHAIN
+            self.peers, self.requests, self.validators, room, enqueue=self._tell, chain_id=CHAIN
         )
         self._tasks: list[asyncio.Future[None]] = []
 
