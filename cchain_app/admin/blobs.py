@@ -64,7 +64,10 @@ class BlobAdmin(RowsAdmin):
         found = {
             state: {
                 bytes(tx_hash)
-                for tx_hash in objects(model).filter(hash__in=hashes).values_list("hash", flat=True)
+                for tx_hash in objects(model)
+                .filter(hash__in=hashes)
+                .order_by()
+                .values_list("hash", flat=True)
             }
             for state, model in (("mined", Transaction), ("pending", PoolTransaction))
         }

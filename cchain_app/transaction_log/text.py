@@ -35,11 +35,16 @@ class LogText(NamedTuple):
     """The same as JSON fields; `event` names the kind of entry."""
 
 
-def write(entry: Entry) -> LogText:
-    """Return an entry in its written form."""
+def write(entry: Entry, symbol: str) -> LogText:
+    """Return an entry in its written form.
+
+    Args:
+        entry: The entry.
+        symbol: The symbol of the chain's coin.
+    """
     match entry:
         case TransactionEntry():
-            return LogText(_lines(_transaction_lines(entry)), _transaction_fields(entry))
+            return LogText(_lines(_transaction_lines(entry, symbol)), _transaction_fields(entry))
         case EmptyBlockEntry():
             return _empty_block(entry)
         case SummaryEntry():
@@ -63,7 +68,7 @@ def _named(name: str, value: str) -> str:
     return f"  {name + ':':<{_WIDTH}}{value}"
 
 
-def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
+def _transaction_lines(entry: TransactionEntry, symbol: str) -> Iterator[str]:
     if entry.to is None:
         assert entry.created is not None
         yield _named("Contract created", checksum_address(entry.created))
@@ -73,7 +78,7 @@ def _transaction_lines(entry: TransactionEntry) -> Iterator[str]:
     yield _named("From", checksum_address(entry.sender))
     if entry.to is not None:
         yield _named("To", checksum_address(entry.to))
-    yield _named("Value", f"{coins(entry.value)} {'coin' if entry.value == COIN else 'coins'}")
+    yield _named("Value", f"{coins(entry.value)} {symbol}")
     yield _named("Gas used", f"{entry.gas_used} of {entry.gas_limit}")
     yield _named(f"Block #{entry.block_number}", _hex(entry.block_hash))
     inside = entry.recorded

@@ -105,6 +105,7 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.StorageSlot, ("key", "value"), _slots())
     _write(models.DevelopmentChange, _BY_HAND, map(_by_hand, numbers))
     _write(models.Snapshot, _SNAPSHOT, map(_snapshot, numbers))
+    _write(models.Blob, _BLOB, map(_blob, numbers))
     _write(models.Impersonation, ("id", "address"), map(_impersonated, range(60)))
     _write(models.ImpersonatedSignature, _SIGNATURE, map(_signature, range(1, 61)))
     _write(
@@ -125,7 +126,7 @@ def erase_chain() -> None:
 _WRITTEN: tuple[Any, ...] = (
     models.ForkedHash, models.ForkedSlot, models.ForkedAccount, models.CreatedAccount, models.Impersonation,
     models.ImpersonatedSignature,
-    models.Snapshot, models.DevelopmentChange, models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
+    models.Blob, models.Snapshot, models.DevelopmentChange, models.PoolTransaction, models.StorageSlot, models.Code, models.AccountChange, models.Account,
     models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.Block,
 )  # fmt: skip
 
@@ -152,6 +153,9 @@ _ACCOUNT = ("address", "nonce", "balance", "code_hash")
 _CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
 _BY_HAND = ("id", "number", "kind", "address", "old", "new", "wrote_history")
 _SNAPSHOT = ("id", "number", "hash", "changes", "clock_offset", "pool")
+_BLOB = (
+    "id", "transaction_hash", "index", "versioned_hash", "version", "commitment", "proofs", "blob", "received_at",
+)  # fmt: skip
 _SIGNATURE = ("id", "number", "signature", "signer")
 _WAITING = (
     "hash", "sender", "nonce", "gas", "max_fee_per_gas", "max_priority_fee_per_gas", "value",
@@ -218,6 +222,14 @@ def _fetched(number: int) -> _Row:
 
 def _snapshot(number: int) -> _Row:
     return (number, number, block_hash(number), 1, 60, "[]")
+
+
+def _blob(number: int) -> _Row:
+    """Return a blob of a mined transaction; as rows they may be shorter than real ones."""
+    return (
+        number, transaction_hash(number, 0), 0, b"\x01" + block_hash(number)[1:], 0, bytes(48), bytes(48), bytes(64),
+        GENESIS_TIME + number,
+    )  # fmt: skip
 
 
 @cache

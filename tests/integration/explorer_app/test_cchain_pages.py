@@ -14,7 +14,7 @@ from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.services import transactions
 from cchain_app.services.calls import index_calls
 from cchain_app.store.history import StatePruned
-from explorer_app.selectors import traces
+from explorer_app.selectors import staking, traces
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
@@ -54,8 +54,11 @@ def test_front_page_shows_heads_and_latest_blocks_and_transactions(
 
 
 def test_a_chart_of_the_front_page_has_axes_and_a_figure_for_each_point(
-    made: TracedChain, client: Client
+    made: TracedChain, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    own = staking.validators(this_node().platform_chain)[0]
+    observed = [own._replace(uptime=0.5), own._replace(uptime=0.25, node="NodeID-other")]
+    monkeypatch.setattr(staking, "validators", lambda _: observed)
     text = client.get("/").content.decode()
     charts = dict(
         re.findall(r'<section class="card"><h2>([^<]+)</h2>(.*?)</section>', text, re.DOTALL)
@@ -73,7 +76,8 @@ def test_a_chart_of_the_front_page_has_axes_and_a_figure_for_each_point(
             assert [point.partition(":")[0] for point in points] == [
                 f"Block {number}" for number in range(4)
             ]
-    assert sum("axes" in part for part in charts.values()) >= 4
+    assert "<title>NodeID-other: 25.0 %</title>" in charts["Uptime by stake"]
+    assert sum("axes" in part for part in charts.values()) == 5
 
 
 def test_policy_allows_own_scripts_only(made: TracedChain, browse: Browse) -> None:

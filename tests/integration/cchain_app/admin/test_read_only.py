@@ -34,6 +34,7 @@ KEYS: dict[str, Any] = {
     "impersonatedsignature": 7,
     "forkedaccount": hexed(rows.TOKEN),
     "forkedslot": hexed(rows.TOKEN + bytes(32)),
+    "blob": "60",
     "forkedhash": 7,
 }
 
@@ -54,6 +55,7 @@ TABLES = (
     models.ForkedAccount,
     models.ForkedSlot,
     models.ForkedHash,
+    models.Blob,
 )
 
 
@@ -132,6 +134,8 @@ def test_every_model_of_the_chain_in_the_admin_is_read_only() -> None:
         models.ForkedSlot,
         models.ForkedHash,
         models.Call,
+        models.Blob,
+        models.SubnetChain,
         Contract,
         ContractCreation,
     }

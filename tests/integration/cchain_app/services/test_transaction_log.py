@@ -91,7 +91,7 @@ def test_transaction_log_shows_console_output(chain, lines) -> None:
   Transaction:         {hexed(sent.hash)}
   From:                {checksum_address(SENDER)}
   To:                  {checksum_address(TELLER)}
-  Value:               0 coins
+  Value:               0 AVAX
   Gas used:            {used} of 100000
   Block #4:            {hexed(block.hash)}
 

@@ -31,7 +31,7 @@ CALL = keccak256(b"transfer(address,uint256)")[:4] + bytes(64)
 
 def written(block, *inside: ExecutionDetails) -> list[str]:
     """Return the block's entries without colours."""
-    texts = [write(entry).text for entry in entries_of(block, inside, KNOWN)]
+    texts = [write(entry, "ICE").text for entry in entries_of(block, inside, KNOWN)]
     return [COLOUR.sub("", text) for text in texts]
 
 
@@ -44,7 +44,7 @@ def test_transfer_entry_has_sender_recipient_and_value() -> None:
   Transaction:         0x{transfer.hash.hex()}
   From:                0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC
   To:                  0x1111111111111111111111111111111111111111
-  Value:               1.5 coins
+  Value:               1.5 ICE
   Gas used:            21000 of 21000
   Block #5:            0x{block.hash.hex()}
 """
@@ -65,7 +65,7 @@ def test_failure_entry_has_reason_place_and_console_output() -> None:
   Transaction:         0x{call.hash.hex()}
   From:                0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC
   To:                  0x2222222222222222222222222222222222222222
-  Value:               0 coins
+  Value:               0 ICE
   Gas used:            21000 of 100000
   Block #6:            0x{block.hash.hex()}
   Error:               reverted with reason string 'not
@@ -103,7 +103,7 @@ def test_an_empty_block_is_one_line() -> None:
     block = accepted(9)
 
     assert written(block) == ["Mined empty block #9 with base fee 1000000000"]
-    text = write(EmptyBlockEntry(9, block.hash, None)).text
+    text = write(EmptyBlockEntry(9, block.hash, None), "ICE").text
     assert text == "Mined empty block #9"
 
 
@@ -135,7 +135,7 @@ def test_an_empty_block_is_one_line() -> None:
     ],
 )
 def test_other_entries(entry, text) -> None:
-    assert COLOUR.sub("", write(entry).text) == text
+    assert COLOUR.sub("", write(entry, "ICE").text) == text
 
 
 def test_a_failed_transaction_as_members() -> None:
@@ -144,7 +144,7 @@ def test_a_failed_transaction_as_members() -> None:
     inside = ExecutionDetails(FailureText("out of gas", None), ("one",))
 
     (entry,) = entries_of(block, [inside], KNOWN)
-    assert write(entry).fields == {
+    assert write(entry, "ICE").fields == {
         "event": "transaction",
         "hash": f"0x{call.hash.hex()}",
         "from": "0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC",
@@ -179,7 +179,7 @@ def test_a_colour_of_a_contract_ends_with_its_line() -> None:
     )
 
     (entry,) = entries_of(block, [inside], KNOWN)
-    text = write(entry).text
+    text = write(entry, "ICE").text
 
     assert f"{RED}one{PLAIN}\n    {RED}\x1b[32mtwo{PLAIN}\n" in text
     assert f"    \x1b[8mhidden{PLAIN}\n    next\n    \x1b[32mok\x1b[0m\n" in text
