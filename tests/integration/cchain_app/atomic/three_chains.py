@@ -17,6 +17,7 @@ from cchain_app.selectors.atomic import AtomicStatus
 from cchain_app.services import atomic
 from cchain_app.services.atomic import AtomicTxRefused
 from chainvm.port import BlockContext
+from health_app.supply import CountedChains, count_coins
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import UNIT
@@ -108,6 +109,11 @@ class ThreeChains:
         """Check that every coin is on one chain, between two, or burned by a transaction that was accepted."""
         assert self._units() == self._all
         assert not EarlyImport.objects.exists()
+        counted = count_coins(
+            CountedChains(platform_runtime().chain, evm_runtime().chain, avm_runtime().chain)
+        )
+        assert not isinstance(counted, str)
+        assert counted.difference == 0, counted
 
     def restart(self) -> None:
         """End the process and start it again: it knows only the rows."""
