@@ -132,14 +132,14 @@ class ThreeChains:
 
     def finish(self) -> None:
         """Accept all that is pending, and import all that waits."""
-        self._produce_all()
+        self.produce_all()
         for _ in range(20):
             if not SharedOutput.objects.exists():
                 return
             for name in NAMES:
                 for source in NAMES:
                     self._issued(partial(self._import, name, source))
-            self._produce_all()
+            self.produce_all()
 
     def issue(self, name: str) -> None:
         """Issue an export or an import on a chain, unless it is refused."""
@@ -177,7 +177,8 @@ class ThreeChains:
             vm.reject(line[0].block_id)
             self.rejections += 1
 
-    def _produce_all(self) -> None:
+    def produce_all(self) -> None:
+        """Accept all that is pending."""
         for name in NAMES:
             while self.runtime(name).consensus.produce(now=self.later()) is not None:
                 pass
