@@ -24,7 +24,7 @@ BURNED = 12_000
 
 
 @dataclass(frozen=True, slots=True)
-class Evm:
+class AtomicChain:
     """The C-Chain, and the only asset that it moves."""
 
     chain_id: bytes

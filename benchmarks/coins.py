@@ -59,7 +59,7 @@ class Coin:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class UtxoChain:
     """A chain of unspent outputs: its ID, and the type IDs of its transactions."""
 
     chain_id: bytes
@@ -68,7 +68,7 @@ class Chain:
     export_tx: int
 
 
-PLATFORM = Chain(bytes(32), base_tx=34, import_tx=17, export_tx=18)
+PLATFORM = UtxoChain(bytes(32), base_tx=34, import_tx=17, export_tx=18)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ RICH = _owner_of(EWOQ_KEY)
 
 
 def transfer(
-    coin: Coin, sender: Owner, payments: Iterable[tuple[bytes, int]], chain_of: Chain = PLATFORM
+    coin: Coin, sender: Owner, payments: Iterable[tuple[bytes, int]], chain_of: UtxoChain = PLATFORM
 ) -> Tx:
     """Spend a coin: pay, burn the fee, and return the rest to the sender.
 
@@ -123,7 +123,7 @@ def transfer(
 
 
 def split(
-    coin: Coin, sender: Owner, payments: Sequence[tuple[bytes, int]], chain_of: Chain = PLATFORM
+    coin: Coin, sender: Owner, payments: Sequence[tuple[bytes, int]], chain_of: UtxoChain = PLATFORM
 ) -> list[Tx]:
     """Split a coin into any number of payments: each transaction spends the rest of the previous one."""
     txs: list[Tx] = []
@@ -153,7 +153,7 @@ def delegation(coin: Coin, delegator: Owner, node_id: bytes, start: int, end: in
     )
 
 
-def export(coin: Coin, sender: Owner, chain_of: Chain, destination: bytes) -> Tx:
+def export(coin: Coin, sender: Owner, chain_of: UtxoChain, destination: bytes) -> Tx:
     """Export a whole coin, less the fee, to the same owner on another chain."""
     payment = (sender.short_id, coin.amount - FEE)
     base = _base(chain_of.export_tx, [], [coin], chain_of)
@@ -161,7 +161,7 @@ def export(coin: Coin, sender: Owner, chain_of: Chain, destination: bytes) -> Tx
     return _sign(base + destination + exported, sender, coin, [payment])
 
 
-def import_coin(coin: Coin, owner_of: Owner, chain_of: Chain, source: bytes) -> Tx:
+def import_coin(coin: Coin, owner_of: Owner, chain_of: UtxoChain, source: bytes) -> Tx:
     """Import an output that another chain has exported, less the fee."""
     payment = (owner_of.short_id, coin.amount - FEE)
     base = _base(chain_of.import_tx, [output_of(coin.asset_id, *payment)], [], chain_of)
@@ -189,7 +189,7 @@ def largest(coins: Iterable[Coin]) -> Coin:
 
 
 def _base(
-    kind: int, outputs: Sequence[bytes], coins: Sequence[Coin], chain_of: Chain = PLATFORM
+    kind: int, outputs: Sequence[bytes], coins: Sequence[Coin], chain_of: UtxoChain = PLATFORM
 ) -> bytes:
     """Return the common part of all transactions: kind, network, chain, outputs, inputs, no memo."""
     head = VERSION + struct.pack(">II", kind, NETWORK) + chain_of.chain_id

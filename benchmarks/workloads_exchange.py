@@ -7,15 +7,15 @@ from contextlib import closing
 from dataclasses import replace
 
 from benchmarks import texts
-from benchmarks.atomic_coins import Evm
+from benchmarks.atomic_coins import AtomicChain
 from benchmarks.coins import (
     COIN,
     PLATFORM,
     RICH,
-    Chain,
     Coin,
     Owner,
     Tx,
+    UtxoChain,
     coins_of,
     export,
     import_coin,
@@ -54,7 +54,7 @@ _STATUS = {
 """The methods that issue a transaction and return its status, and the status of an accepted one."""
 
 
-class Chains:
+class ServedChains:
     """The chains of a server."""
 
     def __init__(self, scene: Scene) -> None:
@@ -72,8 +72,8 @@ class Chains:
             for alias in "XC"
         ]
         found = self.clients[X].call_named("avm.getAssetDescription", assetID="AVAX")
-        self.x = Chain(ids[0], base_tx=0, import_tx=3, export_tx=4)
-        self.c = Evm(ids[1], texts.uncb58(found["assetID"], 32))
+        self.x = UtxoChain(ids[0], base_tx=0, import_tx=3, export_tx=4)
+        self.c = AtomicChain(ids[1], texts.uncb58(found["assetID"], 32))
 
     def framing(self, path: str) -> Http:
         """Return the framing of calls of a chain."""
@@ -108,7 +108,7 @@ def fresh(_scale: Scale) -> Kind:
 
 def prepare_moves(scene: Scene) -> None:
     """Give an owner coins on the P-Chain, and coins of its account on the C-Chain."""
-    chains, count = Chains(scene), scene.scale.latencies
+    chains, count = ServedChains(scene), scene.scale.latencies
     sender, account = _mover()
     first, *coins = take(scene, sender, MOVED * max(1, count // 10), 1) + take(
         scene, sender, MOVED, count
@@ -122,7 +122,7 @@ def prepare_moves(scene: Scene) -> None:
 
 def prepare_x_coins(scene: Scene) -> None:
     """Give the senders an output on the X-Chain for each of their transfers."""
-    chains = Chains(scene)
+    chains = ServedChains(scene)
     sender = owner("platform sender")
     scene.facts |= {
         "chains": chains,
@@ -132,7 +132,7 @@ def prepare_x_coins(scene: Scene) -> None:
 
 def prepare_x_reads(scene: Scene) -> None:
     """Give one address many outputs on the X-Chain."""
-    chains = Chains(scene)
+    chains = ServedChains(scene)
     _take_on_x(chains, owner("holder"), COIN, COINS)
     scene.client = chains.clients[X]
     scene.facts["chains"] = chains
@@ -140,7 +140,7 @@ def prepare_x_reads(scene: Scene) -> None:
 
 def _to_c(scene: Scene) -> Measurement:
     """Export a coin and import it, and wait until each is accepted; repeat this."""
-    chains: Chains = scene.facts["chains"]
+    chains: ServedChains = scene.facts["chains"]
     sender, account = _mover()
     pairs = []
     for coin in scene.facts["coins"][: scene.scale.latencies]:
@@ -152,7 +152,7 @@ def _to_c(scene: Scene) -> Measurement:
 
 def _to_p(scene: Scene) -> Measurement:
     """The same, in the other direction."""
-    chains: Chains = scene.facts["chains"]
+    chains: ServedChains = scene.facts["chains"]
     sender, account = _mover()
     pairs = []
     for nonce in range(scene.scale.latencies):
@@ -177,7 +177,7 @@ def _timed(
 
 def _stream(scene: Scene) -> Measurement:
     """Send transfers over many connections and wait until the last of each is accepted."""
-    chains: Chains = scene.facts["chains"]
+    chains: ServedChains = scene.facts["chains"]
     sender = owner("platform sender")
     recipients = [owner("recipient", number) for number in range(RECIPIENTS)]
     txs = [
@@ -223,7 +223,7 @@ def _utxos(scene: Scene) -> Measurement:
 
 def _time(scene: Scene, question: bytes, check: Callable[..., bool]) -> Measurement:
     """Repeat a request over one connection; the value is milliseconds per answer."""
-    chains: Chains = scene.facts["chains"]
+    chains: ServedChains = scene.facts["chains"]
     speed = repeat(scene, [question], check, connections=1, framing=chains.framing(X))
     return replace(speed, value=1e3 / speed.value)
 
@@ -238,7 +238,7 @@ def _holder_text() -> str:
     return texts.address("local", owner("holder").short_id).replace("P-", "X-", 1)
 
 
-def _take_on_x(chains: Chains, taker: Owner, amount: int, count: int) -> list[Coin]:
+def _take_on_x(chains: ServedChains, taker: Owner, amount: int, count: int) -> list[Coin]:
     """Send outputs from the network's rich owner to another owner of the X-Chain."""
     address = RICH.text.replace("P-", "X-", 1)
     found = chains.clients[X].call_named("avm.getUTXOs", addresses=[address])
@@ -271,7 +271,12 @@ MOVES = (
     ),
 )
 X_TRANSFERS = Workload(
-    "x-transfers", "X-Chain transfers to Accepted, 32 connections", "tx/s", _stream, None, Bar(300)
+    "x-transfers",
+    "X-Chain transfers to Accepted, 32 connections",
+    "tx/s",
+    _stream,
+    None,
+    Bar(300),
 )
 X_READS = (
     Workload(

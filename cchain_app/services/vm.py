@@ -439,8 +439,8 @@ def _refusing(block: CandidateBlock) -> Iterator[None]:
 def _is_verified(tree: EvmProcessingBlocks, block: EvmBlock) -> bool:
     """Return whether a block is processing already.
 
-    The ID is the header's, so other nodes may send the header with another body, for which the block of a proposer is a
-    cover of its own: nodes that join later could not execute it.
+    The ID is the hash of the header alone, so a proposer can put the header with another body into an outer block of its
+    own. If that were accepted, nodes that join later could not execute it.
 
     Raises:
         BlockRefused: The body is not that of the processing block.

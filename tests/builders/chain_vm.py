@@ -7,7 +7,7 @@ pool contains texts; a proposal is a block with the kind of a proposal.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chainvm.errors import InvalidBlock
+from chainvm.errors import InvalidBlock, NotYetValid
 from chainvm.port import BlockContext, Written
 from chainvm.processing import ProcessingTree
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
@@ -21,6 +21,10 @@ PLAIN, PROPOSAL, COMMIT, ABORT = range(4)
 
 class InvalidTextBlock(InvalidBlock):
     """The chain rejects a block."""
+
+
+class TextBlockTooEarly(InvalidTextBlock, NotYetValid):
+    """The chain cannot verify a block yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ class TextVM:
     """Those with which blocks were built or verified."""
     fails: bool = False
     """Whether commits fail."""
+    unknown: set[str] = field(default_factory=set)
+    """Texts that cannot be verified yet, as an import whose export this node has not accepted."""
 
     def __post_init__(self) -> None:
         self.tree: ProcessingTree[TextBlock, None] = ProcessingTree(
@@ -94,7 +100,7 @@ class TextVM:
         del allow_empty
         parent = self.get_block(self.tree.preference)
         assert parent is not None
-        included = {item.text for item in self.tree.branch(parent.block_id)}
+        included = {item.text for item in self.tree.branch(parent.block_id)} | self.unknown
         text = next((pending for pending in self.waiting if pending not in included), None)
         if text is None:
             return None
@@ -107,6 +113,8 @@ class TextVM:
         if block.block_id in self.tree:
             return
         self.verified.append(block.block_id)
+        if block.text in self.unknown:
+            raise TextBlockTooEarly("the export is not accepted yet")
         if block.text == "invalid":
             raise InvalidTextBlock("the text is invalid")
         self.tree.add(block, None)

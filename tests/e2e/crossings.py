@@ -62,14 +62,14 @@ class AnyTx(Protocol):
         """Its bytes."""
 
 
-class World(NamedTuple):
+class MovesContext(NamedTuple):
     """The values of the network that transactions name."""
 
     ids: dict[str, ID]
     asset_id: ID
 
     @classmethod
-    def of(cls, node: NetworkNode) -> "World":
+    def of(cls, node: NetworkNode) -> "MovesContext":
         """Ask a node."""
         with PlatformClient(node.port) as client:
             ids = {
@@ -105,7 +105,7 @@ class Purse:
         coin: Its only output on the P-Chain.
     """
 
-    def __init__(self, world: World, key: bytes, coin: UTXO) -> None:
+    def __init__(self, world: MovesContext, key: bytes, coin: UTXO) -> None:
         self._world = world
         self._key = key
         self._owner = address_of(key)
@@ -227,7 +227,7 @@ class Crossings(Client):
         self, nodes: Sequence[NetworkNode], random: Random, wallets: Sequence[Wallet]
     ) -> None:
         super().__init__(nodes, random)
-        world = World.of(nodes[0])
+        world = MovesContext.of(nodes[0])
         self._purses = [Purse(world, wallet.key, *wallet.coins) for wallet in wallets]
         self.ending = False
         """Whether to create no further transfers."""

@@ -172,6 +172,8 @@ def faulty_run(network: LocalNetwork, seed: int, plan: Plan = ALL) -> Outcome:
         finish(transfers, payments, crossings)
         wait_for(lambda: agreed(nodes), "all have the same heads")
     seconds = time.monotonic() - began
+    for node in nodes:
+        assert "All coins are accounted for." in node.manage("check_supply")
     sent = [*transfers.hashes, *payments.tx_ids, *crossings.tx_ids]
     return Outcome(_judge(nodes, sent, watch), len(sent), seconds)
 

@@ -215,7 +215,7 @@ class Watch(Client):
         self._heights[chain, node] = height
 
 
-class Load(Protocol):
+class TransactionLoad(Protocol):
     """A client that creates transactions."""
 
     ending: bool
@@ -229,14 +229,14 @@ class Load(Protocol):
         """Whether all created transactions are in blocks."""
 
 
-def wait_for_more(*loads: Load, count: int = 3) -> None:
+def wait_for_more(*loads: TransactionLoad, count: int = 3) -> None:
     """Wait until more transactions of each load are accepted."""
     for load in loads:
         before = load.accepted
         wait_for(lambda load=load, before=before: load.accepted >= before + count, "it goes on")
 
 
-def finish(*loads: Load) -> None:
+def finish(*loads: TransactionLoad) -> None:
     """Stop creating transactions, and wait until all created ones are in blocks."""
     for load in loads:
         load.ending = True

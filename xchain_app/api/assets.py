@@ -50,7 +50,9 @@ def get_balance(rpc: AvmRpc, address: str, asset: str, include_partial: bool) ->
     found = outputs.balance(
         rpc.chain, short_id, asset_id, now=clock.now(), with_partial=include_partial
     )
-    utxos = [{"txID": str(tx_id), "outputIndex": index} for tx_id, index in found.utxos]
+    # Base58 takes most of the time; a transaction often pays an address many times.
+    texts = {tx_id: str(tx_id) for tx_id in {tx_id for tx_id, _ in found.utxos}}
+    utxos = [{"txID": texts[tx_id], "outputIndex": index} for tx_id, index in found.utxos]
     return {"balance": str(found.amount), "utxoIDs": utxos}
 
 

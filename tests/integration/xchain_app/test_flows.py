@@ -55,7 +55,7 @@ def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     return answer | {"result": ordered}
 
 
-class Wallet:
+class RecordedWallet:
     """Sends recorded requests to a chain that builds a block as late as the recorded answers allow."""
 
     def __init__(self, chain: AvmChain, runtime: AvmRuntime) -> None:
@@ -81,7 +81,7 @@ class Wallet:
 
 def test_the_reference_s_wallet_gets_the_same_answers() -> None:
     chain = x_chain()
-    wallet = Wallet(chain, AvmRuntime(chain))
+    wallet = RecordedWallet(chain, AvmRuntime(chain))
     blocks = iter(BLOCKS[1:])
 
     with patch.object(clock, "now", return_value=BLOCKS[0]["json"]["time"]) as now:
@@ -106,7 +106,7 @@ def test_the_oldest_sdk_gets_the_same_answers() -> None:
     XOutput.objects.all().delete()
     for text in first["response"]["result"]["utxos"]:
         write_utxo(CODEC.unmarshal(UTXO, checksummed.decode(text)))
-    wallet = Wallet(chain, AvmRuntime(chain))
+    wallet = RecordedWallet(chain, AvmRuntime(chain))
 
     with patch.object(clock, "now", return_value=NOW):
         for case in recorded:
@@ -118,7 +118,7 @@ def test_the_oldest_sdk_gets_the_same_answers() -> None:
 
 def test_a_recorded_node_is_read_at_its_last_block() -> None:
     chain = x_chain()
-    wallet = Wallet(chain, replayed(chain))
+    wallet = RecordedWallet(chain, replayed(chain))
 
     for case in exchanges("network_api"):
         if case["status"] == 200 and isinstance(case["request"], dict):

@@ -25,7 +25,7 @@ WORDS = {
 """How each chain refuses such an import."""
 
 
-class Waiting:
+class ExportedOutput:
     """An output that another chain exports, and takes back as if the export had not been accepted."""
 
     def __init__(self, chains: ThreeChains, name: str, source: str) -> None:
@@ -54,7 +54,7 @@ def test_an_import_is_valid_as_soon_as_its_export_is_accepted(
     both: Both, name: str, source: str
 ) -> None:
     chains = ThreeChains(both, Random(1))
-    output = Waiting(chains, name, source)
+    output = ExportedOutput(chains, name, source)
     output.come()
     tx = chains.make_import(name, source, [output.utxo])
     output.go()
@@ -76,7 +76,7 @@ def test_a_block_of_others_is_valid_as_soon_as_the_export_is_accepted(
     both: Both, name: str, source: str
 ) -> None:
     chains = ThreeChains(both, Random(1))
-    output = Waiting(chains, name, source)
+    output = ExportedOutput(chains, name, source)
     output.come()
     chains.submit(name, chains.make_import(name, source, [output.utxo]))
     context = BlockContext(chains.later())

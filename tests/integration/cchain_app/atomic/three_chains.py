@@ -17,6 +17,7 @@ from cchain_app.selectors.atomic import AtomicStatus
 from cchain_app.services import atomic
 from cchain_app.services.atomic import AtomicTxRefused
 from chainvm.port import BlockContext
+from health_app.supply import CountedChains, count_coins
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import UNIT
@@ -108,6 +109,11 @@ class ThreeChains:
         """Check that every coin is on one chain, between two, or burned by a transaction that was accepted."""
         assert self._units() == self._all
         assert not EarlyImport.objects.exists()
+        counted = count_coins(
+            CountedChains(platform_runtime().chain, evm_runtime().chain, avm_runtime().chain)
+        )
+        assert not isinstance(counted, str)
+        assert counted.difference == 0, counted
 
     def restart(self) -> None:
         """End the process and start it again: it knows only the rows."""
@@ -126,14 +132,14 @@ class ThreeChains:
 
     def finish(self) -> None:
         """Accept all that is pending, and import all that waits."""
-        self._produce_all()
+        self.produce_all()
         for _ in range(20):
             if not SharedOutput.objects.exists():
                 return
             for name in NAMES:
                 for source in NAMES:
                     self._issued(partial(self._import, name, source))
-            self._produce_all()
+            self.produce_all()
 
     def issue(self, name: str) -> None:
         """Issue an export or an import on a chain, unless it is refused."""
@@ -171,7 +177,8 @@ class ThreeChains:
             vm.reject(line[0].block_id)
             self.rejections += 1
 
-    def _produce_all(self) -> None:
+    def produce_all(self) -> None:
+        """Accept all that is pending."""
         for name in NAMES:
             while self.runtime(name).consensus.produce(now=self.later()) is not None:
                 pass

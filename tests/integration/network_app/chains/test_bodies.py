@@ -73,7 +73,7 @@ def test_a_changed_body_is_refused_and_the_right_one_is_accepted_afterwards(
     assert tip(node.c).raw == parse(right).inner
 
 
-def test_a_known_header_under_another_cover_does_not_stand_for_its_body(
+def test_another_body_with_the_header_of_a_processing_block_is_refused(
     world: World, moved: Past
 ) -> None:
     """Whoever joins later would get the accepted block with a body that nobody can execute."""
