@@ -39,6 +39,7 @@ from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
 from network_app.node import NodeNetwork
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
+from nodeproject.web.indexes import INDEX_PATHS, described_index, other_indexes
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 from nodeproject.web.paths import BasePaths, paths_of
@@ -244,6 +245,20 @@ class Endpoints:
         rows = network.chains[name].rows
         return proposervm_api.methods(OuterBlockInfo(rows, self._platform_rpc, network.upgrades))
 
+    @cached_property
+    def indexes(self) -> Mapping[str, Endpoint]:
+        """The interfaces to the chains' accepted blocks, by path; the described one is the last."""
+        described = {INDEX_PATHS[P_CHAIN]: self.interfaces["index"].registry}
+        registries = {**other_indexes(lambda: self._network), **described}
+        return {
+            path: self._endpoint("index", (path,), registry)
+            for path, registry in registries.items()
+        }
+
+    def of_index(self, path: str) -> Endpoint:
+        """Return the interface to a chain's accepted blocks by its path."""
+        return self.indexes[path]
+
     def of_outer(self, name: str) -> Endpoint:
         """Return the interface to the outer blocks of a chain by its name."""
         return self.outer[name]
@@ -277,6 +292,7 @@ class Endpoints:
             "P proposervm": _interface(
                 "Outer blocks", outer_paths(platform.chain), self._outer_methods(P_CHAIN)
             ),
+            "index": described_index(lambda: self._network),
             "info": _interface("Info", INFO_PATHS, info_api.methods(own, platform.answers)),
             "health": _interface("Health", HEALTH_PATHS, health.methods()),
         }
@@ -307,6 +323,7 @@ class Endpoints:
             self.xchain,
             self.xchain_wallet,
             *self.outer.values(),
+            *self.indexes.values(),
             self.info,
             self.health,
         ]
