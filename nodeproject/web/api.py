@@ -211,11 +211,18 @@ for _name, _any_chain in this_node().chains.items():
         example=json_rpc("proposervm.getCurrentEpoch", {}),
         shown=1 if _name == P_CHAIN else 0,
     )
+
+
+def _index(found: Endpoints, path: str) -> Endpoint:
+    """Return the interface to a chain's accepted blocks by its path."""
+    return found.indexes[path]
+
+
 for _name, _path in indexes.INDEX_PATHS.items():
     if not is_left_out(_name):
         serve(
             (_path,),
-            partial(endpoints.Endpoints.of_index, path=_path),
+            partial(_index, path=_path),
             summary=f"{title(_name)}: accepted blocks in order, with their outer blocks",
             description="One JSON-RPC 2.0 request with params by name; methods `index.…`.",
             example=json_rpc("index.getContainerByIndex", {"index": 0, "encoding": "hex"}),
@@ -223,7 +230,7 @@ for _name, _path in indexes.INDEX_PATHS.items():
 for _path in () if is_left_out(X_CHAIN) else indexes.EMPTY_INDEX_PATHS:
     serve(
         (_path,),
-        partial(endpoints.Endpoints.of_index, path=_path),
+        partial(_index, path=_path),
         summary="X-Chain: an index that stays empty, since the chain is linear",
         description="As /ext/index/X/block.",
         example=json_rpc("index.getLastAccepted", {}),

@@ -35,7 +35,7 @@ from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
-from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
+from jsonrpc.limits.throttle import Throttle
 from network_app.node import NodeNetwork
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
@@ -43,6 +43,7 @@ from nodeproject.web.indexes import INDEX_PATHS, described_index, other_indexes
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 from nodeproject.web.paths import BasePaths, paths_of
+from nodeproject.web.request_limits import request_limit
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
@@ -152,7 +153,7 @@ class Endpoints:
 
     @cached_property
     def _evm_throttle(self) -> Throttle | None:
-        return self._throttle()
+        return request_limit(self._settings)
 
     def _of_evm(self, rpc: EvmRpc, throttle: Throttle | None) -> Endpoint:
         node = self._settings
@@ -254,10 +255,6 @@ class Endpoints:
             path: self._endpoint("index", (path,), registry)
             for path, registry in registries.items()
         }
-
-    def of_index(self, path: str) -> Endpoint:
-        """Return the interface to a chain's accepted blocks by its path."""
-        return self.indexes[path]
 
     def of_outer(self, name: str) -> Endpoint:
         """Return the interface to the outer blocks of a chain by its name."""
@@ -462,31 +459,6 @@ class Endpoints:
         )
         config = config or self.gate_config
         return Endpoint(paths, dispatcher, config, replies=metrics.replies_of(name))
-
-    def _throttle(self) -> Throttle | None:
-        """Return the limit of calls per second and IP: with Redis all processes share it."""
-        node = self._settings
-        if not node.requests_per_second:
-            return None
-        rate = Rate(node.requests_per_second, node.requests_per_second)
-        if node.common.profile != "production":
-            return LocalThrottle(rate)
-        # Imported here because Redis' client takes a fifth of a second to import.
-        from redis.asyncio import Redis
-        from redis.asyncio.retry import Retry
-        from redis.backoff import NoBackoff
-        from redis.exceptions import ConnectionError  # Redis' own
-
-        from chaindb.redis_cache import SECONDS
-        from jsonrpc.limits.redis_throttle import RedisThrottle
-
-        redis = Redis.from_url(
-            node.redis_url,
-            socket_timeout=SECONDS,
-            socket_connect_timeout=SECONDS,
-            retry=Retry(NoBackoff(), 1, (ConnectionError,)),
-        )
-        return RedisThrottle(redis, rate)
 
 
 def http_paths(chain: EvmChain) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from info_app import index_api
 from info_app.container_index import ContainerIndex
 from jsonrpc.dispatch.registry import MethodRegistry
 from network_app.node import NodeNetwork
-from nodeproject.web.openrpc.document import RpcInterface, ServerPath
+from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 
 INDEX_PATHS: Final = {name: f"/ext/index/{name}/block" for name in (P_CHAIN, X_CHAIN, C_CHAIN)}
 """The paths of the indexes of accepted blocks, by chain."""

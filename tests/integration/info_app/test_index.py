@@ -38,7 +38,7 @@ def index(pchain: PChain) -> Rpc:
         mempool.issue_tx(chain, tx, now=pchain.now)
         assert runtime.consensus.produce(now=pchain.now) is not None
     node_network().chains["X"].begin()
-    return asking(this_node().endpoints.of_index(INDEX_PATHS["X"]).dispatcher)
+    return asking(this_node().endpoints.indexes[INDEX_PATHS["X"]].dispatcher)
 
 
 def test_containers_are_the_outer_blocks_in_order(index: Rpc, pchain: PChain) -> None:
