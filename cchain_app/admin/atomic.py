@@ -35,7 +35,7 @@ class _AtomicAdmin(RowsAdmin, IdentifierAdmin):
     """Transactions with an ID and signed bytes."""
 
     list_defer = ("raw",)
-    search_fields: tuple[str, ...] = ("tx_id",)
+    search_fields = ("tx_id",)
     search_help_text = "ID of a transaction"
     unique_hash = "tx_id"
 
@@ -74,8 +74,7 @@ class AtomicTransactionAdmin(_AtomicAdmin):
     absent_because = "It is in no block of this chain."
     list_display = ("short_id", "kind", "direction", "amount_shown", "burned_shown", "block")
     ordering = ("-position",)
-    search_fields = ("tx_id", "block_number")
-    search_help_text = "Transaction, or number of a block"
+    search_help_text = "ID of a transaction, or number of a block"
     fieldsets = (
         (None, {"fields": ("full_id", "kind", "direction", "amount_shown", "burned_shown")}),
         ("Place", {"fields": ("block", "index", "gas")}),
