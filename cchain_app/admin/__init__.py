@@ -4,6 +4,11 @@
 """
 
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, ContractAdmin
+from cchain_app.admin.atomic import (
+    AtomicPoolTransactionAdmin,
+    AtomicTransactionAdmin,
+    DroppedAtomicTransactionAdmin,
+)
 from cchain_app.admin.blobs import BlobAdmin
 from cchain_app.admin.blocks import BlockAdmin
 from cchain_app.admin.calls import CallAdmin, ContractCreationAdmin
@@ -23,6 +28,8 @@ from cchain_app.admin.transactions import TransactionAdmin
 __all__ = [
     "AccountAdmin",
     "AccountChangeAdmin",
+    "AtomicPoolTransactionAdmin",
+    "AtomicTransactionAdmin",
     "BlobAdmin",
     "BlockAdmin",
     "CallAdmin",
@@ -31,6 +38,7 @@ __all__ = [
     "CreatedAccountAdmin",
     "DevelopmentChangeAdmin",
     "DevelopmentSettingsAdmin",
+    "DroppedAtomicTransactionAdmin",
     "ForkedAccountAdmin",
     "ForkedHashAdmin",
     "ForkedSlotAdmin",

@@ -25,9 +25,13 @@ class AtomicTransaction(models.Model):
     burned = UInt64Field(help_text="Units that neither chain has any longer")
     gas = models.BigIntegerField()
     raw = BytesField(help_text="Signed bytes; their SHA-256 is the ID")
+    position = models.BigIntegerField(
+        null=True, help_text="Key in the chain's order: block and index in the payload"
+    )
 
     class Meta:
         ordering = ["-block_number", "index"]
+        indexes = [models.Index(fields=["position"], name="cchain_atomic_in_order")]
 
     @override
     def __str__(self) -> str:

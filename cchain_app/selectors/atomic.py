@@ -39,6 +39,11 @@ def newest_ids(chain: EvmChain, limit: int) -> list[ID]:
     return atomic_rows.newest(chain.db, limit)
 
 
+def count(chain: EvmChain) -> int:
+    """Return the number of pending transactions."""
+    return rows.count(chain.db)
+
+
 def raws_of(chain: EvmChain, tx_ids: Sequence[ID]) -> dict[ID, bytes]:
     """Return those of the transactions that are pending, as signed bytes."""
     return atomic_rows.raws_of(chain.db, tx_ids)

@@ -157,6 +157,15 @@ def drop(chain: EvmChain, refused: Sequence[tuple[ID, str]]) -> None:
         atomic_rows.drop(chain.db, refused, clock.wall())
 
 
+def withdraw(chain: EvmChain, tx_id: ID, reason: str) -> bool:
+    """Drop a transaction from this node's pool, for the operator; return whether it was pending."""
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        waited = bool(rows.raws_of(chain.db, [tx_id]))
+        rows.drop(chain.db, [(tx_id, reason)], clock.wall())
+    return waited
+
+
 def write(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> list[AtomicTx]:
     """Write the transactions of accepted payloads; the caller holds the chain's lock and the transaction."""
     with_payload = [made.block for made in verified if made.block.payload is not None]

@@ -13,12 +13,14 @@ from cchain_app.atomic.transactions import (
 )
 from cchain_app.blocks.accepted import AcceptedBlock
 from chaindb.database import Database, Row, SqlQuery
+from chaindb.fields import row_id
 from chainvm.shared_memory import SharedMemory
 from primitives.evm import Address
 from primitives.ids import ID
 
 _ACCEPTED = (
     "tx_id", "block_number", "index", "kind", "peer_chain", "amount", "burned", "gas", "raw",
+    "position",
 )  # fmt: skip
 _WITHDRAWAL = ("index", "block_number", "validator_index", "address", "amount_gwei", "tx_id")
 _WAITING = ("tx_id", "price", "received_at", "raw")
@@ -196,7 +198,7 @@ def _accepted_rows(number: int, txs: Sequence[AtomicTx], asset_id: ID) -> Iterab
         kind = models.AtomicKind.IMPORT if imports else models.AtomicKind.EXPORT
         yield (
             tx.tx_id, number, index, kind.value, tx.requests.peer, sum(amounts),
-            burned(tx, asset_id), gas_used(tx), tx.raw,
+            burned(tx, asset_id), gas_used(tx), tx.raw, row_id(number, index),
         )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ def hits(site: Explorer, query: str) -> list[Hit]:
     if not results and len(query) >= _SHORTEST_NAME:
         return [
             *(_by_name(site, query) if site.has_cchain else ()),
-            *(_assets_called(site, query) if site.has_xchain else ()),
+            *_assets_called(site, query),
         ]
     return results
 
@@ -223,6 +223,8 @@ def _by_xchain_id(site: Explorer, wanted_id: ID) -> list[Hit]:
 
 
 def _assets_called(site: Explorer, query: str) -> list[Hit]:
+    if not site.has_xchain or site.platform.position() is None:
+        return []  # there is no asset before the genesis
     found = []
     for row in xchain.assets_called(site.avm, asset_book(site), query, count=_NAMED):
         name, text = row.name, str(row.asset_id)

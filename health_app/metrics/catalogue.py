@@ -80,7 +80,7 @@ HELP: Final[Mapping[str, str]] = {
     "chain_recent_transactions": "Transactions in accepted blocks with a timestamp in the last 60 seconds.",
     "chain_bootstrapped": "1 if the chain has finished bootstrapping, else 0.",
     "mempool_transactions": "Transactions in the mempool by state: pending ones can be included in the next "
-    "block, queued ones need an earlier nonce or more balance first.",
+    "block, queued ones need an earlier nonce or more balance first, atomic ones are imports and exports of the C-Chain.",
     "mempool_bytes": "Total size of the transactions in the mempool, in bytes.",
     "node_clock_offset_seconds": "Seconds by which the node's clock is ahead of wall time.",
     # C-Chain

@@ -6,7 +6,7 @@ from typing import Final
 from prometheus_client.core import Metric
 
 from cchain_app.chain import EvmChain
-from cchain_app.selectors import calls
+from cchain_app.selectors import atomic, calls
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, is_left_out
@@ -44,6 +44,9 @@ def of_evm(chain: EvmChain) -> Iterator[Metric]:
     waiting = cchain.waiting(chain, head.number)
     yield gauge("mempool_transactions", waiting.pending, chain=chain.name, state="pending")
     yield gauge("mempool_transactions", waiting.queued, chain=chain.name, state="queued")
+    if chain.atomic is not None:
+        pending = atomic.count(chain)
+        yield gauge("mempool_transactions", pending, chain=chain.name, state="atomic")
     yield gauge("mempool_bytes", waiting.size, chain=chain.name)
     labels = {} if chain.name == C_CHAIN else {"chain": chain.name}
     if head.base_fee is not None:

@@ -10,6 +10,7 @@ from chaindb.chains import C_CHAIN, X_CHAIN, absence, is_left_out
 from explorer_app.selectors import known_accounts
 from explorer_app.selectors.known_accounts import KnownAccount
 from jsonrpc.dispatch.caller import naming
+from nodeproject.management import x_accounts
 from nodeproject.management.terminal import print_as_markdown, print_section
 from nodeproject.node import Node
 from primitives.hexadecimal import checksum_address
@@ -36,6 +37,7 @@ def banner_of(node: Node) -> Callable[[str], None]:
             "Funded on the P-Chain, with their private keys (likewise)": dict(
                 known_accounts.of_platform(node.platform_chain)
             ),
+            "On the X-Chain, with the same keys": x_accounts.described(node),
         }
         hidden = known_accounts.not_listed(node.evm_chain)
         if hidden:

@@ -5,6 +5,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from chaindb import clock, versions
 from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
 from network_app.joining import CannotJoin, fetch_genesis
+from nodeproject.management import x_accounts
 from nodeproject.node import Node
 from nodeproject.startup.database import explained, make_tables
 from nodeproject.startup.identity import make_identity
@@ -102,6 +104,7 @@ def initialise(
             node.platform_chain,
             node.platform_chain.proof_of_possession,
             cchain_genesis.genesis_text(node.evm_chain),
+            partial(x_accounts.holders_of, node.evm_chain),
         )
         xchain_genesis.load_genesis(node.avm_chain)
         for chain in tuple(node.evm_chains.values()):

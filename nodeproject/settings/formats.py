@@ -12,9 +12,9 @@ from primitives.settings import FormError, TextFormat
 
 FIRST_PARTS: Final = frozenset(
     {
-        "accounts", "address", "admin", "api", "block", "blocks", "blocks.csv", "charts", "charts.json",
-        "check-all-by-addresses", "connect", "contracts", "ext", "faucet", "gas", "gas.json", "p", "pool", "repo-ui",
-        "search", "server", "solcversions", "static", "suggest", "token", "tokens", "tx", "txs", "txs.csv", "v2",
+        "accounts", "address", "admin", "api", "atomic", "block", "blocks", "blocks.csv", "charts", "charts.json",
+        "check-all-by-addresses", "connect", "contracts", "eth", "ext", "faucet", "gas", "gas.json", "p", "pool", "repo-ui",
+        "search", "server", "solcversions", "static", "suggest", "token", "tokens", "tx", "txs", "txs.csv", "v2", "x",
     }
 )  # fmt: skip
 """First segments of the node's own paths."""

@@ -139,6 +139,19 @@ UNFOLD: dict[str, Any] = {
                     menu_item("Contract creations", "post_add", "cchain_app", "contractcreation"),
                     menu_item("Account changes", "history", "cchain_app", "accountchange"),
                     menu_item("Mempool", "hourglass_top", "cchain_app", "pooltransaction"),
+                    menu_item("Imports and exports", "sync_alt", "cchain_app", "atomictransaction"),
+                    menu_item(
+                        "Pending imports, exports",
+                        "hourglass_top",
+                        "cchain_app",
+                        "atomicpooltransaction",
+                    ),
+                    menu_item(
+                        "Dropped imports, exports",
+                        "block",
+                        "cchain_app",
+                        "droppedatomictransaction",
+                    ),
                     menu_item("Blobs", "dataset", "cchain_app", "blob"),
                     menu_item(
                         "Development changes", "construction", "cchain_app", "developmentchange"

@@ -15,13 +15,13 @@ from ninja.openapi.docs import DocsBase
 from typing_extensions import override
 
 from cchain_app.chain import EvmChain
-from chaindb.chains import C_CHAIN, P_CHAIN, is_left_out, title
+from chaindb.chains import C_CHAIN, P_CHAIN, X_CHAIN, is_left_out, title
 from explorer_app.site import Explorer
 from explorer_app.views.front import front
 from explorer_app.views.page import page, rendered
 from jsonrpc.http.replies import Endpoint, respond
 from nodeproject.apps import this_node
-from nodeproject.web import endpoints, get_pages
+from nodeproject.web import endpoints, get_pages, indexes
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.openrpc.page import inline
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -210,6 +210,31 @@ for _name, _any_chain in this_node().chains.items():
         "Each chain has such a path.",
         example=json_rpc("proposervm.getCurrentEpoch", {}),
         shown=1 if _name == P_CHAIN else 0,
+    )
+
+
+def _index(found: Endpoints, path: str) -> Endpoint:
+    """Return the interface to a chain's accepted blocks by its path."""
+    return found.indexes[path]
+
+
+for _name, _path in indexes.INDEX_PATHS.items():
+    if not is_left_out(_name):
+        serve(
+            (_path,),
+            partial(_index, path=_path),
+            summary=f"{title(_name)}: accepted blocks in order, with their outer blocks",
+            description="One JSON-RPC 2.0 request with params by name; methods `index.…`.",
+            example=json_rpc("index.getContainerByIndex", {"index": 0, "encoding": "hex"}),
+        )
+for _path in () if is_left_out(X_CHAIN) else indexes.EMPTY_INDEX_PATHS:
+    serve(
+        (_path,),
+        partial(_index, path=_path),
+        summary="X-Chain: an index that stays empty, since the chain is linear",
+        description="As /ext/index/X/block.",
+        example=json_rpc("index.getLastAccepted", {}),
+        shown=0,
     )
 serve(
     endpoints.INFO_PATHS,

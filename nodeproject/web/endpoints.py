@@ -35,13 +35,15 @@ from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
-from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
+from jsonrpc.limits.throttle import Throttle
 from network_app.node import NodeNetwork
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
+from nodeproject.web.indexes import INDEX_PATHS, described_index, other_indexes
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 from nodeproject.web.paths import BasePaths, paths_of
+from nodeproject.web.request_limits import request_limit
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
@@ -151,7 +153,7 @@ class Endpoints:
 
     @cached_property
     def _evm_throttle(self) -> Throttle | None:
-        return self._throttle()
+        return request_limit(self._settings)
 
     def _of_evm(self, rpc: EvmRpc, throttle: Throttle | None) -> Endpoint:
         node = self._settings
@@ -244,6 +246,16 @@ class Endpoints:
         rows = network.chains[name].rows
         return proposervm_api.methods(OuterBlockInfo(rows, self._platform_rpc, network.upgrades))
 
+    @cached_property
+    def indexes(self) -> Mapping[str, Endpoint]:
+        """The interfaces to the chains' accepted blocks, by path; the described one is the last."""
+        described = {INDEX_PATHS[P_CHAIN]: self.interfaces["index"].registry}
+        registries = {**other_indexes(lambda: self._network), **described}
+        return {
+            path: self._endpoint("index", (path,), registry)
+            for path, registry in registries.items()
+        }
+
     def of_outer(self, name: str) -> Endpoint:
         """Return the interface to the outer blocks of a chain by its name."""
         return self.outer[name]
@@ -277,6 +289,7 @@ class Endpoints:
             "P proposervm": _interface(
                 "Outer blocks", outer_paths(platform.chain), self._outer_methods(P_CHAIN)
             ),
+            "index": described_index(lambda: self._network),
             "info": _interface("Info", INFO_PATHS, info_api.methods(own, platform.answers)),
             "health": _interface("Health", HEALTH_PATHS, health.methods()),
         }
@@ -307,6 +320,7 @@ class Endpoints:
             self.xchain,
             self.xchain_wallet,
             *self.outer.values(),
+            *self.indexes.values(),
             self.info,
             self.health,
         ]
@@ -445,31 +459,6 @@ class Endpoints:
         )
         config = config or self.gate_config
         return Endpoint(paths, dispatcher, config, replies=metrics.replies_of(name))
-
-    def _throttle(self) -> Throttle | None:
-        """Return the limit of calls per second and IP: with Redis all processes share it."""
-        node = self._settings
-        if not node.requests_per_second:
-            return None
-        rate = Rate(node.requests_per_second, node.requests_per_second)
-        if node.common.profile != "production":
-            return LocalThrottle(rate)
-        # Imported here because Redis' client takes a fifth of a second to import.
-        from redis.asyncio import Redis
-        from redis.asyncio.retry import Retry
-        from redis.backoff import NoBackoff
-        from redis.exceptions import ConnectionError  # Redis' own
-
-        from chaindb.redis_cache import SECONDS
-        from jsonrpc.limits.redis_throttle import RedisThrottle
-
-        redis = Redis.from_url(
-            node.redis_url,
-            socket_timeout=SECONDS,
-            socket_connect_timeout=SECONDS,
-            retry=Retry(NoBackoff(), 1, (ConnectionError,)),
-        )
-        return RedisThrottle(redis, rate)
 
 
 def http_paths(chain: EvmChain) -> tuple[str, ...]:

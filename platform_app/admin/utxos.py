@@ -1,6 +1,7 @@
 """Outputs in the admin: unspent outputs of this chain, and exported outputs that are not imported yet."""
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 
 from django.contrib import admin
@@ -211,8 +212,4 @@ def _chain_names() -> dict[ID, str]:
 def _directions() -> list[tuple[ID, ID]]:
     """Return the possible pairs of source and destination chain."""
     network = platform_chain().network()
-    chain_ids = (network.x_chain_id, network.c_chain_id)
-    return [
-        *((PRIMARY_NETWORK_ID, chain_id) for chain_id in chain_ids),
-        *((chain_id, PRIMARY_NETWORK_ID) for chain_id in chain_ids),
-    ]
+    return list(permutations((PRIMARY_NETWORK_ID, network.x_chain_id, network.c_chain_id), 2))

@@ -3,12 +3,12 @@
 Unspecified: every network without a genesis file starts with the local network's allocations (gaps.md 6),
 whatever its ID, with two exceptions. Each of its first validators stakes 2,000,000 coins, the total of five
 validators of that network, because one node may stake at most 3,000,000. The X-Chain balance of ewoq brings
-the supply to half of the cap, so that staking rewards equal those in the reference's local network; there is no
-X-Chain to spend it on. A genesis file's C-Chain is not compared with the C-Chain that runs.
+the supply to half of the cap, so that staking rewards equal those in the reference's local network. A genesis
+file's C-Chain is not compared with the C-Chain that runs.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from typing import NamedTuple
@@ -225,10 +225,19 @@ def own_network(
     *,
     start_time: int,
     c_chain_genesis: str,
+    x_holders: Mapping[ShortID, int] | None = None,
 ) -> GenesisConfig:
     """Return a network that starts at a time with these validators, staked from the first allocation.
 
-    The file's amounts have 6 decimals; they are converted to the decimals of the network's coins.
+    The file's amounts have 6 decimals; they are converted to the decimals of the network's coins. Owners of the file's
+    funds, such as ewoq, get no more on the X-Chain as `x_holders` than they have anyway.
+
+    Args:
+        config: The network's parameters.
+        founders: The validators.
+        start_time: Unix seconds.
+        c_chain_genesis: The C-Chain's genesis file.
+        x_holders: Whole coins on the X-Chain for further addresses, which ewoq has less there.
 
     Unspecified: all validators end at the same second. In the reference's local network each ends an hour
     and a half before the one named before it, so that genesis bytes have them in heap order;
@@ -241,6 +250,12 @@ def own_network(
     scaled = [_multiplied(allocation, config.unit // UNIT) for allocation in file.allocations]
     staking, rewarded, *others = scaled
     staked = _multiplied(staking, len(founders))
+    known = {allocation.address for allocation in scaled}
+    others += [
+        Allocation(address, coins * config.unit)
+        for address, coins in sorted((x_holders or {}).items())
+        if address not in known
+    ]
     half = config.rewards.supply_cap // 2
     rest = half - sum(map(_total, (staked, rewarded, *others)))
     if rest < 0:

@@ -1,6 +1,7 @@
 """Initialisation at the first start: the genesis block and its state."""
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from chaindb import clock
@@ -25,12 +26,15 @@ from platform_app.store.state import DatabaseState
 from platform_app.txs.base import ProofOfPossession, TxStatus
 from platform_app.txs.subnets import CreateChainTx
 from primitives.codec_errors import CodecError
-from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.ids import PRIMARY_NETWORK_ID, ShortID
 from primitives.networks import LOCAL
 
 
 def load_genesis(
-    chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str
+    chain: PlatformChain,
+    signer: ProofOfPossession,
+    c_chain_genesis: str,
+    x_holders: Callable[[], Mapping[ShortID, int]] = dict,
 ) -> StoredNetwork:
     """Write the genesis block and its state, unless they are stored; return the network.
 
@@ -41,6 +45,7 @@ def load_genesis(
         chain: The chain.
         signer: This node's BLS key with its proof of possession.
         c_chain_genesis: The C-Chain's genesis file, stored in the transaction that creates that chain.
+        x_holders: Returns the whole coins that addresses get on the X-Chain of a new network.
 
     Raises:
         GenesisMismatch: The database holds another network; the database was created from
@@ -54,7 +59,8 @@ def load_genesis(
         if stored is None:
             return _write(
                 chain,
-                configured or _encode(_new_network(chain, signer, c_chain_genesis, clock.now())),
+                configured
+                or _encode(_new_network(chain, signer, c_chain_genesis, clock.now(), x_holders())),
             )
         network = stored[0]
         _check(chain, network, configured)
@@ -79,7 +85,11 @@ def _configured(chain: PlatformChain) -> Genesis | None:
 
 
 def _new_network(
-    chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str, start_time: int
+    chain: PlatformChain,
+    signer: ProofOfPossession,
+    c_chain_genesis: str,
+    start_time: int,
+    x_holders: Mapping[ShortID, int] | None = None,
 ) -> GenesisConfig:
     """Return a new network for a node without a genesis: the reference's local network or a private network."""
     node = chain.node
@@ -90,6 +100,7 @@ def _new_network(
         [Founder(chain.node_id, signer)],
         start_time=start_time,
         c_chain_genesis=c_chain_genesis,
+        x_holders=x_holders,
     )
 
 

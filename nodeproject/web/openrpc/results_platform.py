@@ -307,12 +307,26 @@ _AVM: Final[Mapping[str, Schema]] = {
     }),
 }  # fmt: skip
 
+_CONTAINER: Final = record({
+    "id": described(ID, "the ID of the outer block"), "bytes": _HEX, "timestamp": _TIME,
+    "encoding": _ENCODING, "index": DECIMAL,
+})  # fmt: skip
+_INDEX: Final[Mapping[str, Schema]] = {
+    "getLastAccepted": _CONTAINER,
+    "getContainerByIndex": _CONTAINER,
+    "getContainerByID": _CONTAINER,
+    "getContainerRange": record({"containers": array(_CONTAINER)}),
+    "getIndex": record({"index": DECIMAL}),
+    "isAccepted": record({"isAccepted": BOOLEAN}),
+}
+
 RESULTS: Final[Mapping[str, Schema]] = {
     **{f"platform.{name}": schema for name, schema in _PLATFORM.items()},
     **{f"avax.{name}": schema for name, schema in _AVAX.items()},
     **{f"keystore.{name}": schema for name, schema in _KEYSTORE.items()},
     **{f"info.{name}": schema for name, schema in _INFO.items()},
     **{f"avm.{name}": schema for name, schema in _AVM.items()},
+    **{f"index.{name}": schema for name, schema in _INDEX.items()},
     "wallet.issueTx": record({"txID": ID}),
     "proposervm.getProposedHeight": record({"height": DECIMAL}),
     "proposervm.getCurrentEpoch": record({

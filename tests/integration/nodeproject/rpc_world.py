@@ -7,6 +7,7 @@ node is replayed on another one with the names replaced by those of that node.
 import json
 from typing import Any
 
+from network_app.apps import node_network
 from nodeproject.apps import this_node
 from platform_app.config import DAY, UNIT
 from platform_app.selectors import accepted
@@ -101,10 +102,13 @@ def _make_platform(pchain: PChain) -> Names:
     do("platform.exportAVAX", amount=UNIT, to=FUNDED.replace("P-", "C-"))
     block = accepted.block_at(this_node().platform_chain, 1)
     assert block is not None
+    node_network().platform.begin()
+    outer = node_network().platform.rows
     return {
         "subnet": subnet, "blockchain": blockchain, "validator": validator, "delegator": pending,
         "node": str(pchain.node_id), "asset": str(pchain.asset_id), "P block": str(block.block_id),
         "X block": str(this_node().avm_chain.tip().block_id),
+        "P container": str(outer.id_at(1)),
         "signed P transaction": encode(_payment(pchain).raw),
         "exported user": keystore("keystore.exportUser", **ALICE)["user"],
         "start": str(pchain.now + 3600), "end": str(pchain.now + 3600 + 14 * DAY),

@@ -25,9 +25,10 @@ from platform_app.services import genesis
 from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hexadecimal import checksum_address
-from primitives.keys import DEV_KEYS
+from primitives.keys import DEV_KEYS, EWOQ_KEY, address_of
 from primitives.product import BASE_DIR
 from tests.builders.node_settings import updated
+from xchain_app.selectors import outputs
 
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 
@@ -97,7 +98,7 @@ def test_the_banner_is_printed_as_markdown_tables(
 
     sections = capsys.readouterr().out.split("## ")[1:]
     assert [text.partition("\n")[0].partition(" ")[0] for text in sections] == [
-        "Nunatak", "Accounts", "Private", "Wallet", "Funded", "URLs",
+        "Nunatak", "Accounts", "Private", "Wallet", "Funded", "On", "URLs",
     ]  # fmt: skip
     for text in sections:
         _, _, head, line, *rows = text.rstrip("\n").split("\n")
@@ -105,6 +106,30 @@ def test_the_banner_is_printed_as_markdown_tables(
         assert rows
         assert all(row.count(" | ") == 1 for row in rows)
     assert "| Explorer | http://127.0.0.1:9650/ |" in sections[-1]
+
+
+@pytest.mark.node_settings(profile="embedded")
+@pytest.mark.parametrize("balance", [25, 10**6, 0])
+def test_the_mnemonics_accounts_have_coins_on_the_x_chain(
+    empty_directory: Path, settings: Any, capsys: pytest.CaptureFixture[str], balance: int
+) -> None:
+    settings.NODE = updated(settings.NODE, balance=balance)
+    initialise(this_node())
+    capsys.readouterr()
+    banner_of(this_node())("http://127.0.0.1:9650")
+
+    shown = capsys.readouterr().out.partition("On the X-Chain")[2]
+    chain, keyring = this_node().avm_chain, evm_chain().keyring
+    asset = chain.stored().fee_asset_id
+    owners = [address_of(keyring.key_of(account)) for account in keyring if account != EWOQ]
+    assert len(owners) == 10
+    given = min(balance, 10_000)
+    for owner in owners:
+        owned = outputs.balance(chain, owner, asset, now=0, with_partial=False)
+        assert owned.amount == given * 10**6
+    words = f"{given:,} AVAX, and so on" if given else "no coins: the network began without them"
+    assert f"{chain.address(owners[0])}  {words}" in shown
+    assert f"{chain.address(address_of(EWOQ_KEY))}  999,9" in shown
 
 
 # Only the embedded profile signs with the keys of the mnemonic.

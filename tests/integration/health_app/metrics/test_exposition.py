@@ -80,6 +80,7 @@ def test_chain_metrics_equal_the_rows(page: Page) -> None:
     assert page['svc_chain_height{chain="P"}'] == 0
     assert page['svc_mempool_transactions{chain="C",state="pending"}'] == 1
     assert page['svc_mempool_transactions{chain="C",state="queued"}'] == 0
+    assert page['svc_mempool_transactions{chain="C",state="atomic"}'] == 0
     assert page['svc_mempool_bytes{chain="C"}'] > 100
     assert page['svc_mempool_transactions{chain="P",state="pending"}'] == 1
     assert page['svc_mempool_bytes{chain="P"}'] > 100

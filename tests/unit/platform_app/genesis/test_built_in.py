@@ -13,7 +13,8 @@ from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import GenesisBody, initial_stakers, parse_genesis
 from platform_app.txs.codec import GENESIS_CODEC
 from primitives.codec_errors import CodecError
-from primitives.ids import NodeID
+from primitives.ids import NodeID, ShortID
+from primitives.keys import EWOQ_KEY, address_of
 from tests.builders.platform import NOW, proof_of_possession
 from tests.builders.reasons import raises
 
@@ -146,3 +147,20 @@ def test_mutated_genesis_is_parsed_or_refused(place: int, bit: int) -> None:
 
 
 RAW = build_genesis(network(2))
+
+
+def test_further_addresses_get_coins_on_the_x_chain_which_ewoq_has_less() -> None:
+    holder, rich = ShortID(b"\x21" * 20), address_of(EWOQ_KEY)
+    founding = founders(1)
+    plain = own_network(CONFIG, founding, start_time=NOW, c_chain_genesis="{}")
+    funded = own_network(
+        CONFIG, founding, start_time=NOW, c_chain_genesis="{}", x_holders={holder: 7, rich: 9}
+    )
+    amounts = [
+        {part.address: part.x_chain_amount for part in config.allocations if part.x_chain_amount}
+        for config in (plain, funded)
+    ]
+    assert amounts[1][holder] == 7 * CONFIG.unit
+    assert amounts[1][rich] == amounts[0][rich] - 7 * CONFIG.unit
+    assert plain.initial_supply == funded.initial_supply
+    parse_genesis(build_genesis(funded))

@@ -1,0 +1,61 @@
+"""The accounts of a development chain on the X-Chain: what a new network gives them, and what they have."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from adminkit.formats import format_units
+from cchain_app.accounts.keyring import EWOQ
+from cchain_app.chain import EvmChain
+from chaindb import clock
+from chaindb.chains import is_left_out
+from nodeproject.node import Node
+from primitives.evm import Address
+from primitives.ids import ShortID
+from primitives.keys import EWOQ_KEY, address_of
+from xchain_app.selectors import outputs
+
+_MOST: Final = 10_000
+"""Limit of whole coins for each account, whatever NODE_BALANCE says: the X-Chain's supply is finite."""
+
+
+def holders_of(chain: EvmChain) -> Mapping[ShortID, int]:
+    """Return the whole coins that the accounts of a development chain get on the X-Chain of a new network."""
+    coins = min(chain.settings.local.balance, _MOST)
+    if not chain.is_development or not coins:
+        return {}
+    return {address_of(chain.keyring.key_of(account)): coins for account in _accounts(chain)}
+
+
+def described(node: Node) -> dict[str, str]:
+    """Return the X-Chain's part of the banner: the first account with its coins, and ewoq; empty without the chain."""
+    chain, evm = node.avm_chain, node.evm_chain
+    if is_left_out(chain.name):
+        return {}
+    shown = {}
+    accounts = _accounts(evm)
+    if accounts:
+        first = address_of(evm.keyring.key_of(accounts[0]))
+        coins = _coins(node, first)
+        note = (
+            f"{coins}, and so on"
+            if coins
+            else "no coins: the network began without them; the faucet gives some"
+        )
+        shown["(0)"] = f"{chain.address(first)}  {note}"
+    ewoq = address_of(EWOQ_KEY)
+    shown["ewoq"] = f"{chain.address(ewoq)}  {_coins(node, ewoq) or 'no coins'}"
+    return shown
+
+
+def _accounts(chain: EvmChain) -> list[Address]:
+    """Return the accounts with keys besides ewoq's, in their order."""
+    return [account for account in chain.keyring if account != EWOQ]
+
+
+def _coins(node: Node, owner: ShortID) -> str:
+    """Return an address's coins on the X-Chain as text; empty if it has none."""
+    chain = node.avm_chain
+    asset = chain.stored().fee_asset_id
+    found = outputs.balance(chain, owner, asset, now=clock.now(), with_partial=False).amount
+    whole = format_units(found, 10**node.platform_chain.config.decimals)
+    return f"{whole} {node.settings.common.coin_symbol}" if found else ""
