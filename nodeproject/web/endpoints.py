@@ -140,7 +140,9 @@ class Endpoints:
             self.evm[name] = self._of_evm(rpc, self._evm_throttle)
         rpc.chain.building.within = self.interpreter.needed
         endpoint = self.evm[name]
-        self.table.update(by_path([endpoint]))
+        if name not in self.outer:
+            self.outer[name] = self._outer_of(rpc.chain)
+        self.table.update(by_path([endpoint, self.outer[name]]))
         for added in tuple(self.on_added):
             added(endpoint, rpc)
 
@@ -227,17 +229,20 @@ class Endpoints:
         return self._by_name("X wallet", XCHAIN_WALLET_PATHS)
 
     @cached_property
-    def outer(self) -> Mapping[str, Endpoint]:
+    def outer(self) -> dict[str, Endpoint]:
         """The interfaces to the outer blocks of the chains that run here, by name: `/ext/bc/P/proposervm`."""
         own = (self._platform_rpc.chain, self._avm_rpc.chain)
-        chains: tuple[NodeChain, ...] = (*own, *(rpc.chain for rpc in self._evm_rpcs.values()))
+        chains: tuple[NodeChain, ...] = (
+            *own,
+            *(rpc.chain for rpc in tuple(self._evm_rpcs.values())),
+        )
         return {
-            chain.name: self._endpoint(
-                f"{chain.name} proposervm", outer_paths(chain), self._outer_methods(chain.name)
-            )
-            for chain in chains
-            if not is_left_out(chain.name)
+            chain.name: self._outer_of(chain) for chain in chains if not is_left_out(chain.name)
         }
+
+    def _outer_of(self, chain: NodeChain) -> Endpoint:
+        name = chain.name
+        return self._endpoint(f"{name} proposervm", outer_paths(chain), self._outer_methods(name))
 
     def _outer_methods(self, name: str) -> MethodRegistry:
         network = self._network
@@ -490,6 +495,8 @@ def socket_paths(chain: EvmChain) -> tuple[str, ...]:
 
 def outer_paths(chain: NodeChain) -> tuple[str, ...]:
     """Return the paths of the interface to a chain's outer blocks."""
+    if chain.subnet_id != PRIMARY_NETWORK_ID:
+        return tuple(f"/ext/bc/{alias}/proposervm" for alias in chain.aliases)
     paths = paths_of(chain.aliases, "/proposervm")
     by_id = (f"/ext/bc/{PRIMARY_NETWORK_ID}/proposervm",)
     return (*paths, *by_id) if chain.name == P_CHAIN else paths
