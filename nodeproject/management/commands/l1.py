@@ -176,7 +176,7 @@ class Command(BaseCommand):
                 "Validator manager": f"0x{bytes(converted.manager_address).hex()}",
                 "On the chain": str(converted.manager_chain_id),
                 "Conversion": f"{converted.conversion_id}, in block {converted.height:,}",
-                "Weight": f"{weight:,} of {counted(len(validators), 'validator')}",
+                "Weight": f"{weight:,}, {counted(len(validators), 'validator')}",
                 "Fee": f"{_coins(chain, l1.price(chain))} a second for each active validator",
                 **{
                     f"Chain {one.name}": f"{one.blockchain_id}"

@@ -71,7 +71,7 @@ def test_an_l1_is_found_by_its_id_and_by_the_name_of_its_chain(
     said("show", "Mine")
     shown = capsys.readouterr().out
     assert str(l1.own) in shown
-    assert "1,070 of 2 validators" in shown
+    assert "1,070, 2 validators" in shown
     assert "0.000001 AVAX a second" in shown
 
 
