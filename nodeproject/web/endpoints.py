@@ -13,7 +13,6 @@ from cchain_app.api import avax as avax_api
 from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
-from cchain_app.chain import EvmChain
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
@@ -41,7 +40,19 @@ from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
-from nodeproject.web.paths import BasePaths, paths_of
+from nodeproject.web.paths import BasePaths
+from nodeproject.web.rpc_paths import (
+    AVAX_PATHS,
+    HEALTH_PATHS,
+    INFO_PATHS,
+    KEYSTORE_PATHS,
+    PLATFORM_PATHS,
+    XCHAIN_PATHS,
+    XCHAIN_WALLET_PATHS,
+    http_paths,
+    outer_paths,
+    socket_paths,
+)
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
@@ -49,25 +60,9 @@ from platform_app.api import keystore as keystore_api
 from platform_app.api.params import find_chain_id
 from platform_app.api.presence import own_node_id
 from primitives.bearer import BearerTokens
-from primitives.ids import PRIMARY_NETWORK_ID
-from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles
 from xchain_app import api as xchain_api
 from xchain_app.api import AvmRpc
-
-ROOT = "/"
-"""The path at which tools expect the chain of a node with a single chain."""
-CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
-CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
-"""The paths of the C-Chain's WebSocket."""
-AVAX_PATHS = paths_of(CCHAIN_ALIASES, "/avax")
-"""The paths of the C-Chain's transfers from and to other chains."""
-PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
-KEYSTORE_PATHS = ("/ext/keystore",)
-XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
-XCHAIN_WALLET_PATHS = paths_of(XCHAIN_ALIASES, "/wallet")
-INFO_PATHS = ("/ext/info",)
-HEALTH_PATHS = ("/ext/health",)
 
 HOST_HINT = "NODE_ALLOWED_HOSTS lists the host names that clients may use for this node; IP addresses are always allowed"
 
@@ -475,31 +470,6 @@ class Endpoints:
             retry=Retry(NoBackoff(), 1, (ConnectionError,)),
         )
         return RedisThrottle(redis, rate)
-
-
-def http_paths(chain: EvmChain) -> tuple[str, ...]:
-    """Return the paths of an EVM chain's interface; the C-Chain is at `/` as well."""
-    if chain.subnet_id != PRIMARY_NETWORK_ID:
-        return tuple(f"/ext/bc/{alias}/rpc" for alias in chain.aliases)
-    paths = paths_of(chain.aliases, "/rpc")
-    return (*paths, ROOT) if chain.name == C_CHAIN else paths
-
-
-def socket_paths(chain: EvmChain) -> tuple[str, ...]:
-    """Return the paths of an EVM chain's WebSocket; the C-Chain is at `/` as well."""
-    if chain.subnet_id != PRIMARY_NETWORK_ID:
-        return tuple(f"/ext/bc/{alias}/ws" for alias in chain.aliases)
-    paths = paths_of(chain.aliases, "/ws")
-    return (*paths, ROOT) if chain.name == C_CHAIN else paths
-
-
-def outer_paths(chain: NodeChain) -> tuple[str, ...]:
-    """Return the paths of the interface to a chain's outer blocks."""
-    if chain.subnet_id != PRIMARY_NETWORK_ID:
-        return tuple(f"/ext/bc/{alias}/proposervm" for alias in chain.aliases)
-    paths = paths_of(chain.aliases, "/proposervm")
-    by_id = (f"/ext/bc/{PRIMARY_NETWORK_ID}/proposervm",)
-    return (*paths, *by_id) if chain.name == P_CHAIN else paths
 
 
 def _evm_interface(rpc: EvmRpc) -> RpcInterface:
