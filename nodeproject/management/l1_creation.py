@@ -18,6 +18,9 @@ DEFAULT_MANAGER: Final = "0x0feedc0de0000000000000000000000000000000"
 WAIT_SECONDS: Final = 60.0
 """How long a transaction may take to get into a block."""
 
+BEGIN_SECONDS: Final = 15.0
+"""How long a node may take to run a chain that was created."""
+
 _GAS_LIMIT: Final = 12_000_000
 _FEES: Final = {
     "gasLimit": _GAS_LIMIT,
@@ -59,6 +62,8 @@ class CreatedL1(NamedTuple):
     subnet_id: str
     blockchain_id: str
     validation_id: str
+    status: str
+    """Of the blockchain on the node: Created if the node does not run it."""
 
 
 def genesis_of(chain_id: int, owner: str) -> bytes:
@@ -123,7 +128,18 @@ class L1Creation:
             validators=[{"weight": plan.weight, "balance": str(plan.balance)}],
         )
         validation_id = initial_validation_id(ID.parse(subnet_id), 0)
-        return CreatedL1(subnet_id, blockchain_id, str(validation_id))
+        return CreatedL1(subnet_id, blockchain_id, str(validation_id), self._status(blockchain_id))
+
+    def _status(self, blockchain_id: str) -> str:
+        """Return the status of a blockchain as soon as the node runs it, or when it should have begun to."""
+        until = time.monotonic() + BEGIN_SECONDS
+        while True:
+            status: str = self._platform("getBlockchainStatus", blockchainID=blockchain_id)[
+                "status"
+            ]
+            if status != "Created" or time.monotonic() > until:
+                return status
+            time.sleep(0.1)
 
     @contextmanager
     def _user(self, key: str) -> Iterator[Mapping[str, str]]:

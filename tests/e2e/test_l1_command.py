@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from platform_app.config import UNIT
 from primitives.keys import EWOQ_KEY, format_private_key
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import RunningNode
+from tests.servers.process import ServerDied
 
 USER = {"username": "alice", "password": "a long and varied passphrase 7"}
 
@@ -42,6 +44,7 @@ def test_create_makes_an_l1_that_the_node_validates(l1: Created) -> None:
         assert client.call("keystore.listUsers") == {"users": []}
         status = client.call("platform.getBlockchainStatus", blockchainID=created["blockchain"])
         assert status == {"status": "Validating"}
+    assert created["status"] == "Validating"
     assert call(created["rpc"], "eth_chainId") == hex(9009)
     assert int(call(created["rpc"], "eth_getBalance", OWNER, "latest"), 16) == 10**24
     outer = created["rpc"].removesuffix("rpc") + "proposervm"
@@ -67,3 +70,14 @@ def test_a_validator_whose_balance_has_run_out_is_active_again_when_paid(l1: Cre
 
     (validator,) = shown(node)["validators"]
     assert (validator["state"], validator["balance"]) == ("active", 2 * UNIT)
+
+
+def test_create_says_when_the_node_does_not_run_the_chain(l1: Created, tmp_path: Path) -> None:
+    node, _ = l1
+    wrong = tmp_path / "genesis.json"
+    wrong.write_text("{}")
+
+    with pytest.raises(ServerDied):
+        node.manage("l1", "create", "Wrong", f"--genesis={wrong}")
+
+    assert "but the node does not run its chain" in node.log("manage-l1")

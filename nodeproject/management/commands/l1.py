@@ -32,6 +32,7 @@ from nodeproject.startup.profile import CHECKS
 from nodeproject.web.paths import running_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis, PlatformChain
+from primitives import uint64
 from primitives.cb58 import Cb58Error
 from primitives.counting import counted
 from primitives.ids import ID, IdError
@@ -50,6 +51,13 @@ def address(text: str) -> str:
             f"{text!r} is not an address: 0x and 40 hexadecimal digits"
         )
     return text
+
+
+def positive(text: str) -> int:
+    """Return a whole number of at least 1 with at most 64 bits."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:21]) <= uint64.MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {uint64.MAX}")
+    return int(text)
 
 
 def coins(text: str) -> Decimal:
@@ -78,7 +86,9 @@ class Command(BaseCommand):
         given.add_argument(
             "--genesis", type=Path, help="the chain's genesis file, as for subnet-evm"
         )
-        given.add_argument("--chain-id", type=int, help="make a genesis with this EVM chain ID")
+        given.add_argument(
+            "--chain-id", type=positive, help="make a genesis with this EVM chain ID"
+        )
         create.add_argument(
             "--owner", type=address, default=OWNER, help="the rich account of that genesis"
         )
@@ -88,7 +98,9 @@ class Command(BaseCommand):
             default=DEFAULT_MANAGER,
             help="the validator manager on the C-Chain; the node can sign its messages",
         )
-        create.add_argument("--weight", type=int, default=100, help="of this node as a validator")
+        create.add_argument(
+            "--weight", type=positive, default=100, help="of this node as a validator"
+        )
         create.add_argument(
             "--balance",
             type=coins,
@@ -139,11 +151,16 @@ class Command(BaseCommand):
             "RPC": f"{url}/ext/bc/{created.blockchain_id}/rpc",
             "WebSocket": f"{url}/ext/bc/{created.blockchain_id}/ws".replace("http", "ws", 1),
             "Explorer": f"{url}/p/subnet/{created.subnet_id}",
+            "Status": created.status,
         }
         if options["json"]:
             self.stdout.write(json.dumps({key.lower(): value for key, value in facts.items()}))
-            return
-        print_values(f"L1 {plan.name}", facts)
+        else:
+            print_values(f"L1 {plan.name}", facts)
+        if created.status == "Created":
+            raise CommandError(
+                f"The L1 is complete, but the node does not run its chain: {url}/ext/health has the reason."
+            )
 
     def _list(self, options: dict[str, Any]) -> None:
         chain = platform_chain()

@@ -105,3 +105,8 @@ def test_creation_without_a_running_node_says_that_it_does_not_answer(
         said("create", "Mine", "--chain-id=9009")
     with pytest.raises(CommandError, match=r"genesis\.json is not JSON"):
         said("create", "Mine", f"--genesis={wrong}")
+    for given in ("--chain-id=0", "--chain-id=x", f"--chain-id={2**64}"):
+        with pytest.raises(CommandError, match="is not a whole number from 1 to "):
+            said("create", "Mine", given)
+    with pytest.raises(CommandError, match="'0x12' is not an address"):
+        said("create", "Mine", "--chain-id=1", "--owner=0x12")
