@@ -39,13 +39,13 @@ from nodeproject.node import Node  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.startup import process  # noqa: E402
 from nodeproject.web.concurrency import WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.web.endpoints import ROOT, socket_paths  # noqa: E402
 from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
 from nodeproject.web.paths import (  # noqa: E402
     BelowBasePath,
     ChainPaths,
     letters_of,
 )
+from nodeproject.web.rpc_paths import ROOT, socket_paths  # noqa: E402
 from platform_app.api.answers import PlatformListener  # noqa: E402
 from platform_app.notifications import HEAD  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402

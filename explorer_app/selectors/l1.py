@@ -1,7 +1,7 @@
 """L1s and their validators for pages: balances, the times at which they run out, weights over time."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from django.db.models import Count
 
@@ -28,6 +28,9 @@ from primitives.ids import ID, NodeID
 from utxo.errors import InvalidTx
 
 PAGE: Final = 100
+
+ConvertedSubnet: TypeAlias = L1Conversion
+"""The row of an L1, for callers without access to models."""
 
 
 class ValidationRow(NamedTuple):
@@ -86,6 +89,17 @@ def counts(chain: PlatformChain, subnet_ids: Collection[ID]) -> dict[ID, SubnetC
 def conversion(chain: PlatformChain, subnet_id: ID) -> L1Conversion | None:
     """Return how a subnet was converted; None if it is no L1."""
     return chain.db.objects(L1Conversion).filter(pk=subnet_id).first()
+
+
+def conversions(chain: PlatformChain) -> list[L1Conversion]:
+    """Return the conversions of all L1s, the latest first."""
+    return list(chain.db.objects(L1Conversion).order_by("-height"))
+
+
+def named(chain: PlatformChain, name: str) -> list[L1Conversion]:
+    """Return the conversions of the L1s that have a chain of this name."""
+    subnets = chain.db.objects(Blockchain).filter(name=name).values_list("subnet_id", flat=True)
+    return list(chain.db.objects(L1Conversion).filter(pk__in=list(subnets)))
 
 
 def validators(

@@ -106,10 +106,8 @@ class ValidatorDirectory:
         return self._uptimes.get(node_id, 0)
 
     def _read(self, subnet_id: ID) -> Mapping[NodeID, ValidatorInfo]:
-        present = stakers.current_validators(self._chain, subnet_id)
+        members = stakers.current_members(self._chain, subnet_id)
         return {
-            validator.node_id: ValidatorInfo(
-                validator.weight + validator.delegator_weight, validator.public_key
-            )
-            for validator in present.validators
+            node_id: ValidatorInfo(member.weight, member.public_key)
+            for node_id, member in members.items()
         }

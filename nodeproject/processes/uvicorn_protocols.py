@@ -8,8 +8,8 @@ from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
-from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS, socket_paths
 from nodeproject.web.paths import SocketPaths
+from nodeproject.web.rpc_paths import CCHAIN_WEBSOCKETS, socket_paths
 
 _ENDPOINTS = this_node().endpoints
 

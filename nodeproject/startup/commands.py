@@ -36,6 +36,7 @@ GROUPS: Final[Mapping[str, Sequence[ProductCommand]]] = {
         ProductCommand("time_travel", "Move the node's clock forward on a local network."),
         ProductCommand("produce_block", "Build blocks on command."),
         ProductCommand("asset", "Create an asset of the X-Chain on a local network."),
+        ProductCommand("l1", "Create an L1 on a local network, list and show L1s."),
     ),
     "Copy and move chains": (
         ProductCommand("backup", "Write all rows of this node and its identity to one file."),

@@ -21,7 +21,7 @@ from explorer_app.views.front import front
 from explorer_app.views.page import page, rendered
 from jsonrpc.http.replies import Endpoint, respond
 from nodeproject.apps import this_node
-from nodeproject.web import endpoints, get_pages, indexes
+from nodeproject.web import endpoints, get_pages, indexes, rpc_paths
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.openrpc.page import inline
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -139,14 +139,14 @@ def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] =
 
 if not is_left_out(C_CHAIN):
     serve(
-        tuple(path for path in endpoints.CCHAIN_PATHS if path != endpoints.ROOT),
+        tuple(path for path in rpc_paths.CCHAIN_PATHS if path != rpc_paths.ROOT),
         lambda endpoints: endpoints.cchain,
         summary="C-Chain: Ethereum-compatible JSON-RPC",
         description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
         example=json_rpc("eth_blockNumber", [], batches=True),
     )
     serve(
-        (endpoints.ROOT,),
+        (rpc_paths.ROOT,),
         lambda endpoints: endpoints.cchain,
         summary="C-Chain: the same",
         description="As /ext/bc/C/rpc, for tools that expect a node with a single chain.",
@@ -155,7 +155,7 @@ if not is_left_out(C_CHAIN):
         others=("OPTIONS", "PUT", "PATCH", "DELETE"),
     )
     serve(
-        endpoints.AVAX_PATHS,
+        rpc_paths.AVAX_PATHS,
         lambda endpoints: endpoints.avax,
         summary="C-Chain: transfers from and to other chains",
         description="One JSON-RPC 2.0 request with params by name; methods `avax.…`.",
@@ -166,14 +166,14 @@ if not is_left_out(C_CHAIN):
 for _chain in this_node().chains.of(EvmChain):
     if _chain.name != C_CHAIN and _chain.subnet_id == PRIMARY_NETWORK_ID:
         serve(
-            endpoints.http_paths(_chain),
+            rpc_paths.http_paths(_chain),
             partial(endpoints.Endpoints.of_evm, name=_chain.name),
             summary=f"{title(_chain.name)}: Ethereum-compatible JSON-RPC",
             description="One JSON-RPC 2.0 request or a batch, as for the C-Chain.",
             example=json_rpc("eth_blockNumber", [], batches=True),
         )
 serve(
-    endpoints.PLATFORM_PATHS,
+    rpc_paths.PLATFORM_PATHS,
     lambda endpoints: endpoints.platform,
     summary="P-Chain: validators, subnets, balances, transactions",
     description="One JSON-RPC 2.0 request with params by name; methods `platform.…`.",
@@ -181,21 +181,21 @@ serve(
     shown=2,
 )
 serve(
-    endpoints.KEYSTORE_PATHS,
+    rpc_paths.KEYSTORE_PATHS,
     lambda endpoints: endpoints.keystore,
     summary="Keystore: users of this node and their keys",
     description="One JSON-RPC 2.0 request with params by name; methods `keystore.…`.",
     example=json_rpc("keystore.listUsers", {}),
 )
 serve(
-    endpoints.XCHAIN_PATHS,
+    rpc_paths.XCHAIN_PATHS,
     lambda endpoints: endpoints.xchain,
     summary="X-Chain: assets, balances, outputs, transactions",
     description="One JSON-RPC 2.0 request with params by name; methods `avm.…`.",
     example=json_rpc("avm.getAssetDescription", {"assetID": "AVAX"}),
 )
 serve(
-    endpoints.XCHAIN_WALLET_PATHS,
+    rpc_paths.XCHAIN_WALLET_PATHS,
     lambda endpoints: endpoints.xchain_wallet,
     summary="X-Chain wallet: issues transactions",
     description="One JSON-RPC 2.0 request with params by name: `wallet.issueTx`.",
@@ -203,7 +203,7 @@ serve(
 )
 for _name, _any_chain in this_node().chains.items():
     serve(
-        endpoints.outer_paths(_any_chain),
+        rpc_paths.outer_paths(_any_chain),
         partial(endpoints.Endpoints.of_outer, name=_name),
         summary="Outer blocks: epochs and P-Chain heights, for messages between chains",
         description="One JSON-RPC 2.0 request: `proposervm.getCurrentEpoch`, `proposervm.getProposedHeight`. "
@@ -237,14 +237,14 @@ for _path in () if is_left_out(X_CHAIN) else indexes.EMPTY_INDEX_PATHS:
         shown=0,
     )
 serve(
-    endpoints.INFO_PATHS,
+    rpc_paths.INFO_PATHS,
     lambda endpoints: endpoints.info,
     summary="Info: this node's identity, versions, network, peers and uptime",
     description="One JSON-RPC 2.0 request with params by name; methods `info.…`.",
     example=json_rpc("info.isBootstrapped", {"chain": "P"}),
 )
 serve(
-    endpoints.HEALTH_PATHS,
+    rpc_paths.HEALTH_PATHS,
     lambda endpoints: endpoints.health,
     summary="Health: all checks, over JSON-RPC",
     description="One JSON-RPC 2.0 request: `health.health`, `health.readiness`, `health.liveness`.",
@@ -257,7 +257,7 @@ show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped",
 show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)
 
 
-@api.api_operation(["GET", "HEAD"], endpoints.ROOT, include_in_schema=False)
+@api.api_operation(["GET", "HEAD"], rpc_paths.ROOT, include_in_schema=False)
 def show_front(request: HttpRequest) -> HttpResponse:
     """Show the explorer's front page at the path at which programs call the C-Chain."""
     return front(request)

@@ -13,7 +13,6 @@ from cchain_app.api import avax as avax_api
 from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
-from cchain_app.chain import EvmChain
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
@@ -42,8 +41,20 @@ from nodeproject.startup.process import connection_limits
 from nodeproject.web.indexes import INDEX_PATHS, described_index, other_indexes
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
-from nodeproject.web.paths import BasePaths, paths_of
+from nodeproject.web.paths import BasePaths
 from nodeproject.web.request_limits import request_limit
+from nodeproject.web.rpc_paths import (
+    AVAX_PATHS,
+    HEALTH_PATHS,
+    INFO_PATHS,
+    KEYSTORE_PATHS,
+    PLATFORM_PATHS,
+    XCHAIN_PATHS,
+    XCHAIN_WALLET_PATHS,
+    http_paths,
+    outer_paths,
+    socket_paths,
+)
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
@@ -51,25 +62,9 @@ from platform_app.api import keystore as keystore_api
 from platform_app.api.params import find_chain_id
 from platform_app.api.presence import own_node_id
 from primitives.bearer import BearerTokens
-from primitives.ids import PRIMARY_NETWORK_ID
-from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles
 from xchain_app import api as xchain_api
 from xchain_app.api import AvmRpc
-
-ROOT = "/"
-"""The path at which tools expect the chain of a node with a single chain."""
-CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
-CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
-"""The paths of the C-Chain's WebSocket."""
-AVAX_PATHS = paths_of(CCHAIN_ALIASES, "/avax")
-"""The paths of the C-Chain's transfers from and to other chains."""
-PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
-KEYSTORE_PATHS = ("/ext/keystore",)
-XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
-XCHAIN_WALLET_PATHS = paths_of(XCHAIN_ALIASES, "/wallet")
-INFO_PATHS = ("/ext/info",)
-HEALTH_PATHS = ("/ext/health",)
 
 HOST_HINT = "NODE_ALLOWED_HOSTS lists the host names that clients may use for this node; IP addresses are always allowed"
 
@@ -142,7 +137,9 @@ class Endpoints:
             self.evm[name] = self._of_evm(rpc, self._evm_throttle)
         rpc.chain.building.within = self.interpreter.needed
         endpoint = self.evm[name]
-        self.table.update(by_path([endpoint]))
+        if name not in self.outer:
+            self.outer[name] = self._outer_of(rpc.chain)
+        self.table.update(by_path([endpoint, self.outer[name]]))
         for added in tuple(self.on_added):
             added(endpoint, rpc)
 
@@ -229,17 +226,20 @@ class Endpoints:
         return self._by_name("X wallet", XCHAIN_WALLET_PATHS)
 
     @cached_property
-    def outer(self) -> Mapping[str, Endpoint]:
+    def outer(self) -> dict[str, Endpoint]:
         """The interfaces to the outer blocks of the chains that run here, by name: `/ext/bc/P/proposervm`."""
         own = (self._platform_rpc.chain, self._avm_rpc.chain)
-        chains: tuple[NodeChain, ...] = (*own, *(rpc.chain for rpc in self._evm_rpcs.values()))
+        chains: tuple[NodeChain, ...] = (
+            *own,
+            *(rpc.chain for rpc in tuple(self._evm_rpcs.values())),
+        )
         return {
-            chain.name: self._endpoint(
-                f"{chain.name} proposervm", outer_paths(chain), self._outer_methods(chain.name)
-            )
-            for chain in chains
-            if not is_left_out(chain.name)
+            chain.name: self._outer_of(chain) for chain in chains if not is_left_out(chain.name)
         }
+
+    def _outer_of(self, chain: NodeChain) -> Endpoint:
+        name = chain.name
+        return self._endpoint(f"{name} proposervm", outer_paths(chain), self._outer_methods(name))
 
     def _outer_methods(self, name: str) -> MethodRegistry:
         network = self._network
@@ -459,29 +459,6 @@ class Endpoints:
         )
         config = config or self.gate_config
         return Endpoint(paths, dispatcher, config, replies=metrics.replies_of(name))
-
-
-def http_paths(chain: EvmChain) -> tuple[str, ...]:
-    """Return the paths of an EVM chain's interface; the C-Chain is at `/` as well."""
-    if chain.subnet_id != PRIMARY_NETWORK_ID:
-        return tuple(f"/ext/bc/{alias}/rpc" for alias in chain.aliases)
-    paths = paths_of(chain.aliases, "/rpc")
-    return (*paths, ROOT) if chain.name == C_CHAIN else paths
-
-
-def socket_paths(chain: EvmChain) -> tuple[str, ...]:
-    """Return the paths of an EVM chain's WebSocket; the C-Chain is at `/` as well."""
-    if chain.subnet_id != PRIMARY_NETWORK_ID:
-        return tuple(f"/ext/bc/{alias}/ws" for alias in chain.aliases)
-    paths = paths_of(chain.aliases, "/ws")
-    return (*paths, ROOT) if chain.name == C_CHAIN else paths
-
-
-def outer_paths(chain: NodeChain) -> tuple[str, ...]:
-    """Return the paths of the interface to a chain's outer blocks."""
-    paths = paths_of(chain.aliases, "/proposervm")
-    by_id = (f"/ext/bc/{PRIMARY_NETWORK_ID}/proposervm",)
-    return (*paths, *by_id) if chain.name == P_CHAIN else paths
 
 
 def _evm_interface(rpc: EvmRpc) -> RpcInterface:

@@ -122,7 +122,7 @@ def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:
     blockchain = subnets.blockchain(rpc.chain, blockchain_id)
     if own is None or blockchain is None:
         return False
-    return own in stakers.current_validators(rpc.chain, blockchain.subnet_id).by_node
+    return own in stakers.current_members(rpc.chain, blockchain.subnet_id)
 
 
 def _blockchain_json(blockchain: BlockchainRecord) -> Json:

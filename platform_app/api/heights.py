@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections import defaultdict
 from itertools import accumulate
-from operator import attrgetter
 from secrets import SystemRandom
 from typing import Any, Final
 
@@ -95,18 +94,15 @@ def sample_validators(rpc: PlatformRpc, size: int, subnet_id: ID) -> Json:
 
 
 def _sample(rpc: PlatformRpc, size: int, subnet_id: ID) -> list[NodeID]:
-    present = stakers.current_validators(rpc.chain, subnet_id)
     if size == 0:
         return []
-    if not present.validators:
+    members = sorted(stakers.current_members(rpc.chain, subnet_id).items())
+    if not members:
         raise refused(f"sampling {subnet_id} errored with missing validators")
-    if size > present.weight:
+    bounds = list(accumulate(member.weight for _, member in members))
+    if size > bounds[-1]:
         raise refused(f"sampling {subnet_id} errored with insufficient weight")
-    ordered = sorted(present.validators, key=attrgetter("node_id"))
-    bounds = list(
-        accumulate(validator.weight + validator.delegator_weight for validator in ordered)
-    )
-    return [ordered[bisect_right(bounds, unit)].node_id for unit in _units(size, present.weight)]
+    return [members[bisect_right(bounds, unit)][0] for unit in _units(size, bounds[-1])]
 
 
 def _units(size: int, weight: int) -> list[int]:

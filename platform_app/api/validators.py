@@ -103,7 +103,8 @@ def get_min_stake(rpc: PlatformRpc, subnet_id: ID) -> Json:
 
 def get_total_stake(rpc: PlatformRpc, subnet_id: ID) -> Json:
     """platform.getTotalStake: the total weight of a subnet's validators, delegators included."""
-    weight = str(stakers.current_validators(rpc.chain, subnet_id).weight)
+    members = stakers.current_members(rpc.chain, subnet_id)
+    weight = str(sum(member.weight for member in members.values()))
     return {"stake": weight, "weight": weight}
 
 

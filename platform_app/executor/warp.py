@@ -19,6 +19,7 @@ class WarpMessageReason(StrEnum):
     """Why a transaction's message is not accepted."""
 
     UNKNOWN_CHAIN = 'problem retrieving blockchain "{chain_id}": not found'
+    NO_CHAIN = '"{chain_id}" is not a blockchain'  # it is another transaction
     NOT_SIGNED = "{cause}"  # the message of `primitives.warp`
 
 
@@ -48,5 +49,7 @@ def subnet_of(chain_id: ID, state: ChainState, env: Env) -> ID:
         return PRIMARY_NETWORK_ID
     subnet_id = state.subnets.of_blockchain(chain_id)
     if subnet_id is None:
-        raise InvalidTx(WarpMessageReason.UNKNOWN_CHAIN, chain_id=chain_id)
+        is_tx = state.txs.get(chain_id) is not None
+        reason = WarpMessageReason.NO_CHAIN if is_tx else WarpMessageReason.UNKNOWN_CHAIN
+        raise InvalidTx(reason, chain_id=chain_id)
     return subnet_id

@@ -179,6 +179,17 @@ def validators_at(
     return _set(chain, min(height, chain.stakers_version().stakers_height), subnet_id)
 
 
+def current_members(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> Members:
+    """Return the validators of a subnet after the last accepted block, those of an L1 included.
+
+    The inactive validators of an L1 are one member with the empty node ID (etna.md 8).
+
+    Raises:
+        NoGenesis: The database holds no chain.
+    """
+    return validators_at(chain, chain.tip().height, subnet_id) or {}
+
+
 def all_validators_at(chain: PlatformChain, height: int) -> dict[ID, Members] | None:
     """Return the validators at a height of the Primary Network, and of each other subnet that had any.
 

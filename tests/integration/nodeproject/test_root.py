@@ -13,8 +13,8 @@ from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from nodeproject.node import Node
-from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 from nodeproject.web.paths import SocketPaths
+from nodeproject.web.rpc_paths import CCHAIN_WEBSOCKETS
 from tests.builders.node_settings import updated
 from tests.integration.conftest import Chain
 from tests.integration.patience import PatientCommunicator

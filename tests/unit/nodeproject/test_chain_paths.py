@@ -6,8 +6,8 @@ import pytest
 
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.limits.client_address import NO_PROXIES
-from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 from nodeproject.web.paths import BasePaths, ChainPaths, Letters, SocketPaths, paths_of
+from nodeproject.web.rpc_paths import CCHAIN_WEBSOCKETS
 from platform_app.chain import NoPlatformGenesis
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 

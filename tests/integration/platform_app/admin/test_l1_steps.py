@@ -137,7 +137,7 @@ def test_what_cannot_be_done_is_said_in_the_form(pchain: PChain, admin_client: C
     }
     conversion = {"subnet_id": nobody, "manager_chain_id": "C", "weight": 1}
     assert errors(admin_client, "convert", **conversion, manager_address="0x09") == {
-        "manager_address": ["The length must be 20, not 1 bytes."]
+        "manager_address": ["Expected length 20, got 1."]
     }
     assert errors(admin_client, "convert", **conversion, manager_address="no") == {
         "manager_address": ["These are not hexadecimal digits."]

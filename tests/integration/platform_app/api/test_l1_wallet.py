@@ -19,7 +19,7 @@ from platform_app.txs.warp import (
     statement_of,
 )
 from primitives.addresses import format_address
-from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.ids import EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.warp import parse_signed, verify_message
 from tests.builders import platform
 from tests.integration.platform_app.api.conftest import EWOQ_TEXT
@@ -111,6 +111,18 @@ def test_the_life_of_an_l1_without_an_sdk(pchain: PChain, rpc: Rpc, act: Act, l1
     assert refusal(rpc, "platform.getL1Validator", validationID=second["validationID"]) == (
         f'fetching L1 validator "{second["validationID"]}" failed: not found'
     )
+
+
+def test_an_l1s_validators_count_as_those_of_its_subnet(
+    pchain: PChain, rpc: Rpc, act: Act, l1: ID
+) -> None:
+    unpaid = {"nodeID": str(SECOND), "weight": 20, "signer": signer(2)}
+    act("registerL1Validator", subnetID=str(l1), balance=0, validator=unpaid)
+    own, empty = str(pchain.node_id), str(EMPTY_NODE_ID)
+
+    assert rpc("platform.getTotalStake", subnetID=str(l1)) == {"stake": "120", "weight": "120"}
+    drawn = rpc("platform.sampleValidators", subnetID=str(l1), size=120)["validators"]
+    assert sorted(drawn) == sorted([own] * 100 + [empty] * 20)
 
 
 def test_messages_that_were_signed_elsewhere_are_used(

@@ -5,8 +5,7 @@ from itertools import combinations
 
 from nodeproject.apps import this_node
 from platform_app.api import heights
-from platform_app.apps import platform_chain
-from platform_app.memory.stakers import CurrentSet
+from platform_app.memory.stakers import Member
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
@@ -30,16 +29,9 @@ def test_a_subnet_without_validators(rpc: Rpc) -> None:
 
 def weighted(monkeypatch, *weights: int) -> list[NodeID]:
     """Set the validators to new nodes with these weights, and return the nodes."""
-    template = stakers.current_validators(platform_chain()).validators[0]
     nodes = [NodeID(bytes([9 - place]) * 20) for place in range(len(weights))]
-    validators = tuple(
-        template._replace(node_id=node, weight=weight - 1, delegator_weight=1)
-        for node, weight in zip(nodes, weights, strict=True)
-    )
-    present = CurrentSet(
-        validators, {validator.node_id: validator for validator in validators}, sum(weights)
-    )
-    monkeypatch.setattr(stakers, "current_validators", lambda _chain, _subnet: present)
+    members = {node: Member(weight, None) for node, weight in zip(nodes, weights, strict=True)}
+    monkeypatch.setattr(stakers, "current_members", lambda _chain, _subnet: members)
     return nodes
 
 

@@ -1,0 +1,112 @@
+"""`l1 list` and `l1 show`, and what `l1 create` refuses before it calls the node."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from nodeproject.management.l1_creation import genesis_of
+from platform_app import models
+from primitives.ids import ID
+from tests.builders import platform
+from tests.integration.explorer_app.l1_chain import L1Chain, make_l1
+from tests.integration.platform_app.conftest import PChain
+
+OWNER = "0x" + "0a" * 20
+
+
+def said(*arguments: str) -> str:
+    out = StringIO()
+    call_command("l1", *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def l1(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> L1Chain:
+    """An L1 with two validators and one that was removed."""
+    return make_l1(pchain, monkeypatch)
+
+
+def give_chain(name: str, subnet_id: ID, number: int = 1_000_001) -> None:
+    models.Blockchain.objects.create(
+        position=number,
+        blockchain_id=platform.some_id(f"{name} {number}"),
+        subnet_id=subnet_id,
+        name=name,
+        vm_id=platform.some_id("vm"),
+        genesis_size=2,
+    )
+
+
+def test_lists_name_each_l1_with_its_chains(
+    l1: L1Chain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give_chain("Mine", l1.subnet)
+
+    (listed,) = json.loads(said("list", "--json"))
+    said("list")
+
+    shown = capsys.readouterr().out
+    assert listed["subnetID"] == str(l1.subnet)
+    assert listed["blockchains"] == [
+        {"name": "Mine", "blockchainID": str(platform.some_id("Mine 1000001"))}
+    ]
+    assert listed["managerAddress"] == "0x0feedc0de0000000000000000000000000000000"
+    assert str(l1.subnet) in shown
+    assert "Mine" in shown
+
+
+def test_an_l1_is_found_by_its_id_and_by_the_name_of_its_chain(
+    l1: L1Chain, capsys: pytest.CaptureFixture[str]
+) -> None:
+    give_chain("Mine", l1.subnet)
+    by_id = json.loads(said("show", str(l1.subnet), "--json"))
+
+    assert json.loads(said("show", "Mine", "--json")) == by_id
+    assert [one["weight"] for one in by_id["validators"]] == [1_050, 20]
+    assert by_id["validators"][0]["validationID"] == str(l1.own)
+    assert by_id["validators"][0]["state"] == "active"
+    said("show", "Mine")
+    shown = capsys.readouterr().out
+    assert str(l1.own) in shown
+    assert "1,070, 2 validators" in shown
+    assert "0.000001 AVAX a second" in shown
+
+
+def test_an_unknown_l1_is_refused_with_the_way_to_the_known_ones(pchain: PChain) -> None:
+    assert (
+        said("list") == "There are no L1s yet: `l1 create NAME` creates one on a local network.\n"
+    )
+    for text in ("Nobody", str(platform.some_id("nobody"))):
+        with pytest.raises(CommandError, match=f"There is no L1 {text}: `l1 list` shows"):
+            said("show", text)
+
+
+def test_the_genesis_of_a_new_chain_has_one_rich_account(pchain: PChain) -> None:
+    document = json.loads(genesis_of(9_009, OWNER))
+
+    assert document["config"]["chainId"] == 9_009
+    assert int(document["gasLimit"], 16) == document["config"]["feeConfig"]["gasLimit"]
+    assert list(document["alloc"]) == [OWNER.removeprefix("0x")]
+
+
+@pytest.mark.node_settings(http_port=1)
+def test_creation_without_a_running_node_says_that_it_does_not_answer(
+    pchain: PChain, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "genesis.json"
+    wrong.write_text("{")
+
+    with pytest.raises(
+        CommandError, match=r"The L1 is not complete: no answer to keystore\.create"
+    ):
+        said("create", "Mine", "--chain-id=9009")
+    with pytest.raises(CommandError, match=r"genesis\.json is not JSON"):
+        said("create", "Mine", f"--genesis={wrong}")
+    for given in ("--chain-id=0", "--chain-id=x", f"--chain-id={2**64}"):
+        with pytest.raises(CommandError, match="is not a whole number from 1 to "):
+            said("create", "Mine", given)
+    with pytest.raises(CommandError, match="'0x12' is not an address"):
+        said("create", "Mine", "--chain-id=1", "--owner=0x12")
