@@ -12,7 +12,7 @@ from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import load_genesis
 from cchain_app.rules.coreth.block import CorethFormat, split_block
-from cchain_app.rules.coreth.genesis import with_upgrades
+from cchain_app.rules.coreth.genesis import chain_config, with_upgrades
 from cchain_app.rules.coreth.header import decode_header, ext_data_hash
 from primitives.hashing import keccak256
 from primitives.rlp import encode_uint
@@ -80,6 +80,13 @@ def test_genesis(case: dict[str, Any], trie: StateTrie) -> None:
     assert block.raw == block.ethereum_raw == data(case["blockRLP"])
     assert block.size == len(block.raw)
     assert decode_header(block.header.raw) == block.header == header_of(case["header"])
+
+
+@pytest.mark.parametrize("case", cases("genesis"))
+def test_config_that_follows_from_upgrades(case: dict[str, Any]) -> None:
+    wanted = dict(case["chainConfig"])
+    del wanted["upgrades"]  # which eth_getChainConfig leaves out
+    assert chain_config(wanted["chainId"], parse_upgrades(case["upgrades"])) == wanted
 
 
 def test_blocks_of_a_network_are_encoded_as_they_were(trie: StateTrie) -> None:
