@@ -14,6 +14,8 @@ from cchain_app.genesis import load_genesis
 from cchain_app.rules.coreth.block import CorethFormat, split_block
 from cchain_app.rules.coreth.genesis import chain_config, with_upgrades
 from cchain_app.rules.coreth.header import decode_header, ext_data_hash
+from cchain_app.rules.coreth.summary import first_summary
+from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.rlp import encode_uint
 from primitives.upgrades import parse_upgrades
@@ -113,3 +115,12 @@ def test_blocks_of_all_phases_are_encoded_as_they_were(entry: dict[str, Any]) ->
     assert parts.header.hash == keccak256(data(entry["headerRLP"])) == data(entry["hash"])
     assert parts.header.raw == parts.header_raw == data(entry["headerRLP"])
     assert parts.ext_data == data(entry["extData"])
+
+
+def test_summary_of_block_0() -> None:
+    (case,) = (case for case in document("genesis") if case["networkID"] == 12345)
+    state_root = data(case["header"]["stateRoot"])
+    summary = first_summary(Hash(data(case["hash"])), Hash(state_root))
+    assert len(summary) == 106
+    wanted = "5c56b6520f53326ca67dc0300cf9d2128101d09f192db5c81d068656a34bcf60"
+    assert keccak256(summary).hex() == wanted
