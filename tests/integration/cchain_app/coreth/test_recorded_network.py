@@ -106,7 +106,7 @@ def test_a_recorded_network_is_followed(follower: Follower, tmp_path: Path) -> N
     above = {"code": -32000, "message": "cannot query unfinalized data"}
     assert again.ask("eth_getBlockByNumber", hex(LAST + 1), False) == above
     assert is_of_coreth(again.chain.db)
-    verify_state(again.chain.db, again.chain.new_trie(cached=False), str(tmp_path))
+    verify_state(again.chain.db, again.chain.new_trie(cached=False), tmp_path)
     for entry in document("local_chain")["proofs"]:
         if entry["number"] > LAST:
             continue

@@ -18,7 +18,7 @@ from cchain_app.rules.coreth.rules import NO_VOTES, Votes
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from primitives.hashing import sha256
-from primitives.ids import P_CHAIN_ID
+from primitives.ids import P_CHAIN_ID, ShortID
 from primitives.keys import EWOQ_KEY
 from primitives.secp256k1 import address_of_private_key, sign_sha256
 from primitives.upgrades import OWN_NETWORK
@@ -58,7 +58,7 @@ def transfer(nonce: int, gas: int = 21_000, **fields: object) -> Transaction:
 
 def export(nonce: int, amount: int = 5_000_000) -> AtomicTx:
     """Return an export to the P-Chain that pays a million units for its gas."""
-    owners = OutputOwners(0, 1, (b"\x05" * 20,))
+    owners = OutputOwners(0, 1, (ShortID(b"\x05" * 20),))
     unsigned = UnsignedExportTx(
         network_id=PARAMETERS.network_id,
         blockchain_id=PARAMETERS.blockchain_id,
