@@ -414,7 +414,10 @@ class EvmChain:
 
     def read_genesis_again(self) -> None:
         """Forget the genesis that was read: other nodes have sent another one."""
-        for name in ("own_genesis", "genesis", "config", "pool_limits", "is_of_coreth"):
+        for name in (
+            "own_genesis", "genesis", "config", "pool_limits", "is_of_coreth", "atomic", "trie",
+            "proof_trie",
+        ):  # fmt: skip
             self.__dict__.pop(name, None)
         self.memory.rules_changed()
 
@@ -425,13 +428,8 @@ class EvmChain:
 
     @cached_property
     def engine(self) -> TracingEngine:
-        """The EVM engine that NODE_ENGINE names; the reference engine for a chain of coreth."""
-        return evm_select.select_engine(self.engine_name)
-
-    @property
-    def engine_name(self) -> str:
-        """The engine, as `evm.select` names it."""
-        return "reference" if self.is_of_coreth else self.settings.engine
+        """The EVM engine that NODE_ENGINE names."""
+        return evm_select.select_engine(self.settings.engine)
 
     @cached_property
     def kzg(self) -> Kzg:
@@ -486,7 +484,7 @@ class EvmChain:
     @cached_property
     def encode_logs(self) -> EncodeLogs:
         """Encodes the logs of receipts; chosen once, because each call on `pending` needs it."""
-        return select_encode_logs(native=evm_select.is_native(self.engine_name))
+        return select_encode_logs(native=evm_select.is_native(self.settings.engine))
 
     @cached_property
     def trie(self) -> StateTrie:
@@ -509,10 +507,12 @@ class EvmChain:
         """The in-memory caches of the chain."""
         cache = self.settings.cache
         return make_memory(
-            native=evm_select.is_native(self.engine_name),
+            native=evm_select.is_native(self.settings.engine),
             accounts=cache.accounts,
             slots=cache.slots,
             blocks=max(cache.blocks, FEW),
+            # The native answers read slots without the rule of `stored_slot`.
+            answers=not self.is_of_coreth,
         )
 
     @cached_property

@@ -260,9 +260,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         begun, effects = self._executor.begun(parent, env, state), None
         if candidate.payload is not None:
             place = self.payload_place(parent_id, env, decided=context.decided, begun=begun)
-            place = place._replace(
-                capacity=self._rules.capacity_after(parent, env), block_hash=candidate.hash
-            )
+            place = place._replace(block_hash=candidate.hash)
             effects = self._rules.extension.effects(candidate.payload, place)
             if candidate.withdrawals != effects.withdrawals:
                 raise BlockRefused(BlockReason.OTHER_WITHDRAWALS)
@@ -316,14 +314,19 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         state = self.state_after(parent_id)
         begun = self._executor.begun(parent, env, state)
         payload, effects = None, None
-        if choose_payload is not None:
+        acts_after = self._rules.extension.acts_after
+        if choose_payload is not None and not acts_after:
             place = self.payload_place(parent_id, env, decided=False, begun=begun)
             payload = choose_payload(place)
             effects = None if payload is None else self._rules.extension.effects(payload, place)
         debits = StateChanges() if effects is None else effects.debits
         chosen = transactions(debits) if callable(transactions) else transactions
         env = self._rules.verify_messages(env, chosen, context)
-        out = self._rules.without_room(env, chosen, has_payload=payload is not None)
+        out = self._rules.without_room(
+            env,
+            chosen,
+            has_payload=payload is not None or (acts_after and choose_payload is not None),
+        )
         offered = [index for index in range(len(chosen)) if index not in out]
         executed = self._executor.execute(
             env,
@@ -333,6 +336,13 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             effects=effects,
             begun=begun,
         )
+        if choose_payload is not None and acts_after:
+            place = self.payload_place(parent_id, env, decided=False, begun=executed.changes)
+            payload = choose_payload(place)
+            if payload is not None:
+                effects = self._rules.extension.effects(payload, place)
+                assert effects.after is not None
+                executed = after_transactions(effects.after, executed, state)
         skipped = (
             *(replace(item, index=offered[item.index]) for item in executed.skipped),
             *(SkippedTransaction(index, NO_ROOM, retry=True) for index in sorted(out)),

@@ -309,6 +309,9 @@ class AcceptedChain(TransactionSource, Protocol):
     def more_transactions(self) -> Mapping[int, TransactionSource]:
         """The pools of the chain besides that of its usual transactions, by the number of their gossip handler."""
 
+    def state_summary(self) -> bytes | None:
+        """Return the summary of a state that a fresh peer may ask for; None: the chain has no summaries."""
+
 
 class Gathering(NamedTuple):
     """The number of connected bootstrappers, while too few of them are connected to start."""

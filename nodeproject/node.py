@@ -30,6 +30,7 @@ from network_app.selectors import has_peers
 from nodeproject.copies.snapshots import Snapshots
 from nodeproject.heads.shared_head import share_head
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.c_chain import genesis_of_network
 from nodeproject.startup.identity import files_of
 from nodeproject.startup.subnet_chains import RefusedChain, SubnetChains
 from nodeproject.startup.x_chain import PlatformNetwork
@@ -124,6 +125,11 @@ class Node:
             least_time=self._least_time,
             atomic=self._atomic_parameters,
             identity=self._warp_identity(self._c_chain_id, PRIMARY_NETWORK_ID),
+            genesis_file=genesis_of_network(
+                settings.common,
+                settings.cchain,
+                settings.common.directory / "cchain_genesis.json",
+            ),
             upgrades=lambda: self.platform_chain.config.upgrades,
         )
         """The C-Chain."""

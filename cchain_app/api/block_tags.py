@@ -42,6 +42,7 @@ def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
     Raises:
         WouldBlock: The pending block was requested on the event loop.
         PendingBlockNotBuilt: The pending block was requested, and the head moved during each attempt to build it.
+        JsonRpcError: -32000, on a chain of coreth the number is above the head.
     """
     if isinstance(param, BlockHash):
         return blocks.by_hash(rpc.chain, param.hash)
@@ -49,7 +50,10 @@ def find(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock | None:
         return rpc.pending.current() or blocks.head(rpc.chain)
     if param is Tag.LATEST:
         return blocks.head(rpc.chain)
-    return blocks.by_number(rpc.chain, height_of(rpc, param))
+    height = height_of(rpc, param)
+    if rpc.chain.is_of_coreth and height > blocks.head(rpc.chain).number:
+        raise server_error("cannot query unfinalized data")
+    return blocks.by_number(rpc.chain, height)
 
 
 def require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from cchain_app.atomic.effects import debits, withdrawals
 from cchain_app.atomic.errors import AtomicReason
@@ -42,6 +43,8 @@ class AtomicExtension:
 
     parameters: Callable[[], AtomicParameters]
     exported: Exported
+
+    acts_after: ClassVar[bool] = False
 
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return the payload's hash; no bytes for a block without payload."""

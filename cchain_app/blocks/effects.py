@@ -36,8 +36,6 @@ class PayloadPlace(NamedTuple):
     """The number of withdrawals in the chain up to the parent."""
     decided: bool
     """Whether the network has accepted the block already."""
-    capacity: int = 0
-    """Gas for the block's transactions and its payload together, where the payload's gas counts."""
     block_hash: Hash = ZERO_HASH
     """The block's hash, for messages; zero while it is being built."""
 

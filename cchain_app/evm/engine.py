@@ -104,6 +104,8 @@ class BlockEnv:
     """"ethereum", or "coreth": the EVM of a C-Chain of avalanchego since Granite, whose fork is "cancun"."""
     milliseconds: int = 0
     """The block's time in Unix milliseconds, if its header has it."""
+    capacity: int | None = None
+    """On coreth: gas for the block's transactions and its payload together; None: it is not known."""
 
 
 class Log(NamedTuple):

@@ -31,9 +31,9 @@ class NativeStateTrie:
     An update that is never committed leaves no trace; another root empties the cache.
     """
 
-    def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
-        """Start with an empty cache of this size; 0 for no cache."""
-        self._trie = cchain_native.StateTrie(cache_bytes)
+    def __init__(self, cache_bytes: int = CACHE_BYTES, *, of_coreth: bool = False) -> None:
+        """Start with an empty cache of this size; 0 for no cache. `of_coreth` as for `PythonStateTrie`."""
+        self._trie = cchain_native.StateTrie(cache_bytes, of_coreth)
 
     def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
         """Return root and nodes after changes to the state that has this root.

@@ -78,19 +78,15 @@ def select_trie(name: str, *, cached: bool = True, of_coreth: bool = False) -> S
     Args:
         name: The engine.
         cached: Whether it keeps nodes in memory, if the engine's can.
-        of_coreth: Whether its accounts are those of coreth, which only the Python trie has.
+        of_coreth: Whether its accounts and slots are stored as on coreth.
     """
-    if of_coreth:
-        from cchain_app.evm.trie_python import PythonStateTrie
-
-        return PythonStateTrie(of_coreth=True)
     if is_native(name):
         from cchain_app.evm.native_trie import CACHE_BYTES, NativeStateTrie
 
-        return NativeStateTrie(CACHE_BYTES if cached else 0)
+        return NativeStateTrie(CACHE_BYTES if cached else 0, of_coreth=of_coreth)
     from cchain_app.evm.trie_python import PythonStateTrie
 
-    return PythonStateTrie()
+    return PythonStateTrie(of_coreth=of_coreth)
 
 
 def select_recovery(name: str) -> RecoverMany:

@@ -28,7 +28,9 @@ SECONDS_OF_LONG = 60e-6
 to the thread and back takes a third of it."""
 
 
-def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memory:
+def make_memory(
+    *, native: bool, accounts: int, slots: int, blocks: int, answers: bool = True
+) -> Memory:
     """Return the memory of a chain with the given limits.
 
     Args:
@@ -36,6 +38,7 @@ def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memo
         accounts: Limit of accounts, and of pending nonces.
         slots: Limit of slots of all accounts together.
         blocks: Limit of blocks, with their transactions.
+        answers: Whether the native engine may answer requests itself.
     """
     if not native:
         state = PythonStateMemory(accounts=accounts, slots=slots)
@@ -43,11 +46,13 @@ def make_memory(*, native: bool, accounts: int, slots: int, blocks: int) -> Memo
     from cchain_app.memory.native import NativeStateMemory
 
     known = NativeStateMemory(accounts=accounts, slots=slots)
-    answers = known.answers(
+    if not answers:
+        return Memory(known, accounts=accounts, blocks=blocks)
+    own = known.answers(
         gas=GAS_OF_SHORTCUT,
         seconds=SECONDS_OF_SHORTCUT,
         whole_seconds=SECONDS_OF_WHOLE,
         thread_seconds=SECONDS_IN_THREAD,
         long_seconds=SECONDS_OF_LONG,
     )
-    return Memory(known, accounts=accounts, blocks=blocks, answers=answers)
+    return Memory(known, accounts=accounts, blocks=blocks, answers=own)

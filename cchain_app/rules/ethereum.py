@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from typing_extensions import override
 
@@ -93,6 +93,8 @@ class PayloadFormat(EthereumFormat):
 class NoExtension:
     """Blocks without a payload; a `BlockExtension`. Their extra data is free, up to 32 bytes."""
 
+    acts_after: ClassVar[bool] = False
+
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return no bytes."""
         assert payload is None, "there is no extension"
@@ -138,10 +140,10 @@ class EthereumRules:
 
     assemble = staticmethod(assembly.assemble)
 
-    def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
-        """Return the gas that a block's transactions may use."""
-        del parent
-        return self.config.limits.in_block(env.gas_limit)
+    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
+        """Return True: no block has to wait for its parent's time."""
+        del parent, timestamp
+        return True
 
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.

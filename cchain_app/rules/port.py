@@ -57,6 +57,10 @@ class BlockExtension(Protocol):
     A block may carry a payload as the last item of its body. The extra data of its header commits to the payload.
     """
 
+    @property
+    def acts_after(self) -> bool:
+        """Whether a payload is verified, and changes the state, after the block's transactions."""
+
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return the extra data of a block that this node builds; None: the block has no payload."""
 
@@ -137,12 +141,12 @@ class ChainRules(Protocol):
             timestamp: The new block's time in Unix seconds, not below the parent's.
         """
 
-    def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
-        """Return the gas that a block's transactions may use, together with a payload whose gas counts.
+    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
+        """Return whether a block may be built by now.
 
         Args:
             parent: The block before.
-            env: The environment of the block.
+            timestamp: The node's time in Unix seconds.
         """
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:

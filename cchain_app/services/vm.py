@@ -130,6 +130,8 @@ class EvmVM:
         tree = self._blocks()
         branch = [made.block for made in tree.branch(tree.preference)]
         parent = branch[-1] if branch else tree.head
+        if not (self._previews or self._chain.rules.may_build(parent, context.now)):
+            return None
         by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
         choose_transactions = partial(self._chosen, tree, parent, branch)

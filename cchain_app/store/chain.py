@@ -20,6 +20,7 @@ from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.feemarket import paid_tips
 from cchain_app.processing import VerifiedBlock
+from cchain_app.rules.coreth.header import is_header_of_coreth
 from cchain_app.rules.port import BlockFormat
 from cchain_app.store import forked, history, state, warp
 from cchain_app.txs.codec import decode_unsigned, with_sender
@@ -98,6 +99,12 @@ def first_block(db: Database) -> tuple[Hash, int] | None:
         return None
     row = db.row("SELECT hash, timestamp FROM cchain_app_block ORDER BY number LIMIT 1")
     return None if row is None else (Hash(bytes(row[0])), int(row[1]))
+
+
+def is_of_coreth(db: Database) -> bool:
+    """Return whether the chain's blocks are coreth's: by the header of block 0."""
+    row = db.row("SELECT header FROM cchain_app_block WHERE number = 0")
+    return row is not None and is_header_of_coreth(bytes(row[0]))
 
 
 def head_row(db: Database) -> HeadRow | None:

@@ -7,18 +7,23 @@
 use pyo3::prelude::*;
 use revm::{
     DatabaseCommit,
+    bytecode::opcode::{SLOAD, SSTORE},
     context::{Evm, TxEnv},
     context_interface::{
         ContextSetters, ContextTr, FrameStack, JournalTr,
         cfg::gas::InitialAndFloorGas,
         result::{EVMError, ExecutionResult, HaltReason},
     },
-    handler::{FrameResult, Handler, instructions::EthInstructions},
-    interpreter::interpreter_action::FrameInit,
+    handler::{FrameResult, Handler, instructions::EthInstructions, post_execution},
+    interpreter::{
+        instruction_table, instructions::gas_table_spec, interpreter::EthInterpreter,
+        interpreter_action::FrameInit,
+    },
     primitives::{Address, B256, Log, TxKind, hardfork::SpecId},
 };
 
 use crate::{
+    coreth,
     environment::{Env, EvmContext, context},
     frames::{self, EvmOf, RunError},
     overlay::{Changes, Overlay},
@@ -46,6 +51,18 @@ impl Handler for BlockHandler {
 
     fn validate_initial_tx_gas(&self, evm: &mut Self::Evm) -> Result<InitialAndFloorGas, RunError> {
         stateful::initial_gas(&mut evm.ctx)
+    }
+
+    fn reward_beneficiary(
+        &self,
+        evm: &mut Self::Evm,
+        result: &mut FrameResult,
+    ) -> Result<(), RunError> {
+        if evm.ctx.chain.is_coreth {
+            coreth::reward(&mut evm.ctx, result.gas())?;
+            return Ok(());
+        }
+        post_execution::reward_beneficiary(&mut evm.ctx, result.gas()).map_err(RunError::from)
     }
 
     fn run_exec_loop(
@@ -120,7 +137,11 @@ pub(crate) fn execute(
     skip_invalid: bool,
 ) -> Result<Block, BlockFailure> {
     let state = Overlay::new(reader, spec);
-    let mut evm = build(context(state, env.block(spec), env.rules(spec), &env.stateful), env, spec);
+    let mut evm = build(
+        context(state, env.block(spec), env.rules(spec), &env.stateful, env.is_coreth),
+        env,
+        spec,
+    );
     system::before_transactions(&mut evm, env, spec)?;
     let mut block = Block::default();
     for (index, transaction) in transactions.iter().enumerate() {
@@ -149,13 +170,24 @@ pub(crate) fn execute(
 
 /// Build the EVM of a block.
 pub(crate) fn build(context: EvmContext, env: &Env, spec: SpecId) -> BlockEvm {
+    let context_is_coreth = context.chain.is_coreth;
     Evm {
         ctx: context,
         inspector: (),
-        instruction: EthInstructions::new_mainnet_with_spec(spec),
+        instruction: instructions(spec, context_is_coreth),
         precompiles: env.precompiles(spec),
         frame_stack: FrameStack::new_prealloc(8),
     }
+}
+
+fn instructions(spec: SpecId, is_coreth: bool) -> EthInstructions<EthInterpreter, EvmContext> {
+    if !is_coreth {
+        return EthInstructions::new_mainnet_with_spec(spec);
+    }
+    let mut table = instruction_table();
+    table[SLOAD as usize] = coreth::SLOAD;
+    table[SSTORE as usize] = coreth::SSTORE;
+    EthInstructions::new(table, gas_table_spec(spec), spec)
 }
 
 /// The failure of a block with an invalid transaction.
@@ -237,7 +269,11 @@ pub(crate) fn close(
         return Ok((Changes::default(), None));
     }
     let state = Overlay::new(reader, spec);
-    let mut evm = build(context(state, env.block(spec), env.rules(spec), &env.stateful), env, spec);
+    let mut evm = build(
+        context(state, env.block(spec), env.rules(spec), &env.stateful, env.is_coreth),
+        env,
+        spec,
+    );
     let requests_hash = system::after_transactions(&mut evm, logs.iter())?;
     Ok((evm.ctx.journaled_state.database.changes()?, Some(requests_hash)))
 }

@@ -5,8 +5,8 @@ use revm::{
     Database,
     context::TxEnv,
     context_interface::{ContextTr, transaction::AuthorizationTr},
-    handler::EthPrecompiles,
-    primitives::{Address, AddressSet, B256, Bytes, Log, TxKind, hardfork::SpecId},
+    handler::PrecompileProvider,
+    primitives::{Address, AddressSet, B256, Bytes, Log, TxKind},
 };
 
 use crate::{
@@ -57,7 +57,7 @@ pub(crate) fn call(
 ) -> Result<Answer, CallFailure> {
     let (mut runner, tx) = prepare(environment, message, reader, limits)?;
     if with_access_list {
-        let gatherer = Accesses::new(excluded(runner.context(), &tx, environment.spec)?);
+        let gatherer = Accesses::new(excluded(runner.context(), &tx, environment)?);
         let mut runner = runner.inspected_by(gatherer);
         let result = runner.run(&tx)?;
         let touched = runner.inspector().take_list();
@@ -119,12 +119,17 @@ pub(crate) fn created_address(
     }
 }
 
-fn excluded(context: &mut EvmContext, tx: &TxEnv, spec: SpecId) -> Result<AddressSet, CallFailure> {
+fn excluded(
+    context: &mut EvmContext,
+    tx: &TxEnv,
+    environment: &Environment,
+) -> Result<AddressSet, CallFailure> {
     let recipient = match tx.kind {
         TxKind::Call(to) => Some(to),
         TxKind::Create => created_address(context, tx)?,
     };
     let authorities = tx.authorization_list.iter().filter_map(AuthorizationTr::authority);
-    let precompiles = EthPrecompiles::new(spec).precompiles.addresses().copied();
+    let precompiles = environment.precompiles();
+    let precompiles = precompiles.warm_addresses().iter().copied();
     Ok(precompiles.chain(authorities).chain([tx.caller]).chain(recipient).collect())
 }

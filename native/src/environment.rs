@@ -16,6 +16,7 @@ use revm::{
 
 use crate::{
     convert::{Addr, Blob, Uint, Word},
+    coreth,
     limits::Meter,
     overlay::Overlay,
     precompiles::{ChangedPrecompiles, Moves, Signers},
@@ -46,6 +47,12 @@ pub(crate) struct Env {
     limits: ExecutionLimits,
     #[pyo3(from_py_with = shared)]
     pub(crate) stateful: Arc<Stateful>,
+    #[pyo3(attribute("variant"), from_py_with = is_coreth)]
+    pub(crate) is_coreth: bool,
+}
+
+fn is_coreth(variant: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(variant.extract::<String>()? == "coreth")
 }
 
 /// Return a value that many contexts can share.
@@ -79,6 +86,8 @@ pub(crate) struct Attached {
     pub(crate) stateful: Option<Arc<Stateful>>,
     /// The warp messages of the transaction.
     pub(crate) predicates: Option<Arc<TransactionPredicates>>,
+    /// Whether the EVM is that of coreth.
+    pub(crate) is_coreth: bool,
 }
 
 /// An EVM's context, including the state.
@@ -118,6 +127,9 @@ impl Env {
         if !self.limits.transaction_gas {
             rules.tx_gas_limit_cap = Some(u64::MAX);
         }
+        if self.is_coreth {
+            coreth::adapt(&mut rules);
+        }
         rules
     }
 
@@ -153,7 +165,7 @@ impl Env {
 
     /// Return the precompiles of a fork with the changes of this environment.
     pub(crate) fn precompiles(&self, spec: SpecId) -> ChangedPrecompiles {
-        ChangedPrecompiles::new(spec, self.moves(), self.signers())
+        ChangedPrecompiles::new(spec, self.is_coreth, self.moves(), self.signers())
     }
 
     fn moves(&self) -> Moves {
@@ -208,6 +220,7 @@ pub(crate) struct Environment {
     moves: Moves,
     signers: Signers,
     stateful: Arc<Stateful>,
+    is_coreth: bool,
 }
 
 #[pymethods]
@@ -226,6 +239,7 @@ impl Environment {
             rules,
             moves: env.moves(),
             signers: env.signers(),
+            is_coreth: env.is_coreth,
             stateful: env.stateful,
         })
     }
@@ -237,7 +251,8 @@ impl Environment {
     }
 
     pub(crate) fn precompiles(&self) -> ChangedPrecompiles {
-        ChangedPrecompiles::new(self.spec, self.moves.clone(), self.signers.clone())
+        let (moves, signers) = (self.moves.clone(), self.signers.clone());
+        ChangedPrecompiles::new(self.spec, self.is_coreth, moves, signers)
     }
 
     /// Return the warp messages of the call for which this environment was made.
@@ -259,8 +274,8 @@ impl Environment {
         {
             blobs.blob_gasprice = 0;
         }
-        let mut context =
-            context(Overlay::passing(reader, self.spec), block, rules, &self.stateful);
+        let state = Overlay::passing(reader, self.spec);
+        let mut context = context(state, block, rules, &self.stateful, self.is_coreth);
         context.chain.predicates = self.predicates();
         context
     }
@@ -272,10 +287,12 @@ pub(crate) fn context(
     block: BlockEnv,
     rules: CfgEnv,
     stateful: &Arc<Stateful>,
+    is_coreth: bool,
 ) -> EvmContext {
     let mut context = EvmContext::new(state, rules.spec);
     context.block = block;
     context.cfg = rules;
+    context.chain.is_coreth = is_coreth;
     context.chain.stateful = stateful.is_any().then(|| Arc::clone(stateful));
     context
 }

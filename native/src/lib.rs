@@ -12,6 +12,7 @@ mod bls;
 mod call;
 mod codes;
 mod convert;
+mod coreth;
 mod environment;
 mod estimate;
 mod frames;
@@ -70,7 +71,7 @@ mod cchain_native {
         signatures,
         trace::{self, Recording, TraceFailure, Turns},
         transaction::SignedTransaction,
-        trie::{self, Cache, Source, TrieFault},
+        trie::{self, Cache, Layout, Source, TrieFault},
     };
 
     create_exception!(cchain_native, InvalidBlock, PyException);
@@ -332,13 +333,16 @@ mod cchain_native {
     #[pyclass(frozen)]
     struct StateTrie {
         cache: Cache,
+        layout: Layout,
     }
 
     #[pymethods]
     impl StateTrie {
         #[new]
-        fn new(capacity: usize) -> Self {
-            Self { cache: Cache::new(capacity) }
+        #[pyo3(signature = (capacity, of_coreth = false))]
+        fn new(capacity: usize, of_coreth: bool) -> Self {
+            let layout = if of_coreth { Layout::Coreth } else { Layout::Ethereum };
+            Self { cache: Cache::new(capacity), layout }
         }
 
         /// Return the new root and the changed nodes by key, after changes to the state with this
@@ -352,7 +356,8 @@ mod cchain_native {
         ) -> PyResult<Bound<'py, PyAny>> {
             let difference = difference(changes)?;
             let source = Source { reader, cache: &self.cache, root: root.0 };
-            let update = py.detach(|| trie::update(difference, &source)).map_err(raised)?;
+            let update =
+                py.detach(|| trie::update(difference, &source, self.layout)).map_err(raised)?;
             Ok(answers::trie_update(py, &update)?.into_any())
         }
 
@@ -367,7 +372,9 @@ mod cchain_native {
         ) -> PyResult<Bound<'py, PyAny>> {
             let slots: Vec<_> = slots.into_iter().map(|slot| slot.0).collect();
             let source = Source { reader, cache: &self.cache, root: root.0 };
-            let proof = py.detach(|| trie::prove(address.0, &slots, &source)).map_err(raised)?;
+            let proof = py
+                .detach(|| trie::prove(address.0, &slots, &source, self.layout))
+                .map_err(raised)?;
             Ok(answers::proof(py, &proof)?.into_any())
         }
 

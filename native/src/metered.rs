@@ -21,6 +21,7 @@ use revm::{
 };
 
 use crate::{
+    coreth,
     environment::EvmContext,
     halt,
     limits::{self, GAS},
@@ -335,7 +336,19 @@ pub(crate) const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     table
 };
 
+/// The same for the EVM of coreth.
+pub(crate) const CORETH_TABLE: InstructionTable<EthInterpreter, EvmContext> = {
+    let mut table = TABLE;
+    insert!(table, timed, SLOAD => coreth::sload);
+    insert!(table, checked of (FRONTIER, 2, NOWHERE), SSTORE => coreth::sstore);
+    table
+};
+
 /// Return a fork's instructions, metered.
-pub(crate) fn instructions(spec: SpecId) -> EthInstructions<EthInterpreter, EvmContext> {
-    EthInstructions::new(TABLE, gas_table_spec(spec), spec)
+pub(crate) fn instructions(
+    spec: SpecId,
+    is_coreth: bool,
+) -> EthInstructions<EthInterpreter, EvmContext> {
+    let table = if is_coreth { CORETH_TABLE } else { TABLE };
+    EthInstructions::new(table, gas_table_spec(spec), spec)
 }

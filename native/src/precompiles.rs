@@ -5,12 +5,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use revm::{
     handler::{EthPrecompiles, PrecompileProvider, precompile_output_to_interpreter_result},
-    interpreter::{CallInputs, InstructionResult, InterpreterResult},
+    interpreter::{CallInputs, Gas, InstructionResult, InterpreterResult},
     precompile::{secp256k1::ECRECOVER, utilities::right_pad},
     primitives::{Address, AddressMap, AddressSet, Bytes, hardfork::SpecId},
 };
 
-use crate::{environment::EvmContext, precompile_errors, stateful};
+use crate::{coreth, environment::EvmContext, precompile_errors, stateful};
 
 /// Replacements of precompiles by address: another precompile, given by its address in the fork, or
 /// none.
@@ -24,11 +24,16 @@ pub(crate) struct ChangedPrecompiles {
     of_fork: EthPrecompiles,
     moves: Moves,
     signers: Signers,
+    is_coreth: bool,
 }
 
 impl ChangedPrecompiles {
-    pub(crate) fn new(spec: SpecId, moves: Moves, signers: Signers) -> Self {
-        Self { of_fork: EthPrecompiles::new(spec), moves, signers }
+    pub(crate) fn new(spec: SpecId, is_coreth: bool, moves: Moves, signers: Signers) -> Self {
+        let mut of_fork = EthPrecompiles::new(spec);
+        if is_coreth {
+            of_fork.precompiles = coreth::precompiles();
+        }
+        Self { of_fork, moves, signers, is_coreth }
     }
 
     /// Return the predefined answer of a precompile to some input; None if it computes its answer.
@@ -93,6 +98,14 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
             Some(Some(origin)) => *origin,
         };
         let Some(precompile) = self.of_fork.precompiles.get(&origin) else { return Ok(None) };
+        let is_delegated = inputs.target_address != inputs.bytecode_address;
+        if self.is_coreth && is_delegated && coreth::FORBIDDEN.contains(&origin) {
+            return Ok(Some(InterpreterResult {
+                result: InstructionResult::PrecompileError,
+                output: Bytes::new(),
+                gas: Gas::new_spent_with_reservoir(inputs.gas_limit, inputs.reservoir),
+            }));
+        }
         let (most, limit) = context.chain.meter.for_precompile();
         let given = inputs.gas_limit.min(most);
         let (output, words) = {

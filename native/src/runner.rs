@@ -79,7 +79,7 @@ pub(crate) struct Runner<I> {
 impl Runner<()> {
     /// Return an EVM without an inspector, which stops when the context's meter reaches a limit.
     pub(crate) fn new(context: EvmContext, precompiles: ChangedPrecompiles) -> Self {
-        let instruction = metered::instructions(context.cfg.spec);
+        let instruction = metered::instructions(context.cfg.spec, context.chain.is_coreth);
         // Do not preallocate frames for the deepest nesting: most calls do not nest, and a frame
         // has 32 KiB.
         let frame_stack = FrameStack::new();

@@ -61,6 +61,9 @@ class AvmBackend:
         """Return nothing: the X-Chain has one kind of transactions."""
         return {}
 
+    def state_summary(self) -> None:
+        """Return None: the X-Chain has no state synchronization."""
+
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of pending transactions, newest last."""
         return pending.newest(self._chain.db, limit)

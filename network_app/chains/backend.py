@@ -43,6 +43,9 @@ class ChainBackend(Protocol[B]):
     def more_transactions(self) -> Mapping[int, TransactionSource]:
         """The pools besides that of the usual transactions, by the number of their gossip handler."""
 
+    def state_summary(self) -> bytes | None:
+        """Return the summary of a state that a fresh peer may ask for; None: the chain has no summaries."""
+
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of pending transactions, newest last."""
 

@@ -6,6 +6,7 @@ from cchain_app.atomic.transactions import parse as parse_atomic_tx
 from cchain_app.blocks.candidate import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.pool.errors import PoolReason, PoolRejection
+from cchain_app.rules.coreth.summary import first_summary
 from cchain_app.selectors import atomic as atomic_txs
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool
@@ -75,6 +76,11 @@ class EvmBackend:
     def more_transactions(self) -> Mapping[int, TransactionSource]:
         """The pool of atomic transactions, if the chain has them."""
         return {} if self._chain.atomic is None else {ATOMIC_GOSSIP: AtomicPool(self._chain)}
+
+    def state_summary(self) -> bytes | None:
+        """Return the summary of block 0, of which coreth asks its first peers; None on other chains."""
+        genesis = accepted.by_number(self._chain, 0) if self._chain.is_of_coreth else None
+        return None if genesis is None else first_summary(genesis.hash, genesis.header.state_root)
 
     def waiting(self, limit: int) -> list[ID]:
         """Return hashes of pending transactions, newest last."""

@@ -190,6 +190,10 @@ class NetworkChain(Generic[B]):
         """The pools besides that of the usual transactions, by the number of their gossip handler."""
         return self._inner.more_transactions
 
+    def state_summary(self) -> bytes | None:
+        """Return the summary of a state that a fresh peer may ask for; None: the chain has no summaries."""
+        return self._inner.state_summary()
+
     def waiting(self, limit: int) -> Sequence[ID]:
         """Return IDs of pending transactions, newest last."""
         return self._inner.waiting(limit)

@@ -67,6 +67,9 @@ class PlatformBackend:
         """Return nothing: the P-Chain has one kind of transactions."""
         return {}
 
+    def state_summary(self) -> None:
+        """Return None: the P-Chain has no state synchronization."""
+
     def waiting(self, limit: int) -> list[ID]:
         """Return IDs of pending transactions, newest last."""
         return waiting.newest(self._chain, limit)

@@ -29,6 +29,7 @@ from network_app.wire.p2p_pb2 import (
     PullQuery,
     PushQuery,
     Put,
+    StateSummaryFrontier,
 )
 from network_app.wire.sdk_pb2 import PullGossipResponse, PushGossip
 from primitives.ids import ID
@@ -45,6 +46,7 @@ Answer: TypeAlias = (
     | AppResponse
     | AppError
     | AcceptedStateSummary
+    | StateSummaryFrontier
 )
 AnswerT = TypeVar("AnswerT", AcceptedFrontier, Accepted, Ancestors, Put, Chits, AppResponse)
 
@@ -68,6 +70,7 @@ FIELDS = {
     PullQuery: "pull_query",
     PushQuery: "push_query",
     Put: "put",
+    StateSummaryFrontier: "state_summary_frontier",
 }
 """The field of `Message` that contains each type."""
 

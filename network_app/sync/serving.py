@@ -31,10 +31,13 @@ from network_app.wire.p2p_pb2 import (
     GetAcceptedFrontier,
     GetAcceptedStateSummary,
     GetAncestors,
+    GetStateSummaryFrontier,
     PullQuery,
     PushQuery,
     Put,
+    StateSummaryFrontier,
 )
+from primitives.hashing import keccak256
 from primitives.ids import ID, NodeID
 
 MAX_IDS = 1024
@@ -43,11 +46,23 @@ LONGEST_DEADLINE = 10.0
 """Maximum seconds until an answer is considered too late, whatever deadline the request has."""
 
 Question: TypeAlias = (
-    GetAcceptedFrontier | GetAccepted | GetAncestors | Get | GetAcceptedStateSummary
+    GetAcceptedFrontier
+    | GetAccepted
+    | GetAncestors
+    | Get
+    | GetStateSummaryFrontier
+    | GetAcceptedStateSummary
 )
 Query: TypeAlias = PushQuery | PullQuery
 
-QUESTIONS = (GetAcceptedFrontier, GetAccepted, GetAncestors, Get, GetAcceptedStateSummary)
+QUESTIONS = (
+    GetAcceptedFrontier,
+    GetAccepted,
+    GetAncestors,
+    Get,
+    GetStateSummaryFrontier,
+    GetAcceptedStateSummary,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -152,8 +167,22 @@ class Serving:
             return await self._ancestors(question)
         if isinstance(question, Get):
             return await self._block(question)
-        # State sync is not supported, so there is no accepted summary at any height (p2p.md 9).
-        return None if question.heights else AcceptedStateSummary()
+        return await self._summary(question)
+
+    async def _summary(
+        self, question: GetStateSummaryFrontier | GetAcceptedStateSummary
+    ) -> StateSummaryFrontier | AcceptedStateSummary | None:
+        """Return the only summary there is, that of block 0, if the chain has summaries.
+
+        No state can be fetched from this node, so the chain needs no later ones (p2p.md 9, coreth.md 12.3).
+        """
+        summary = await self._serve(self._last_accepted.chain.state_summary)
+        if isinstance(question, GetStateSummaryFrontier):
+            return None if summary is None else StateSummaryFrontier(summary=summary)
+        if summary is None:
+            return None if question.heights else AcceptedStateSummary()
+        ids = [keccak256(summary)] if 0 in question.heights else []
+        return AcceptedStateSummary(summary_ids=ids)
 
     async def _accepted(self, question: GetAccepted) -> Accepted:
         asked = [as_id(raw) for raw in question.container_ids[:MAX_IDS]]

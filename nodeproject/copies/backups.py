@@ -17,6 +17,7 @@ from django.db import DatabaseError
 
 from cchain_app.evm.select import select_trie
 from cchain_app.selectors.rebuilding import ScratchUnusable, StateDiffers, verify_state
+from cchain_app.store.chain import is_of_coreth
 from chaindb import last_backup
 from chaindb.database import Database, Row
 from chaindb.locks import Lock
@@ -127,7 +128,9 @@ def verify_root(db: Database, standing: ChainsState, settings: NodeSettings) -> 
     """
     try:
         verify_state(
-            db, select_trie(settings.cchain.engine, cached=False), settings.common.directory
+            db,
+            select_trie(settings.cchain.engine, cached=False, of_coreth=is_of_coreth(db)),
+            settings.common.directory,
         )
     except StateDiffers as error:
         raise BackupRefused(

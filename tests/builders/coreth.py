@@ -1,7 +1,7 @@
 """A chain of coreth in memory, from a genesis and the bytes of its blocks."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from cchain_app.atomic.parameters import AtomicParameters
@@ -10,10 +10,8 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.blocks.receipt import encode_logs
-from cchain_app.evm.engine import Engine
-from cchain_app.evm.reference import ReferenceEngine
+from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.evm.trie import Tries
-from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import load_genesis
 from cchain_app.precompiles.verification import FindSigners, WarpIdentity
@@ -60,11 +58,11 @@ class MemoryCoreth:
     exported: Exported = nothing_exported
     votes: Votes = NO_VOTES
     signers: FindSigners = nobody_signs
-    engine: Engine = field(default_factory=ReferenceEngine)
+    engine_name: str = "reference"
 
     def __post_init__(self) -> None:
         """Begin the chain."""
-        trie = PythonStateTrie(of_coreth=True)
+        trie = select_trie(self.engine_name, of_coreth=True)
         genesis = with_upgrades(load_genesis(self.genesis_json), self.upgrades)
         self.format = CorethFormat(trie.ordered_root)
         head, update = first_block(trie, genesis, self.format)
@@ -83,7 +81,7 @@ class MemoryCoreth:
         self.nodes.apply(update)
         self.tries = Tries(trie, trie)
         self.tree = EvmProcessingBlocks(
-            BlockExecutor(self.rules, self.engine, encode_logs),
+            BlockExecutor(self.rules, select_engine(self.engine_name), encode_logs),
             self.tries,
             head,
             self.state,

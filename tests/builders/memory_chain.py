@@ -72,6 +72,7 @@ class MemoryChain:
         self.alias = alias
         self.more_transactions: dict[int, TransactionSource] = {}
         """Further pools, by the number of their gossip handler."""
+        self.summary: bytes | None = None
         self.chain_id = ID(bytes(32)) if alias == "P" else ID(sha256(alias.encode()))
         self.execution = execution
         self.dialect = dialect
@@ -138,6 +139,9 @@ class MemoryChain:
         self.commits[id_of(raw)] = time.monotonic()
 
     # --- ports.AcceptedChain
+
+    def state_summary(self) -> bytes | None:
+        return self.summary
 
     def last_accepted(self) -> BlockRef:
         with self._lock:

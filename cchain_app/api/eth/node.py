@@ -21,6 +21,7 @@ from cchain_app.config import (
 from cchain_app.forks import fork_id, precompiles, system_contracts
 from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.precompiles.schedule import PrecompileConfig
+from cchain_app.rules.coreth.genesis import chain_config as coreth_config
 from cchain_app.selectors import blocks, development, pool
 from cchain_app.settings import AUTO_NAME, PLAIN_NAME
 from cchain_app.store import history
@@ -167,9 +168,12 @@ _BLOCK_KEYS: Final = (
 def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     """eth_getChainConfig and eth_chainConfig: chain ID, schedule of forks, blob parameters.
 
-    Unspecified: coreth answers with the `config` of its genesis file; this node answers with the values that it
-    read from there, so keys that it does not know are missing.
+    Unspecified: this node answers with the values that it read from the `config` of the genesis file, so keys that it
+    does not know are missing. A chain of coreth has the config that coreth derives from the network's upgrades.
     """
+    upgrades = rpc.chain.genesis.upgrades
+    if upgrades is not None:
+        return coreth_config(rpc.chain.config.chain_id, upgrades)
     config = rpc.chain.config
     schedule = config.schedule
     answer: dict[str, Any] = {"chainId": config.chain_id}

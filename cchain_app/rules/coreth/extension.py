@@ -5,6 +5,7 @@ They are verified and take effect after the block's EVM transactions, so an expo
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from cchain_app.atomic.effects import credits_and_debits
 from cchain_app.atomic.fees import gas_used
@@ -36,6 +37,8 @@ class CorethExtension:
 
     parameters: Callable[[], AtomicParameters]
     exported: Exported
+
+    acts_after: ClassVar[bool] = True
 
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return no bytes: the header's extra data does not depend on the body's."""
@@ -91,7 +94,7 @@ class CorethExtension:
                     CorethReason.ATOMIC_INVALID, problem=error, height=env.number
                 ) from error
             self._verify_conflicts([*ancestors, *txs[: position + 1]])
-        total, limit = sum(map(gas_used, txs)), place.capacity - gas
+        total, limit = sum(map(gas_used, txs)), (env.capacity or 0) - gas
         if total > limit:
             raise BlockRefused(
                 CorethReason.ATOMIC_GAS, have=total, limit=limit, hash=place.block_hash.hex()

@@ -15,6 +15,28 @@ from primitives.hashing import EMPTY_ROOT
 from primitives.upgrades import FUJI, MAINNET, NEVER, UpgradeTimes
 
 _FIRST_BASE_FEE: Final = 225_000_000_000
+_FIRST_FORKS: Final = (
+    "homesteadBlock", "daoForkBlock", "eip150Block", "eip155Block", "eip158Block", "byzantiumBlock",
+    "constantinopleBlock", "petersburgBlock", "istanbulBlock", "muirGlacierBlock",
+)  # fmt: skip
+_TIMESTAMPS: Final = {
+    "apricot_phase1": "apricotPhase1BlockTimestamp",
+    "apricot_phase2": "apricotPhase2BlockTimestamp",
+    "apricot_phase3": "apricotPhase3BlockTimestamp",
+    "apricot_phase4": "apricotPhase4BlockTimestamp",
+    "apricot_phase5": "apricotPhase5BlockTimestamp",
+    "apricot_phase_pre6": "apricotPhasePre6BlockTimestamp",
+    "apricot_phase6": "apricotPhase6BlockTimestamp",
+    "apricot_phase_post6": "apricotPhasePost6BlockTimestamp",
+    "banff": "banffBlockTimestamp",
+    "cortina": "cortinaBlockTimestamp",
+    "durango": "durangoBlockTimestamp",
+    "etna": "etnaTimestamp",
+    "fortuna": "fortunaTimestamp",
+    "granite": "graniteTimestamp",
+    "helicon": "heliconTimestamp",
+}
+"""The reference's names of the upgrades, of which the older ones end in `BlockTimestamp`."""
 _BLOBS: Final = {"cancun": BlobParameters(3, 6, 3_338_477)}
 """Only for the price of blob gas, which is always 1: there are no blobs."""
 _BERLIN_AND_LONDON: Final = {FUJI: (184_985, 805_078), MAINNET: (1_640_340, 3_308_552)}
@@ -57,6 +79,15 @@ def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
         stateful=_warp(upgrades),
     )
     return replace(genesis, config=config, alloc=alloc, base_fee=base_fee, upgrades=upgrades)
+
+
+def chain_config(chain_id: int, upgrades: UpgradeTimes) -> dict[str, Any]:
+    """Return the config that coreth derives for a network, as eth_getChainConfig answers it."""
+    berlin, london = _BERLIN_AND_LONDON.get(upgrades, (0, 0))
+    blocks = dict.fromkeys(_FIRST_FORKS, 0) | {"berlinBlock": berlin, "londonBlock": london}
+    times = {key: getattr(upgrades, name) for name, key in _TIMESTAMPS.items()}
+    ethereum = {"shanghaiTime": upgrades.durango, "cancunTime": upgrades.etna}
+    return {"chainId": chain_id, "daoForkSupport": True, **blocks, **times, **ethereum}
 
 
 def _warp(upgrades: UpgradeTimes) -> PrecompileSchedule:

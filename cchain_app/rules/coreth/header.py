@@ -82,6 +82,12 @@ def ext_data_hash(ext_data: bytes) -> Hash:
     return keccak256(rlp.encode_bytes(ext_data))
 
 
+def is_header_of_coreth(data: bytes) -> bool:
+    """Return whether the bytes of a stored header are coreth's: the 16th field is a hash, Ethereum's is the base fee."""
+    items = list(islice(rlp.iterate(rlp.read_only_item(data)), _REQUIRED))
+    return len(items) == _REQUIRED and len(items[-1]) == len(ZERO_HASH)
+
+
 def decode_header(data: bytes) -> CorethHeader:
     """Read a header.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from cchain_app.atomic.fees import gas_used
+from cchain_app.atomic.fees import MAX_BLOCK_GAS, gas_used
 from cchain_app.atomic.transactions import split_payload
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
 from cchain_app.blocks.assembly import MIN_BASE_FEE_PER_BLOB_GAS, OrderedRoot
@@ -33,7 +33,7 @@ from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.extension import CorethExtension
 from cchain_app.rules.coreth.gas_state import GasState
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader, ext_data_hash
-from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, excess_after
+from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, delay_of, excess_after
 from cchain_app.rules.port import BlockFormat
 from cchain_app.rules.precompiles import access_lists_of, begun, with_precompiles
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
@@ -44,6 +44,10 @@ from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import keccak256
 from primitives.upgrades import UpgradeTimes
 
+_MOST_AWAITED_CAPACITY: Final = 15_000_000
+"""Gas: with more than that a block is built."""
+_ATOMIC_GAS: Final = MAX_BLOCK_GAS
+"""Gas of a block's capacity that is left to its atomic transactions."""
 _SENDER: Final = "invalid sender: "
 """The pool's prefix of an error of the signature."""
 
@@ -79,9 +83,18 @@ class CorethRules:
         """
         return verification.gas_state_before(_coreth(parent.header), milliseconds, self.upgrades)
 
-    def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
-        """Return the gas that the transactions and the extra data of the block after `parent` may use."""
-        return self.gas_state_after(parent, env.milliseconds).capacity
+    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
+        """Return whether the delay after the parent has passed, and there is enough capacity (coreth.md 10).
+
+        Unspecified: the reference knows its time in milliseconds, so that its blocks follow up to a second earlier.
+        """
+        before, now = _coreth(parent.header), timestamp * MILLISECONDS
+        if before.min_delay_excess is not None:
+            due = before.milliseconds + delay_of(before.min_delay_excess)
+            if now < due:
+                return False
+        state = self.gas_state_after(parent, now)
+        return state.capacity >= min(state.max_capacity * 4 // 5, _MOST_AWAITED_CAPACITY)
 
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the base fee of the block after `parent`, in wei."""
@@ -112,7 +125,7 @@ class CorethRules:
     def env_at(self, parent: AcceptedBlock, milliseconds: int) -> BlockEnv:
         """Return the environment of the block after `parent` at a time in Unix milliseconds."""
         state = self.gas_state_after(parent, milliseconds)
-        return self._env(
+        env = self._env(
             number=parent.number + 1,
             parent_hash=parent.hash,
             milliseconds=milliseconds,
@@ -120,6 +133,7 @@ class CorethRules:
             base_fee=state.gas_price,
             failed={},
         )
+        return replace(env, capacity=state.capacity)
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed."""
@@ -189,9 +203,19 @@ class CorethRules:
     def without_room(
         self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
     ) -> frozenset[int]:
-        """Return no transactions: the extra data may have any length."""
-        del env, transactions, has_payload
-        return frozenset()
+        """Return the transactions whose gas limits do not fit into the capacity together with those before them.
+
+        Unspecified: the reference counts the gas that is used, so that more fit into its blocks.
+        """
+        assert env.capacity is not None, "the environment of a new block"
+        left = env.capacity - (_ATOMIC_GAS if has_payload else 0)
+        out = set()
+        for index, transaction in enumerate(transactions):
+            if transaction.gas > left:
+                out.add(index)
+            else:
+                left -= transaction.gas
+        return frozenset(out)
 
     def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
         """Return the end of a block's extra data: the results of the predicates."""
@@ -247,7 +271,7 @@ class CorethRules:
         verification.verify_ext_data_gas(header, atomic)
         self.extension.verify(candidate, context)
         verification.verify_values(header, parent, state)
-        return self.env_of(candidate)
+        return replace(self.env_of(candidate), capacity=state.capacity)
 
     def _intrinsic_gas(self, transaction: DecodedTransaction) -> int:
         try:

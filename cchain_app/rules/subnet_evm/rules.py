@@ -138,10 +138,10 @@ class SubnetEvmRules:
             return EMPTY_WINDOW
         return _window_after(parent, max(timestamp - parent.header.timestamp, 0))
 
-    def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
-        """Return the gas that the transactions of the block after `parent` may use: its gas limit."""
-        del parent
-        return env.gas_limit
+    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
+        """Return True: no block has to wait for its parent's time."""
+        del parent, timestamp
+        return True
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed."""

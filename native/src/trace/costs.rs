@@ -19,7 +19,7 @@ use super::{
     notes::{KECCAK256_GAS, address},
     step::Step,
 };
-use crate::{environment::EvmContext, metered, reader::ReaderError};
+use crate::{coreth, environment::EvmContext, metered, reader::ReaderError};
 
 /// Return whether the cost of an instruction depends on the stack.
 pub(super) fn is_dynamic(opcode: u8) -> bool {
@@ -176,6 +176,7 @@ fn change(step: &Step, context: &mut EvmContext) -> SStoreResult {
         _ => None,
     });
     let key = step.item(0);
+    let key = if context.chain.is_coreth { coreth::stored(key) } else { key };
     let account = context.journaled_state.state.get(&step.contract);
     let slot = account.and_then(|account| account.storage.get(&key));
     let (original_value, present) = match slot {

@@ -89,7 +89,11 @@ pub(crate) fn block(
     // A block's transactions have been accepted, so the sender may be any account.
     rules.disable_eip3607 = true;
     let state = Overlay::new(reader, spec);
-    let mut evm = block::build(context(state, env.block(spec), rules, &env.stateful), env, spec);
+    let mut evm = block::build(
+        context(state, env.block(spec), rules, &env.stateful, env.is_coreth),
+        env,
+        spec,
+    );
     system::before_transactions(&mut evm, env, spec)?;
     let before = evm.ctx.journaled_state.database.changes()?;
     let mut tracer = Tracer::new(evm.ctx, env.precompiles(spec), recording.most_bytes);

@@ -17,6 +17,7 @@ use revm::{
 
 use super::BYTES_PER_GAS;
 use crate::{
+    coreth,
     environment::EvmContext,
     limits::{self, SIZE},
     metered,
@@ -86,8 +87,14 @@ fn run<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
 /// SLOAD and SSTORE touch their slot unless they fail.
 fn slot<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
-    let slot = interpreter.stack.peek(0).unwrap_or_default();
-    run::<OPCODE>(InstructionContext { interpreter, host: &mut *host })?;
+    let mut slot = interpreter.stack.peek(0).unwrap_or_default();
+    if host.chain.is_coreth {
+        let table = const { &metered::CORETH_TABLE };
+        table[OPCODE as usize].execute(InstructionContext { interpreter, host: &mut *host })?;
+        slot = coreth::stored(slot);
+    } else {
+        run::<OPCODE>(InstructionContext { interpreter, host: &mut *host })?;
+    }
     if let Some(touched) = host.chain.notes.as_mut().and_then(|notes| notes.touched.as_mut()) {
         touched.slot(interpreter.input.target_address, slot);
     }

@@ -9,7 +9,8 @@ use revm::{
         result::{EVMError, ExecutionResult, HaltReason},
     },
     handler::{
-        FrameResult, Handler, ItemOrResult, instructions::InstructionProvider, pre_execution,
+        FrameResult, Handler, ItemOrResult, instructions::InstructionProvider, post_execution,
+        pre_execution,
     },
     interpreter::{
         GasTracker, InstructionResult, Interpreter, InterpreterAction,
@@ -31,6 +32,7 @@ use super::{
     vm::Vm,
 };
 use crate::{
+    coreth,
     environment::EvmContext,
     frames::{self, EvmOf, Next, RunError, StartError},
     halt::{LastStep, Returned},
@@ -62,6 +64,18 @@ impl Handler for TraceHandler {
 
     fn validate_initial_tx_gas(&self, evm: &mut TraceEvm) -> Result<InitialAndFloorGas, RunError> {
         stateful::initial_gas(&mut evm.ctx)
+    }
+
+    fn reward_beneficiary(
+        &self,
+        evm: &mut TraceEvm,
+        result: &mut FrameResult,
+    ) -> Result<(), RunError> {
+        if evm.ctx.chain.is_coreth {
+            coreth::reward(&mut evm.ctx, result.gas())?;
+            return Ok(());
+        }
+        post_execution::reward_beneficiary(&mut evm.ctx, result.gas()).map_err(RunError::from)
     }
 
     fn run_exec_loop(

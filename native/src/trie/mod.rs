@@ -15,7 +15,7 @@ use revm::primitives::B256;
 
 pub(crate) use cache::Cache;
 pub(crate) use source::Source;
-pub(crate) use state::{AccountAfter, Proof, StateDifference, Update, prove, update};
+pub(crate) use state::{AccountAfter, Layout, Proof, StateDifference, Update, prove, update};
 
 /// An inconsistency of the stored nodes, or a failure to read them.
 #[derive(Debug)]

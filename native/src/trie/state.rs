@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy_rlp::{Decodable, Encodable};
+use alloy_rlp::{Decodable, Encodable, Header};
 use alloy_trie::{EMPTY_ROOT_HASH, Nibbles, TrieAccount};
 use revm::primitives::{Address, B256, Bytes, U256, hex, keccak256};
 
@@ -10,9 +10,22 @@ use super::{
     Source, TrieFault,
     editor::{Nodes, Trie},
 };
+use crate::coreth;
 
 /// Nonce, balance and code hash of an account after a block; None if it was deleted.
 pub(crate) type AccountAfter = Option<(u64, U256, B256)>;
+
+/// How accounts and slots are stored.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Layout {
+    /// Four fields.
+    Ethereum,
+    /// A fifth field says that the account holds no other asset; a slot's key has lost a bit.
+    Coreth,
+}
+
+/// The fifth field of an account of coreth, as RLP.
+const NO_OTHER_ASSET: u8 = 0x80;
 
 /// The changes of a block, as far as the trie needs them.
 pub(crate) struct StateDifference {
@@ -72,14 +85,19 @@ fn path(hash: B256) -> Nibbles {
 pub(crate) fn update(
     difference: StateDifference,
     source: &Source<'_>,
+    layout: Layout,
 ) -> Result<Update, TrieFault> {
     source.cache.turn_to(source.root);
-    let update = make_update(difference, source).inspect_err(|_| source.cache.forget())?;
+    let update = make_update(difference, source, layout).inspect_err(|_| source.cache.forget())?;
     source.cache.expect(source.root, update.root, update.nodes.clone());
     Ok(update)
 }
 
-fn make_update(difference: StateDifference, source: &Source<'_>) -> Result<Update, TrieFault> {
+fn make_update(
+    difference: StateDifference,
+    source: &Source<'_>,
+    layout: Layout,
+) -> Result<Update, TrieFault> {
     let mut tries = vec![account_trie(source.root)];
     let touched = gather(difference, &mut tries);
     let mut wanted: PathsToLoad = vec![(ACCOUNTS, touched.iter().map(|one| one.path).collect())];
@@ -105,7 +123,7 @@ fn make_update(difference: StateDifference, source: &Source<'_>) -> Result<Updat
             }
             None => leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root),
         };
-        change_account(&mut tries[ACCOUNTS], one, leaf, storage_root)?;
+        change_account(&mut tries[ACCOUNTS], one, leaf, storage_root, layout)?;
     }
     load_lonely(&mut tries[..1], source)?;
     tries[ACCOUNTS].tidy();
@@ -192,6 +210,7 @@ fn change_account(
     one: &AccountUpdate,
     leaf: Option<TrieAccount>,
     storage_root: B256,
+    layout: Layout,
 ) -> Result<(), TrieFault> {
     let (nonce, balance, code_hash) = match (one.after, leaf) {
         (Some(None), _) => return accounts.delete(&one.path),
@@ -205,13 +224,38 @@ fn change_account(
     };
     let account = TrieAccount { nonce, balance, storage_root, code_hash };
     let mut value = Vec::with_capacity(account.length());
-    account.encode(&mut value);
+    match layout {
+        Layout::Ethereum => account.encode(&mut value),
+        Layout::Coreth => encode_with_fifth(&account, &mut value),
+    }
     accounts.put(&one.path, value.into())
+}
+
+fn encode_with_fifth(account: &TrieAccount, value: &mut Vec<u8>) {
+    let mut fields = Vec::with_capacity(account.length() + 1);
+    account.nonce.encode(&mut fields);
+    account.balance.encode(&mut fields);
+    account.storage_root.encode(&mut fields);
+    account.code_hash.encode(&mut fields);
+    fields.push(NO_OTHER_ASSET);
+    Header { list: true, payload_length: fields.len() }.encode(value);
+    value.extend_from_slice(&fields);
+}
+
+/// Read an account of either layout.
+fn decode(mut value: &[u8]) -> alloy_rlp::Result<TrieAccount> {
+    let mut fields = Header::decode_bytes(&mut value, true)?;
+    Ok(TrieAccount {
+        nonce: Decodable::decode(&mut fields)?,
+        balance: Decodable::decode(&mut fields)?,
+        storage_root: Decodable::decode(&mut fields)?,
+        code_hash: Decodable::decode(&mut fields)?,
+    })
 }
 
 fn read_leaf(accounts: &Trie, path: &Nibbles) -> Result<Option<TrieAccount>, TrieFault> {
     let Some(value) = accounts.get(path)? else { return Ok(None) };
-    TrieAccount::decode(&mut value.as_ref())
+    decode(value.as_ref())
         .map(Some)
         .map_err(|error| TrieFault::Foreign(format!("account leaf is not an account: {error}")))
 }
@@ -221,16 +265,31 @@ pub(crate) fn prove(
     address: Address,
     slots: &[B256],
     source: &Source<'_>,
+    layout: Layout,
 ) -> Result<Proof, TrieFault> {
-    make_proof(address, slots, source).inspect_err(|_| source.cache.forget())
+    make_proof(address, slots, source, layout).inspect_err(|_| source.cache.forget())
 }
 
-fn make_proof(address: Address, slots: &[B256], source: &Source<'_>) -> Result<Proof, TrieFault> {
+fn make_proof(
+    address: Address,
+    slots: &[B256],
+    source: &Source<'_>,
+    layout: Layout,
+) -> Result<Proof, TrieFault> {
     let address_hash = keccak256(address);
     let account_path = path(address_hash);
     let slot_paths: Vec<_> = slots.iter().map(|slot| path(keccak256(slot))).collect();
+    let value_paths: Vec<_> = match layout {
+        Layout::Ethereum => slot_paths.clone(),
+        Layout::Coreth => {
+            let stored = |slot: &B256| B256::from(coreth::stored(U256::from_be_bytes(slot.0)));
+            slots.iter().map(|slot| path(keccak256(stored(slot)))).collect()
+        }
+    };
     let mut tries = vec![account_trie(source.root), storage_trie(address_hash)];
-    let wanted = vec![(ACCOUNTS, vec![account_path]), (1, slot_paths.clone())];
+    let mut both = slot_paths.clone();
+    both.extend_from_slice(&value_paths);
+    let wanted = vec![(ACCOUNTS, vec![account_path]), (1, both)];
     load(&mut tries, &wanted, source)?;
     let leaf = read_leaf(&tries[ACCOUNTS], &account_path)?;
     let storage_root = leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root);
@@ -238,8 +297,8 @@ fn make_proof(address: Address, slots: &[B256], source: &Source<'_>) -> Result<P
         tries[1].check_root(storage_root)?;
     }
     let mut storage = Vec::with_capacity(slots.len());
-    for slot in &slot_paths {
-        storage.push((read_slot(&tries[1], slot)?, tries[1].proof(slot)));
+    for (slot, value) in slot_paths.iter().zip(&value_paths) {
+        storage.push((read_slot(&tries[1], value)?, tries[1].proof(slot)));
     }
     Ok(Proof {
         account: leaf.map(|leaf| (leaf.nonce, leaf.balance, leaf.code_hash)),

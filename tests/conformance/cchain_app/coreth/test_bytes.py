@@ -12,8 +12,10 @@ from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import load_genesis
 from cchain_app.rules.coreth.block import CorethFormat, split_block
-from cchain_app.rules.coreth.genesis import with_upgrades
+from cchain_app.rules.coreth.genesis import chain_config, with_upgrades
 from cchain_app.rules.coreth.header import decode_header, ext_data_hash
+from cchain_app.rules.coreth.summary import first_summary
+from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.rlp import encode_uint
 from primitives.upgrades import parse_upgrades
@@ -82,6 +84,13 @@ def test_genesis(case: dict[str, Any], trie: StateTrie) -> None:
     assert decode_header(block.header.raw) == block.header == header_of(case["header"])
 
 
+@pytest.mark.parametrize("case", cases("genesis"))
+def test_config_that_follows_from_upgrades(case: dict[str, Any]) -> None:
+    wanted = dict(case["chainConfig"])
+    del wanted["upgrades"]  # which eth_getChainConfig leaves out
+    assert chain_config(wanted["chainId"], parse_upgrades(case["upgrades"])) == wanted
+
+
 def test_blocks_of_a_network_are_encoded_as_they_were(trie: StateTrie) -> None:
     block_format = CorethFormat(trie.ordered_root)
     for entry in document("local_chain")["blocks"][1:]:
@@ -106,3 +115,12 @@ def test_blocks_of_all_phases_are_encoded_as_they_were(entry: dict[str, Any]) ->
     assert parts.header.hash == keccak256(data(entry["headerRLP"])) == data(entry["hash"])
     assert parts.header.raw == parts.header_raw == data(entry["headerRLP"])
     assert parts.ext_data == data(entry["extData"])
+
+
+def test_summary_of_block_0() -> None:
+    (case,) = (case for case in document("genesis") if case["networkID"] == 12345)
+    state_root = data(case["header"]["stateRoot"])
+    summary = first_summary(Hash(data(case["hash"])), Hash(state_root))
+    assert len(summary) == 106
+    wanted = "5c56b6520f53326ca67dc0300cf9d2128101d09f192db5c81d068656a34bcf60"
+    assert keccak256(summary).hex() == wanted

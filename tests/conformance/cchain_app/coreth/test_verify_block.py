@@ -46,11 +46,16 @@ _PARAMETERS = AtomicParameters(
 _CONTEXT = BlockContext(_GIVEN["nowMilliseconds"] // 1_000, p_chain_height=0)
 
 
-@pytest.fixture(scope="module")
-def chain() -> MemoryCoreth:
+@pytest.fixture(scope="module", params=["reference", "native"])
+def chain(request: pytest.FixtureRequest) -> MemoryCoreth:
     """The chain up to the parent of the block."""
     made = MemoryCoreth(
-        _GIVEN["genesisJSON"], OWN_NETWORK, _PARAMETERS, exported=_exported, signers=_signers
+        _GIVEN["genesisJSON"],
+        OWN_NETWORK,
+        _PARAMETERS,
+        exported=_exported,
+        signers=_signers,
+        engine_name=request.param,
     )
     for entry in _GIVEN["chain"][:2]:
         made.accept(data(entry["rlp"]), _CONTEXT)

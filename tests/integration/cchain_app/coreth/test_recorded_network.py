@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,10 +10,13 @@ from django.conf import settings
 
 from cchain_app.api import EvmRpc, registry
 from cchain_app.chain import EvmChain
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.coreth.rules import CorethRules
 from cchain_app.selectors import blocks
+from cchain_app.selectors.rebuilding import verify_state
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.services.runtime import EvmRuntime
+from cchain_app.store.chain import is_of_coreth
 from chaindb.database import Database
 from chainvm.port import BlockContext
 from jsonrpc.dispatch.dispatcher import Dispatcher
@@ -40,7 +44,7 @@ def chain_of(genesis: bytes) -> EvmChain:
         genesis_file=lambda: genesis,
         atomic=lambda: parameters,
         upgrades=lambda: OWN_NETWORK,
-        signers=nobody_signs,
+        identity=WarpIdentity(12345, lambda: parameters.blockchain_id, nobody_signs),
     )
 
 
@@ -66,7 +70,8 @@ class Follower:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = self.dispatcher.answer(json.dumps(body).encode(), None)
         assert answer is not None
-        return json.loads(answer)["result"]
+        found = json.loads(answer)
+        return found["error"] if "error" in found else found["result"]
 
 
 @pytest.fixture
@@ -74,7 +79,7 @@ def follower() -> Follower:
     return Follower(chain_of(local_genesis().encode()))
 
 
-def test_a_recorded_network_is_followed(follower: Follower) -> None:
+def test_a_recorded_network_is_followed(follower: Follower, tmp_path: Path) -> None:
     recorded = document("local_chain")["blocks"][: LAST + 1]
     assert isinstance(follower.chain.rules, CorethRules)
     assert not follower.chain.is_development
@@ -97,6 +102,11 @@ def test_a_recorded_network_is_followed(follower: Follower) -> None:
         for transaction in shown["transactions"]:
             assert transaction["blockHash"] == entry["hash"]
         assert shown == entry["rpcBlock"]
+    assert again.ask("eth_getChainConfig") == document("local_chain")["chainConfig"]
+    above = {"code": -32000, "message": "cannot query unfinalized data"}
+    assert again.ask("eth_getBlockByNumber", hex(LAST + 1), False) == above
+    assert is_of_coreth(again.chain.db)
+    verify_state(again.chain.db, again.chain.new_trie(cached=False), tmp_path)
     for entry in document("local_chain")["proofs"]:
         if entry["number"] > LAST:
             continue

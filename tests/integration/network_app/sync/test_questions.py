@@ -27,10 +27,12 @@ from network_app.wire.p2p_pb2 import (
     GetAcceptedFrontier,
     GetAcceptedStateSummary,
     GetAncestors,
+    GetStateSummaryFrontier,
     Message,
     PullQuery,
     Put,
 )
+from primitives.hashing import keccak256
 from primitives.ids import P_CHAIN_ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 from tests.builders.memory_network import (
@@ -241,6 +243,7 @@ async def test_unanswerable_requests_get_no_answer(serving: Node) -> None:
             enclose(GetAncestors(chain_id=bytes(32), container_id=b"short")),
             enclose(Get(chain_id=bytes([1]) * 32)),  # another chain
             Message(),
+            Message(get_state_summary_frontier=GetStateSummaryFrontier(chain_id=bytes(32))),
             Message(
                 get_accepted_state_summary=GetAcceptedStateSummary(chain_id=bytes(32), heights=[1])
             ),
@@ -254,6 +257,22 @@ async def test_state_summaries_are_empty(serving: Node) -> None:
     (answer,) = await answers_of(serving, Message(get_accepted_state_summary=request))
     assert answer.accepted_state_summary.request_id == 5
     assert list(answer.accepted_state_summary.summary_ids) == []
+
+
+async def test_a_chain_with_summaries_names_that_of_block_0(serving: Node) -> None:
+    serving.chain.summary = summary = b"\0\0" + bytes(104)
+    (frontier,) = await answers_of(
+        serving,
+        Message(
+            get_state_summary_frontier=GetStateSummaryFrontier(chain_id=bytes(32), request_id=8)
+        ),
+    )
+    assert frontier.state_summary_frontier.summary == summary
+    assert frontier.state_summary_frontier.request_id == 8
+    for heights, known in (([0, 16384], [keccak256(summary)]), ([16384], []), ([], [])):
+        request = GetAcceptedStateSummary(chain_id=bytes(32), heights=heights)
+        (answer,) = await answers_of(serving, Message(get_accepted_state_summary=request))
+        assert list(answer.accepted_state_summary.summary_ids) == known
 
 
 async def test_request_after_its_deadline_is_not_answered(serving: Node) -> None:

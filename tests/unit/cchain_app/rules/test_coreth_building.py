@@ -1,0 +1,151 @@
+"""Blocks of coreth that this node builds: a second node, which knows only their bytes, verifies them."""
+
+from collections.abc import Sequence
+
+from cchain_app.atomic.transactions import (
+    AtomicTx,
+    EvmInput,
+    UnsignedExportTx,
+    build,
+    join_payload,
+    sign_bytes,
+)
+from cchain_app.blocks.effects import PayloadPlace
+from cchain_app.processing import VerifiedBlock
+from cchain_app.rules.coreth.gas_state import MAX_TARGET_EXCESS_CHANGE, GasState
+from cchain_app.rules.coreth.header import CorethHeader
+from cchain_app.rules.coreth.rules import NO_VOTES, Votes
+from cchain_app.txs.transaction import Transaction
+from chainvm.port import BlockContext
+from primitives.hashing import sha256
+from primitives.ids import P_CHAIN_ID, ShortID
+from primitives.keys import EWOQ_KEY
+from primitives.secp256k1 import address_of_private_key, sign_sha256
+from primitives.upgrades import OWN_NETWORK
+from tests.builders.coreth import MemoryCoreth, local_genesis, local_parameters
+from tests.builders.transactions import signed
+from utxo.components import (
+    OutputOwners,
+    SignatureCredential,
+    TransferableOutput,
+    TransferOutput,
+)
+
+START = 1_800_000_000
+EWOQ_ADDRESS = address_of_private_key(EWOQ_KEY)
+PARAMETERS = local_parameters()
+
+
+def network(votes: Votes = NO_VOTES) -> tuple[MemoryCoreth, MemoryCoreth]:
+    """Return a builder and a verifier."""
+    return (
+        MemoryCoreth(local_genesis(), OWN_NETWORK, PARAMETERS, votes=votes, engine_name="native"),
+        MemoryCoreth(local_genesis(), OWN_NETWORK, PARAMETERS, engine_name="native"),
+    )
+
+
+def transfer(nonce: int, gas: int = 21_000, **fields: object) -> Transaction:
+    return signed(
+        key=EWOQ_KEY,
+        chain_id=43_112,
+        nonce=nonce,
+        gas=gas,
+        max_fee_per_gas=10**9,
+        max_priority_fee_per_gas=nonce + 1,
+        **fields,
+    )
+
+
+def export(nonce: int, amount: int = 5_000_000) -> AtomicTx:
+    """Return an export to the P-Chain that pays a million units for its gas."""
+    owners = OutputOwners(0, 1, (ShortID(b"\x05" * 20),))
+    unsigned = UnsignedExportTx(
+        network_id=PARAMETERS.network_id,
+        blockchain_id=PARAMETERS.blockchain_id,
+        destination_chain=P_CHAIN_ID,
+        inputs=(EvmInput(EWOQ_ADDRESS, amount + 1_000_000, PARAMETERS.asset_id, nonce),),
+        exported_outputs=(TransferableOutput(PARAMETERS.asset_id, TransferOutput(amount, owners)),),
+    )
+    signature = sign_sha256(sha256(sign_bytes(unsigned)), EWOQ_KEY)
+    return build(unsigned, [SignatureCredential((signature,))])
+
+
+def make(
+    chain: MemoryCoreth,
+    transactions: Sequence[Transaction],
+    now: int,
+    exports: Sequence[AtomicTx] = (),
+) -> VerifiedBlock | None:
+    def payload(place: PayloadPlace) -> bytes:
+        del place
+        return join_payload(exports)
+
+    built = chain.tree.build(
+        transactions,
+        BlockContext(now, p_chain_height=7),
+        choose_payload=payload if exports else None,
+    )
+    return built.made
+
+
+def adopt(chain: MemoryCoreth, other: MemoryCoreth, made: VerifiedBlock, now: int) -> None:
+    """Let both nodes accept a block, the other one from its bytes."""
+    other.accept(made.block.raw, BlockContext(now, p_chain_height=7))
+    chain.accept(made.block.raw, BlockContext(now, p_chain_height=7))
+    assert other.blocks[-1].hash == chain.blocks[-1].hash == made.block.hash
+
+
+def test_blocks_that_are_built_are_valid() -> None:
+    ours, theirs = network()
+    for height in range(3):
+        now = START + 2 * height
+        nonce = 2 * height
+        made = make(ours, [transfer(nonce), transfer(nonce + 1)], now)
+        assert made is not None
+        assert len(made.block.transactions) == 2
+        adopt(ours, theirs, made, now)
+
+
+def test_an_export_follows_the_transactions_of_its_account() -> None:
+    ours, theirs = network()
+    made = make(ours, [transfer(0), transfer(1)], START, [export(2)])
+    assert made is not None
+    header = made.block.header
+    assert isinstance(header, CorethHeader)
+    assert header.ext_data_gas_used
+    account = made.executed.changes.accounts[EWOQ_ADDRESS].after
+    assert account is not None
+    assert account.nonce == 3
+    adopt(ours, theirs, made, START)
+
+
+def test_votes_move_target_and_delay() -> None:
+    ours, theirs = network(Votes(target_excess=10**6, min_delay_excess=7_900_000))
+    made = make(ours, [transfer(0)], START)
+    assert made is not None
+    header = made.block.header
+    assert isinstance(header, CorethHeader)
+    assert GasState.read(header.extra_data).target_excess == MAX_TARGET_EXCESS_CHANGE
+    assert header.min_delay_excess == 7_970_124 - 200
+    adopt(ours, theirs, made, START)
+
+
+def test_transactions_above_the_capacity_wait() -> None:
+    ours, theirs = network()
+    made = make(ours, [transfer(0, 6_000_000), transfer(1, 6_000_000)], START)
+    assert made is not None
+    assert len(made.block.transactions) == 1
+    adopt(ours, theirs, made, START)
+
+
+def test_a_block_waits_for_the_delay_after_its_parent_and_for_capacity() -> None:
+    ours, theirs = network()
+    # Code that never ends uses all of its gas.
+    endless = transfer(0, 9_000_000, to=None, data=bytes.fromhex("5b600056"))
+    made = make(ours, [endless], START)
+    assert made is not None
+    assert made.block.header.gas_used == 9_000_000
+    adopt(ours, theirs, made, START)
+    assert not ours.rules.may_build(ours.blocks[-1], START + 1)  # for two seconds
+    assert not ours.rules.may_build(ours.blocks[-1], START + 3)  # a second restores 2,000,000 gas
+    assert ours.rules.may_build(ours.blocks[-1], START + 4)
