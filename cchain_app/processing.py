@@ -251,12 +251,12 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         parent = self._block(parent_id)
         if parent is None:
             raise self._rules.unknown_parent(header, self.head.hash)
-        env = self._rules.verify_header(candidate, parent, context)
+        state = self.state_after(parent_id)
+        env = self._rules.on(state).verify_header(candidate, parent, context)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise self._rules.unreadable(candidate, transactions)
         env = self._rules.verify_messages(env, transactions, context, candidate)
-        state = self.state_after(parent_id)
         begun, effects = self._executor.begun(parent, env, state), None
         if candidate.payload is not None:
             place = self.payload_place(parent_id, env, decided=context.decided, begun=begun)
@@ -310,10 +310,11 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         parent_id = self.preference
         parent = self._block(parent_id)
         assert parent is not None
-        env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
+        state = self.state_after(parent_id)
+        time = max(context.now, parent.header.timestamp)
+        env = self._rules.on(state).env_after(parent, time)
         if override is not None:
             env = override.apply(env)
-        state = self.state_after(parent_id)
         begun = self._executor.begun(parent, env, state)
         payload, effects = None, None
         if choose_payload is not None:

@@ -143,6 +143,11 @@ class EthereumRules:
         del parent
         return self.config.limits.in_block(env.gas_limit)
 
+    def on(self, state: StateReader) -> "EthereumRules":
+        """Return the same rules: no state decides on fees."""
+        del state
+        return self
+
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.
 

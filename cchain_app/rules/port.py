@@ -112,6 +112,12 @@ class ChainRules(Protocol):
     def extension(self) -> BlockExtension:
         """The part of its blocks that Ethereum's blocks do not have."""
 
+    def on(self, state: StateReader) -> "ChainRules":
+        """Return the rules for the blocks after a block with this state, which may be undecided.
+
+        Precompiles may decide on fees and the coinbase of the next block.
+        """
+
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.
 

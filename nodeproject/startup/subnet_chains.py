@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from django.db import DatabaseError
@@ -16,8 +17,10 @@ from django.db import DatabaseError
 from cchain_app.chain import EvmChain
 from cchain_app.forking.settings import ForkSettings
 from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.rules.subnet_evm.rules import SubnetEvmRuleSet
+from cchain_app.selectors.state import state_after
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.settings import EvmSettings
 from cchain_app.store import subnet_chains as rows
@@ -30,6 +33,7 @@ from nodeproject.startup.chain_databases import alias_of, make_database
 from nodeproject.startup.process import CannotStart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, subnets
+from platform_app.selectors.signers import signers_for
 from platform_app.selectors.subnets import BlockchainRecord
 from platform_app.txs.codec import parse
 from platform_app.txs.subnets import CreateChainTx
@@ -187,7 +191,12 @@ class SubnetChains:
         assert isinstance(creation, CreateChainTx)
         if creation.fx_ids:
             raise ChainRefused("unsupported feature extensions")
-        rule_set = SubnetEvmRuleSet(self._platform.config.upgrades)
+        signers = partial(signers_for, self._platform, created.subnet_id)
+        network_id = self._settings.common.network_id
+        identity = WarpIdentity(network_id, lambda: created.blockchain_id, signers)
+        rule_set = SubnetEvmRuleSet(
+            self._platform.config.upgrades, identity, lambda block: state_after(chain, block)
+        )
         text = bytes(creation.genesis_data)
         self._verify(rule_set, text)
         db = make_database(created.blockchain_id, self._settings)
@@ -203,6 +212,7 @@ class SubnetChains:
             has_peers=self._has_peers,
             least_time=self._least_time,
             rule_set=rule_set,
+            identity=identity,
             label=created.name or None,
         )
         load_genesis(chain)
@@ -214,8 +224,6 @@ class SubnetChains:
         assert isinstance(config, SubnetEvmConfig)
         if not config.chain_id:
             raise ChainRefused("config.chainId: missing")
-        for part in config.stateful.configs:
-            raise ChainRefused(f"config.{part.key}: this precompile is not supported")
         for other in self._running():
             if other.config.chain_id == config.chain_id:
                 taken = other.blockchain_id

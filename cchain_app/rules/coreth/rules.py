@@ -83,6 +83,11 @@ class CorethRules:
         """Return the gas that the transactions and the extra data of the block after `parent` may use."""
         return self.gas_state_after(parent, env.milliseconds).capacity
 
+    def on(self, state: StateReader) -> "CorethRules":
+        """Return the same rules: no state decides on fees."""
+        del state
+        return self
+
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the base fee of the block after `parent`, in wei."""
         return self.gas_state_after(parent, timestamp * MILLISECONDS).gas_price

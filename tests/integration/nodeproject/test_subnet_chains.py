@@ -30,6 +30,7 @@ from nodeproject.startup import subnet_chains
 from nodeproject.startup.chain_databases import alias_of, file_of
 from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
+from primitives.hexadecimal import checksum_address
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.node_settings import updated
@@ -309,8 +310,9 @@ def test_a_task_finds_a_chain_that_another_process_has_begun(world: World) -> No
         (b"", "parsing genesis: unexpected end of JSON input"),
         (subnet_genesis(43_112), "chain ID 43112 is taken by {c_chain}"),
         (
-            subnet_genesis(7, txAllowListConfig={"blockTimestamp": 0}),
-            "config.txAllowListConfig: this precompile is not supported",
+            subnet_genesis(7, txAllowListConfig={"adminAddresses": 2 * [f"0x{SENDER.hex()}"]}),
+            "failed to verify genesis: invalid precompile upgrades: duplicate address in admin list: "
+            f"{checksum_address(SENDER)}",
         ),
         (subnet_genesis(0), "config.chainId: missing"),
     ],

@@ -9,6 +9,7 @@ from django.conf import settings
 
 from cchain_app.api import EvmRpc, registry
 from cchain_app.chain import EvmChain
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.coreth.rules import CorethRules
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
@@ -40,7 +41,9 @@ def chain_of(genesis: bytes) -> EvmChain:
         genesis_file=lambda: genesis,
         atomic=lambda: parameters,
         upgrades=lambda: OWN_NETWORK,
-        signers=nobody_signs,
+        identity=WarpIdentity(
+            node.common.network_id, lambda: parameters.blockchain_id, nobody_signs
+        ),
     )
 
 
