@@ -1,5 +1,6 @@
 """A chain of a subnet with every precompile: who may send and create, what managers decide, and a message of the C-Chain."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.tracing import Recording
 from cchain_app.pool.errors import PoolReason
 from cchain_app.precompiles import addresses, predicates
-from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG
+from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG, render_fee_config
 from cchain_app.precompiles.predicates import NO_RESULTS, encode_results
 from cchain_app.rules.subnet_evm.fees import WINDOW_SIZE
 from cchain_app.selectors import blocks, tracing
@@ -96,6 +97,12 @@ class Precompiled:
         )
         return self.do(to=to, data=data, **fields)
 
+    def ask(self, method: str, *params: Any) -> Any:
+        """Call a method of the chain's interface."""
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self.node.endpoints.evm[self.evm.name].dispatcher.answer(json.dumps(body).encode())
+        return json.loads(answer or b"")["result"]
+
     def balance(self, account: Address) -> int:
         """Return a balance at the head, in wei."""
         found = state_at(self.evm, blocks.head(self.evm).number).account(account)
@@ -120,6 +127,10 @@ def test_managers_decide_on_the_next_block(chain: Precompiled) -> None:
     assert rewarding.header.coinbase != REWARDED
     assert minting.header.coinbase == REWARDED
     assert (chain.balance(MINTED), chain.balance(REWARDED)) == (5, minting.header.gas_used)
+    assert [chain.ask("eth_feeConfig", tag) for tag in ("0x0", "latest")] == [
+        {"feeConfig": FEES, "lastChangedAt": 0},
+        {"feeConfig": render_fee_config(fees), "lastChangedAt": changing.number},
+    ]
     head = blocks.head(chain.evm)
     assert blocks.base_fee_after(chain.evm, head) == 7 * GWEI
 

@@ -26,10 +26,11 @@ from primitives.hexadecimal import encode_data
 from primitives.ids import ID
 from primitives.upgrades import OWN_NETWORK
 from primitives.warp import CanonicalSet
-from tests.builders.cchain import CHAIN_ID, COIN, SENDERS, MemoryState, transaction
+from tests.builders.cchain import COIN, SENDERS, MemoryState, transaction
 from tests.builders.reasons import raises
 from tests.builders.stateful import CHAIN, NETWORK, predicate
 from tests.builders.subnet_evm import subnet_genesis
+from tests.builders.transactions import CHAIN_ID
 from tests.builders.tries import MemoryNodes, state_from_scratch
 
 pytestmark = pytest.mark.skipif(not has_native(), reason="the native engine was not built")
