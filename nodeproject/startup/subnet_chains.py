@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Final, NamedTuple
 
 from django.db import DatabaseError
@@ -33,7 +32,6 @@ from nodeproject.startup.chain_databases import alias_of, make_database
 from nodeproject.startup.process import CannotStart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, subnets
-from platform_app.selectors.signers import signers_for
 from platform_app.selectors.subnets import BlockchainRecord
 from platform_app.txs.codec import parse
 from platform_app.txs.subnets import CreateChainTx
@@ -76,6 +74,7 @@ class SubnetChains:
         refuse: Notes a chain that does not run.
         has_peers: Returns whether peers are connected.
         least_time: Returns the earliest Unix time to which the node's clock may be set.
+        identify: Returns who a chain is to other chains, from what returns its ID and from its subnet.
     """
 
     def __init__(
@@ -89,6 +88,7 @@ class SubnetChains:
         refuse: Callable[[RefusedChain], object],
         has_peers: Callable[[], bool],
         least_time: Callable[[], int],
+        identify: Callable[[Callable[[], ID], ID], WarpIdentity],
     ) -> None:
         self._settings = settings
         self._platform = platform
@@ -98,6 +98,7 @@ class SubnetChains:
         self._refuse = refuse
         self._has_peers = has_peers
         self._least_time = least_time
+        self._identify = identify
         self._lock = threading.Lock()
         self._position = -1
         """The last blockchain that was looked at, in the order of creation."""
@@ -191,11 +192,8 @@ class SubnetChains:
         assert isinstance(creation, CreateChainTx)
         if creation.fx_ids:
             raise ChainRefused("unsupported feature extensions")
-        signers = partial(signers_for, self._platform, created.subnet_id)
-        network_id = self._settings.common.network_id
-        identity = WarpIdentity(network_id, lambda: created.blockchain_id, signers)
         rule_set = SubnetEvmRuleSet(
-            self._platform.config.upgrades, identity, lambda block: state_after(chain, block)
+            self._platform.config.upgrades, lambda block: state_after(chain, block)
         )
         text = bytes(creation.genesis_data)
         self._verify(rule_set, text)
@@ -211,8 +209,8 @@ class SubnetChains:
             subnet_id=created.subnet_id,
             has_peers=self._has_peers,
             least_time=self._least_time,
+            identity=self._identify(lambda: created.blockchain_id, created.subnet_id),
             rule_set=rule_set,
-            identity=identity,
             label=created.name or None,
         )
         load_genesis(chain)

@@ -353,8 +353,6 @@ class SubnetEvmRuleSet:
 
     upgrades: UpgradeTimes
     """The upgrades of the network."""
-    identity: WarpIdentity | None = None
-    """Who the chain is to other chains."""
     state_after: StateAfterBlock | None = None
     """Returns the state after a block of the chain."""
     name: str = SUBNET_EVM
@@ -364,11 +362,9 @@ class SubnetEvmRuleSet:
         """Read a genesis file of subnet-evm. Raises GenesisFileError."""
         return load_genesis(text, self.upgrades)
 
-    def rules(self, genesis: Genesis) -> ChainRules:
+    def rules(self, genesis: Genesis, identity: WarpIdentity | None) -> ChainRules:
         """Return the rules of the chain with a genesis."""
-        return SubnetEvmRules(
-            _config_of(genesis), identity=self.identity, state_after=self.state_after
-        )
+        return SubnetEvmRules(_config_of(genesis), identity=identity, state_after=self.state_after)
 
 
 def _config_of(genesis: Genesis) -> SubnetEvmConfig:
