@@ -131,6 +131,10 @@ class BlockExecutor:
             raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
         if first is not None:
             executed = replace(executed, changes=merged(first, executed.changes))
+        if self.rules.pays_base_fee and executed.gas_used:
+            fees = {env.coinbase: (env.base_fee or 0) * executed.gas_used}
+            paid = pay(fees, executed.changes, before, env.fork)
+            executed = replace(executed, changes=merged(executed.changes, paid))
         if effects is None:
             return executed
         if effects.after is not None:

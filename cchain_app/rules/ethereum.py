@@ -138,6 +138,11 @@ class EthereumRules:
 
     assemble = staticmethod(assembly.assemble)
 
+    @property
+    def pays_base_fee(self) -> bool:
+        """False: the base fee is burned."""
+        return False
+
     def capacity_after(self, parent: AcceptedBlock, env: BlockEnv) -> int:
         """Return the gas that a block's transactions may use."""
         del parent

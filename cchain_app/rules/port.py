@@ -118,6 +118,10 @@ class ChainRules(Protocol):
     def extension(self) -> BlockExtension:
         """The part of its blocks that Ethereum's blocks do not have."""
 
+    @property
+    def pays_base_fee(self) -> bool:
+        """Whether the coinbase gets the base fee of a block's gas, after its transactions."""
+
     def on(self, state: StateReader) -> "ChainRules":
         """Return the rules for the blocks after a block with this state, which may be undecided.
 

@@ -83,6 +83,11 @@ class CorethRules:
         """Return the gas that the transactions and the extra data of the block after `parent` may use."""
         return self.gas_state_after(parent, env.milliseconds).capacity
 
+    @property
+    def pays_base_fee(self) -> bool:
+        """False: the engine pays it after each transaction (`BlockEnv.variant`)."""
+        return False
+
     def on(self, state: StateReader) -> "CorethRules":
         """Return the same rules: no state decides on fees."""
         del state

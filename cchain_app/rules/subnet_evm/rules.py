@@ -4,8 +4,8 @@ The extra data of a header is the window of gas (`fees`), and where the warp pre
 messages in the block's access lists.
 
 Unspecified: the minimum time between blocks (ACP-226) is in each header and is not enforced, so that a transaction on a
-lone node is mined at once; milliseconds are those of the whole second. The base fee is burned, where subnet-evm credits
-it to the block's coinbase; where the reward manager names a coinbase, that gets the tips.
+lone node is mined at once; milliseconds are those of the whole second. The coinbase gets the base fee at the end of the
+block, where subnet-evm pays it after each transaction: only a transaction that reads the coinbase's balance sees that.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -123,6 +123,11 @@ class SubnetEvmRules:
     """Who the chain is to other chains; None: it has no warp precompile."""
     state_after: StateAfterBlock | None = None
     """Returns the state after a block; None: no precompile of the chain decides on later blocks."""
+
+    @property
+    def pays_base_fee(self) -> bool:
+        """True: nothing is burned."""
+        return True
 
     def on(self, state: StateReader) -> "SubnetEvmRules":
         """Return the rules for the blocks after a block with this state."""

@@ -10,6 +10,8 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import BlockReason
 from cchain_app.blocks.receipt import encode_logs
+from cchain_app.config import BLACKHOLE
+from cchain_app.evm.engine import AccountState
 from cchain_app.evm.select import has_native, select_engine, select_trie
 from cchain_app.evm.trie import Tries
 from cchain_app.precompiles import addresses
@@ -22,6 +24,7 @@ from cchain_app.rules.subnet_evm.rules import SUBNET_EVM_FORMAT, SubnetEvmRuleSe
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from primitives.evm import Address
+from primitives.hashing import EMPTY_HASH
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID
 from primitives.upgrades import OWN_NETWORK
@@ -115,7 +118,13 @@ def test_managers_decide_on_children_of_undecided_blocks() -> None:
     parent, child = (block.header for block in line)
     assert (parent.gas_limit, parent.base_fee) == (12_000_000, GWEI)
     assert (child.gas_limit, child.base_fee, child.coinbase) == (9_000_000, 7 * GWEI, REWARDED)
-    assert parent.coinbase != REWARDED
+    assert parent.coinbase == BLACKHOLE
+    burned = parent.gas_used * GWEI
+    after = [here.executed(ID(block.hash))[1].account for block in line]
+    assert [account(BLACKHOLE) for account in after] == 2 * [AccountState(0, burned, EMPTY_HASH)]
+    rewarded = after[1](REWARDED)
+    assert rewarded is not None
+    assert rewarded.balance == child.gas_used * 7 * GWEI
     found = there.get(ID(line[1].hash))
     assert found is not None
     assert found.block == line[1]
