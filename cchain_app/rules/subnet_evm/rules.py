@@ -1,7 +1,7 @@
 """The blocks of EVM chains of subnets: a `port.BlockFormat`, a `port.ChainRules` and a `port.RuleSet`.
 
-The extra data of a header is the window of gas (`fees`), and where the warp precompile is in force the results of the
-messages in the block's access lists.
+The extra data of a header is the window of gas (`fees`), and since Durango the results of the warp messages in the block's
+access lists, which are there without the warp precompile too.
 
 Unspecified: the minimum time between blocks (ACP-226) is in each header and is not enforced, so that a transaction on a
 lone node is mined at once; milliseconds are those of the whole second. The coinbase gets the base fee at the end of the
@@ -31,6 +31,7 @@ from cchain_app.genesis import Genesis
 from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.precompiles.fee_config import FeeConfig
 from cchain_app.precompiles.predicates import (
+    NO_RESULTS,
     PredicateError,
     encode_results,
     parse_results,
@@ -215,6 +216,10 @@ class SubnetEvmRules:
     def _with_precompiles(self, env: BlockEnv, failed: Mapping[bytes, int]) -> BlockEnv:
         return with_precompiles(env, self.config.stateful, self.identity, failed)
 
+    def _has_results(self, timestamp: int) -> bool:
+        """Return whether headers of this time say which messages do not hold: since Durango."""
+        return timestamp >= self.config.schedule.times["shanghai"]
+
     def _has_warp(self, timestamp: int) -> bool:
         return self.config.stateful.config_at(PrecompileKey.WARP, timestamp) is not None
 
@@ -237,18 +242,19 @@ class SubnetEvmRules:
             BlockRefused: The block has other results.
         """
         config = self.config.stateful.config_at(PrecompileKey.WARP, env.timestamp)
-        if config is None or self.identity is None:
-            return env
-        if claimed is not None and context.decided:
+        if config is not None and claimed is not None and context.decided:
             return self._with_precompiles(env, _results_in(claimed.header))
-        access_lists = access_lists_of(transactions)
-        failed = self.identity.failed(access_lists, config, context.p_chain_height)
-        if claimed is not None:
-            have = claimed.header.extra_data[WINDOW_SIZE:]
-            want = encode_results(results_of(access_lists, failed))
+        failed: Mapping[bytes, int] = {}
+        if config is not None:
+            assert self.identity is not None, "only chains with an ID have the warp precompile"
+            access_lists = access_lists_of(transactions)
+            failed = self.identity.failed(access_lists, config, context.p_chain_height)
+            env = self._with_precompiles(env, failed)
+        if claimed is not None and self._has_results(env.timestamp):
+            have, want = claimed.header.extra_data[WINDOW_SIZE:], _results(env, transactions)
             if have != want:
                 raise wrong_field(BlockReason.OTHER_RESULTS, have, want)
-        return self._with_precompiles(env, failed)
+        return env
 
     def without_room(
         self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
@@ -284,8 +290,8 @@ class SubnetEvmRules:
         verification.verify_place(header, parent, now=context.now)
         env = self.env_after(parent, header.timestamp)
         wanted = self.window_after(parent, header.timestamp)
-        # `verify_messages` compares what follows, where there may be something.
-        has_results = self._has_warp(header.timestamp)
+        # `verify_messages` compares what follows.
+        has_results = self._has_results(header.timestamp)
         window = header.extra_data[:WINDOW_SIZE] if has_results else header.extra_data
         if window != wanted:
             raise wrong_field(BlockReason.WRONG_EXTRA_DATA, header.extra_data, wanted)
@@ -319,10 +325,7 @@ class SubnetEvmRules:
     ) -> AcceptedBlock:
         """Return the block that executing transactions in this environment makes; see `port.ChainRules.assemble`."""
         del extra_data, payload, withdrawals, claimed  # there is no extension
-        warp, results = env.stateful.warp, b""
-        if warp is not None:
-            access_lists = access_lists_of(transactions)
-            results = encode_results(results_of(access_lists, dict(warp.failed)))
+        results = _results(env, transactions) if self._has_results(env.timestamp) else b""
         outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
         made = make_receipts(outcomes, encode_logs=encode_logs)
         has_blobs = env.excess_blob_gas is not None
@@ -390,3 +393,11 @@ def _results_in(header: Header) -> Mapping[bytes, int]:
         return parse_results(header.extra_data[WINDOW_SIZE:])
     except PredicateError as error:
         raise BlockRefused(BlockReason.RESULTS_MALFORMED, problem=error) from error
+
+
+def _results(env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
+    """Return the results of the messages of a block; without the warp precompile there are none."""
+    warp = env.stateful.warp
+    if warp is None:
+        return NO_RESULTS
+    return encode_results(results_of(access_lists_of(transactions), dict(warp.failed)))

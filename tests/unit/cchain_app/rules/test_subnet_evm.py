@@ -52,13 +52,13 @@ def nobody(source: ID, p_chain_height: int | None, *, primary_network: bool) -> 
     return CanonicalSet((), 0)
 
 
-def processing() -> EvmProcessingBlocks:
+def processing(*, warp: bool = True) -> EvmProcessingBlocks:
     document = json.loads(
         subnet_genesis(
             CHAIN_ID,
             feeManagerConfig=ROLES,
             rewardManagerConfig=ROLES,
-            warpConfig={"blockTimestamp": GENESIS_TIME},
+            warpConfig={"blockTimestamp": GENESIS_TIME} if warp else None,
         )
     )
     document["alloc"] = {account.hex(): {"balance": hex(1_000 * COIN)} for account in SENDERS}
@@ -176,3 +176,17 @@ def test_a_decided_block_s_results_must_be_readable() -> None:
             block.transactions,
             BlockContext(NOW + 5, decided=True),
         )
+
+
+def test_without_warp_there_are_no_results_but_their_place() -> None:
+    here, there = processing(warp=False), processing(warp=False)
+    block = built(here, sent(to=REWARDED, access_list=(predicate(),), gas=900_000))
+    there.verify(candidate(block), block.transactions, BlockContext(NOW + 5))
+
+    claimed = candidate(block)
+    header = replace(claimed.header, extra_data=claimed.header.extra_data[:WINDOW_SIZE])
+    with raises(BlockReason.OTHER_RESULTS):
+        processing(warp=False).verify(
+            replace(claimed, header=header), block.transactions, BlockContext(NOW + 5)
+        )
+    assert block.header.extra_data[WINDOW_SIZE:] == NO_RESULTS
