@@ -131,6 +131,10 @@ class BlockExecutor:
             raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
         if first is not None:
             executed = replace(executed, changes=merged(first, executed.changes))
+        if self.rules.pays_base_fee and executed.gas_used:
+            fees = {env.coinbase: (env.base_fee or 0) * executed.gas_used}
+            paid = pay(fees, executed.changes, before, env.fork)
+            executed = replace(executed, changes=merged(executed.changes, paid))
         if effects is None:
             return executed
         if effects.after is not None:
@@ -251,12 +255,12 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         parent = self._block(parent_id)
         if parent is None:
             raise self._rules.unknown_parent(header, self.head.hash)
-        env = self._rules.verify_header(candidate, parent, context)
+        state = self.state_after(parent_id)
+        env = self._rules.on(state).verify_header(candidate, parent, context)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise self._rules.unreadable(candidate, transactions)
         env = self._rules.verify_messages(env, transactions, context, candidate)
-        state = self.state_after(parent_id)
         begun, effects = self._executor.begun(parent, env, state), None
         if candidate.payload is not None:
             place = self.payload_place(parent_id, env, decided=context.decided, begun=begun)
@@ -308,10 +312,11 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         parent_id = self.preference
         parent = self._block(parent_id)
         assert parent is not None
-        env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
+        state = self.state_after(parent_id)
+        time = max(context.now, parent.header.timestamp)
+        env = self._rules.on(state).env_after(parent, time)
         if override is not None:
             env = override.apply(env)
-        state = self.state_after(parent_id)
         begun = self._executor.begun(parent, env, state)
         payload, effects = None, None
         acts_after = self._rules.extension.acts_after

@@ -149,7 +149,7 @@ class NodeNetwork:
         """The signers of the EVM chains' warp messages."""
         from network_app.chains.messages import MessageSigners
 
-        return MessageSigners(lambda: self.identity)
+        return MessageSigners(self._platform, lambda: self.identity)
 
     @property
     def events(self) -> ChainEvents:

@@ -27,6 +27,7 @@ from network_app.config import NetworkConfig
 from network_app.consensus.reporter import ConsensusRecorder
 from network_app.node import NodeNetwork
 from network_app.peers.network import PeerNetwork
+from network_app.ports import Signer
 from network_app.services import DatabaseRecords
 from network_app.sync.budget import AT_ONCE
 from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
@@ -97,6 +98,10 @@ class RunningNetwork:
         self._db = node.platform_chain.db
         self._records = DatabaseRecords(self._db, str(advertised), settings.kept_decisions)
         self._consensus = ConsensusRecorder(self._records, in_thread)
+        platform_signer = PlatformSigner(node.platform_chain, own.bls_secret)
+        self._signers: dict[str, Signer] = {node.platform_chain.name: platform_signer.sign}
+        for evm_chain in node.evm_chains:
+            self._signers[evm_chain.name] = EvmSigner(evm_chain, own.bls_secret).sign
         self._router = ChainRouter(
             self._network,
             self._chains,
@@ -108,10 +113,7 @@ class RunningNetwork:
             serve=self._serve,
             now=time.time,
             genesis=self._genesis,
-            signers={
-                node.platform_chain.name: PlatformSigner(node.platform_chain, own.bls_secret).sign,
-                **{one.name: EvmSigner(one, own.bls_secret).sign for one in node.evm_chains},
-            },
+            signers=self._signers,
             take_part=self._consensus.watched(node.take_part()),
             producer=node.producer.node_id,
         )
@@ -125,7 +127,11 @@ class RunningNetwork:
         try:
             await self._network.start(self._router)
             requests = self._router.requests(self._node.platform_chain.name)
-            self._node.signers.peers = ReachedPeers(asyncio.get_running_loop(), requests)
+            loop = asyncio.get_running_loop()
+            self._node.signers.peers = ReachedPeers(loop, requests)
+            self._node.message_signers.peers = lambda name: ReachedPeers(
+                loop, self._router.requests(name)
+            )
             tasks = [
                 asyncio.create_task(self._router.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
@@ -138,7 +144,7 @@ class RunningNetwork:
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
             await _end(waiting, *tasks)
         finally:
-            self._node.signers.peers = None
+            self._node.signers.peers = self._node.message_signers.peers = None
             for unbind in self._unbind:
                 unbind()
             await self._network.stop()
@@ -168,7 +174,9 @@ class RunningNetwork:
         self._directory.add(subnet_id)
         await in_thread(self._node.begin_chain, name)
         await in_thread(self._directory.read)
-        self._router.add(chain, subnet_id)
+        evm = next(one for one in self._node.evm_chains if one.name == name)
+        signer = EvmSigner(evm, self._node.identity.bls_secret).sign
+        self._router.add(chain, subnet_id, signer)
         self._chains = (*self._chains, chain)
         self._listen_to([name])
         self._failing.discard(name)

@@ -14,7 +14,14 @@ from cchain_app.api.devnet import accounts
 from cchain_app.api.devnet import methods as development_methods
 from cchain_app.api.errors import to_error_object
 from cchain_app.api.eth import blocks as eth_blocks
-from cchain_app.api.eth import execution, execution_gas, forked, node, subscriptions
+from cchain_app.api.eth import (
+    execution,
+    execution_gas,
+    forked,
+    node,
+    subnet_evm,
+    subscriptions,
+)
 from cchain_app.api.eth import fees as eth_fees
 from cchain_app.api.eth import logs as eth_logs
 from cchain_app.api.eth import state as eth_state
@@ -59,6 +66,8 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     tracing_methods.add(methods, rpc)
     state_methods.add(methods, rpc)
     warp.add(methods, rpc)
+    if rpc.chain.rule_set is not None:
+        subnet_evm.add(methods, rpc)
     if rpc.chain.has_development_methods:
         _add_development(methods, rpc)
         forked.add(methods, rpc)

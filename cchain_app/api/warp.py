@@ -11,6 +11,7 @@ from jsonrpc.errors import InvalidParam
 from primitives.cb58 import Cb58Error
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID, IdError
+from primitives.warp import QUORUM_DENOMINATOR, QUORUM_NUMERATOR
 
 
 def message_id(value: Any) -> ID:
@@ -55,6 +56,49 @@ def get_block_signature(rpc: EvmRpc, wanted: ID) -> str:
     return encode_data(warp.signature(rpc.signatures, warp.block_message(rpc.chain, wanted)))
 
 
+def quorum(value: Any) -> int:
+    """Read how many of 100 parts of the weight must have signed."""
+    number: int = params.count(value)
+    if number > QUORUM_DENOMINATOR:
+        raise InvalidParam(f"quorum {number} of {QUORUM_DENOMINATOR}")
+    return number
+
+
+def subnet_id(value: Any) -> ID | None:
+    """Read the ID of a subnet; an empty text means None."""
+    return None if value == "" else message_id(value)
+
+
+def get_message_aggregate_signature(
+    rpc: EvmRpc, wanted: ID, percentage: int, subnet: ID | None
+) -> str:
+    """warp_getMessageAggregateSignature: a sent message, signed by enough validators, as access lists need it.
+
+    This node signs and asks the connected validators. Without `subnetID` those of the chain's own subnet sign, which are
+    those of the Primary Network for the C-Chain. In the production profile only the network's process has
+    connections, so this node's own signature has to be enough there.
+
+    Raises:
+        WarpRefused: No block has sent it, or too few validators have signed.
+    """
+    message = warp.message(rpc.chain, wanted)
+    return encode_data(warp.aggregated(rpc.signatures, rpc.chain, message, percentage, subnet))
+
+
+def get_block_aggregate_signature(
+    rpc: EvmRpc, wanted: ID, percentage: int, subnet: ID | None
+) -> str:
+    """warp_getBlockAggregateSignature: the message that a block is accepted, signed by enough validators.
+
+    They are found as for warp_getMessageAggregateSignature.
+
+    Raises:
+        WarpRefused: This node knows no such block, or too few validators have signed.
+    """
+    message = warp.block_message(rpc.chain, wanted)
+    return encode_data(warp.aggregated(rpc.signatures, rpc.chain, message, percentage, subnet))
+
+
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
     """Register the methods.
 
@@ -65,3 +109,14 @@ def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("warp_getMessage", rpc.bind(get_message), params=[sent])
     methods.add("warp_getMessageSignature", rpc.bind(get_message_signature), params=[sent])
     methods.add("warp_getBlockSignature", rpc.bind(get_block_signature), params=[block])
+    share, subnet = Param("quorumNum", quorum, QUORUM_NUMERATOR), Param("subnetID", subnet_id, None)
+    methods.add(
+        "warp_getMessageAggregateSignature",
+        rpc.bind(get_message_aggregate_signature),
+        params=[sent, share, subnet],
+    )
+    methods.add(
+        "warp_getBlockAggregateSignature",
+        rpc.bind(get_block_aggregate_signature),
+        params=[block, share, subnet],
+    )

@@ -35,6 +35,7 @@ class BlockReason(StrEnum):
     PAYLOAD_TOO_LARGE = "payload too large: {size} bytes, at most {most}"
     OTHER_PAYLOAD = "extra data is not the hash of the payload"
     # Of verifying the warp messages in access lists (`precompiles.results`).
+    RESULTS_MALFORMED = "{problem}"
     OTHER_RESULTS = "invalid predicate results: have {have}, want {want}"
     PAYLOAD_GAS = "atomic gas used ({gas}) exceeds atomic gas limit ({most})"
     PAYLOAD_REFUSED = "{problem}"

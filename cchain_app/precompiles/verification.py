@@ -85,6 +85,7 @@ class WarpIdentity:
             p_chain_height: The P-Chain height of the block's context.
         """
         found = {}
+        signers: dict[ID, CanonicalSet | None] = {}
         for transaction, access_list in access_lists:
             if not has_predicates(access_list):
                 continue
@@ -95,22 +96,25 @@ class WarpIdentity:
             bits = sum(
                 1 << place
                 for place, item in enumerate(messages)
-                if not self._holds(item.message, config, p_chain_height)
+                if not self._holds(item.message, config, p_chain_height, signers)
             )
             if bits:
                 found[transaction] = bits
         return found
 
     def _holds(
-        self, message: SignedMessage, config: PrecompileConfig, p_chain_height: int | None
+        self,
+        message: SignedMessage,
+        config: PrecompileConfig,
+        p_chain_height: int | None,
+        found: dict[ID, CanonicalSet | None],
     ) -> bool:
-        try:
-            signers = self.signers(
-                message.message.source_chain_id,
-                p_chain_height,
-                primary_network=config.require_primary_network_signers,
-            )
-        except WarpError:
+        """Return whether a message holds, with the signers that were found for other messages of the block."""
+        source = message.message.source_chain_id
+        if source not in found:
+            found[source] = self._signers_of(source, config, p_chain_height)
+        signers = found[source]
+        if signers is None:
             return False
         key = (message, signers, config.numerator)
         known = self._results.get(key)
@@ -122,3 +126,12 @@ class WarpIdentity:
                 known = False
             self._results.put(key, holds=known)
         return known
+
+    def _signers_of(
+        self, source: ID, config: PrecompileConfig, p_chain_height: int | None
+    ) -> CanonicalSet | None:
+        needs_primary = config.require_primary_network_signers
+        try:
+            return self.signers(source, p_chain_height, primary_network=needs_primary)
+        except WarpError:
+            return None

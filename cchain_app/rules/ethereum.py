@@ -145,6 +145,16 @@ class EthereumRules:
         del parent, timestamp
         return True
 
+    @property
+    def pays_base_fee(self) -> bool:
+        """False: the base fee is burned."""
+        return False
+
+    def on(self, state: StateReader) -> "EthereumRules":
+        """Return the same rules: no state decides on fees."""
+        del state
+        return self
+
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.
 

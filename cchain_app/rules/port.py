@@ -17,6 +17,7 @@ from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
 from cchain_app.genesis import Genesis
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
@@ -97,8 +98,13 @@ class RuleSet(Protocol):
             GenesisFileError: It cannot be used.
         """
 
-    def rules(self, genesis: Genesis) -> "ChainRules":
-        """Return the rules of the chain with a genesis."""
+    def rules(self, genesis: Genesis, identity: WarpIdentity | None) -> "ChainRules":
+        """Return the rules of a chain.
+
+        Args:
+            genesis: Its genesis.
+            identity: Who it is to other chains; None: it has no warp precompile.
+        """
 
 
 class ChainRules(Protocol):
@@ -115,6 +121,16 @@ class ChainRules(Protocol):
     @property
     def extension(self) -> BlockExtension:
         """The part of its blocks that Ethereum's blocks do not have."""
+
+    @property
+    def pays_base_fee(self) -> bool:
+        """Whether the coinbase gets the base fee of a block's gas, after its transactions."""
+
+    def on(self, state: StateReader) -> "ChainRules":
+        """Return the rules for the blocks after a block with this state, which may be undecided.
+
+        Precompiles may decide on fees and the coinbase of the next block.
+        """
 
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.

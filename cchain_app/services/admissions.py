@@ -312,8 +312,10 @@ class Admissions:
         self._chain = chain
         self._base_fee = base_fee_after(self._chain, head) or 0
         self._limits = self._chain.pool_limits
-        if chain.is_development and self._base_fee < self._limits.minimum_fee:
-            # The base fee was set manually to a value below the floor.
+        if self._base_fee < self._limits.minimum_fee and (
+            chain.is_development or chain.config.stateful
+        ):
+            # The base fee was set manually to a value below the floor, or the fee manager has another floor.
             self._limits = replace(self._limits, minimum_fee=self._base_fee)
         accounts = _named(batch)
         state.prefetch_accounts(self._chain, list(accounts), head.number)

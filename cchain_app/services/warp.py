@@ -16,6 +16,8 @@ class WarpReason(StrEnum):
     NO_MESSAGE = "failed to get message {message_id} with error not found"
     NO_BLOCK = "failed to get block {block_id} with error not found"
     NO_KEY = "this process does not sign messages"
+    NOT_AGGREGATED = "failed to aggregate signatures: {cause}"
+    BUSY = "too many calls wait for signatures already"
 
 
 class WarpRefused(ErrorWithReason):
@@ -27,6 +29,21 @@ class MessageSignatures(Protocol):
 
     def sign(self, message: UnsignedMessage) -> bytes:
         """Return this node's signature, 96 bytes."""
+
+    def aggregate(
+        self, chain: EvmChain, message: UnsignedMessage, *, subnet_id: ID, percentage: int
+    ) -> bytes:
+        """Return the bytes of the message signed by current validators of a subnet. Blocking.
+
+        Args:
+            chain: The chain whose message it is.
+            message: The message.
+            subnet_id: The subnet.
+            percentage: The least share of the weight that must have signed.
+
+        Raises:
+            WarpRefused: Too few have signed, or too many calls wait already.
+        """
 
 
 def message(chain: EvmChain, message_id: ID) -> UnsignedMessage:
@@ -63,3 +80,29 @@ def signature(signatures: MessageSignatures | None, given: UnsignedMessage) -> b
     if signatures is None:
         raise WarpRefused(WarpReason.NO_KEY)
     return signatures.sign(given)
+
+
+def aggregated(
+    signatures: MessageSignatures | None,
+    chain: EvmChain,
+    given: UnsignedMessage,
+    percentage: int,
+    subnet_id: ID | None,
+) -> bytes:
+    """Return the bytes of one of these messages, signed by enough validators.
+
+    Args:
+        signatures: Signs messages; None: this process has no key.
+        chain: The chain whose message it is.
+        given: The message.
+        percentage: The least share of the weight that must have signed.
+        subnet_id: The subnet whose validators sign; None: the chain's own.
+
+    Raises:
+        WarpRefused: This process has no key, too few have signed, or too many calls wait already.
+    """
+    if signatures is None:
+        raise WarpRefused(WarpReason.NO_KEY)
+    return signatures.aggregate(
+        chain, given, subnet_id=subnet_id or chain.subnet_id, percentage=percentage
+    )

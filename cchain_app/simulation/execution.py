@@ -172,7 +172,7 @@ class Simulation:
     def _env(self, planned: PlannedBlock) -> BlockEnv:
         """Return a block's environment; values that it does not override are those of the block before."""
         override, rules, header = planned.request.override, self._rules, self._parent.header
-        env = rules.env_after(self._parent, planned.timestamp)
+        env = rules.on(self._state).env_after(self._parent, planned.timestamp)
         fork = rules.config.fork_at(planned.number, planned.timestamp, header.difficulty)
         base_fee = env.base_fee if self._options.validate else 0
         env = replace(

@@ -1,22 +1,82 @@
-"""Signatures of an EVM chain's warp messages for its API, with the key of this node."""
+"""Signatures of the EVM chains' warp messages for their APIs: by this node, and by the peers that it reaches."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Final
 
+from cchain_app.chain import EvmChain
+from cchain_app.services.warp import WarpReason, WarpRefused
+from network_app.chains.statements import ReachedPeers
+from network_app.wire.sdk_pb2 import SignatureRequest
+from platform_app.chain import PlatformChain
+from platform_app.services.errors import NotAggregated
+from platform_app.services.signatures import aggregate_signatures
 from primitives import bls
+from primitives.ids import ID, NodeID
 from primitives.node_identity import NodeIdentity
 from primitives.warp import UnsignedMessage
 
+AT_ONCE: Final = 4
+"""Aggregations that may wait for peers at the same time: each one keeps a thread."""
+
 
 class MessageSigners:
-    """Signs the messages of an EVM chain; a `cchain_app.services.warp.MessageSignatures`.
+    """Signs the messages of EVM chains; a `cchain_app.services.warp.MessageSignatures`.
 
     Args:
+        platform: The P-Chain, which knows the validators.
         identity: Returns the node's keys.
     """
 
-    def __init__(self, identity: Callable[[], NodeIdentity]) -> None:
+    def __init__(self, platform: PlatformChain, identity: Callable[[], NodeIdentity]) -> None:
+        self._platform = platform
         self._identity = identity
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self.peers: Callable[[str], ReachedPeers] | None = None
+        """Returns the requests of a chain by its name; None while this process has no connections to peers."""
 
     def sign(self, message: UnsignedMessage) -> bytes:
         """Return this node's signature of a message, which the caller has found among the chain's own."""
         return bls.sign(self._identity().bls_secret, message.raw)
+
+    def aggregate(
+        self, chain: EvmChain, message: UnsignedMessage, *, subnet_id: ID, percentage: int
+    ) -> bytes:
+        """Return the bytes of a message signed by the current validators of a subnet. Blocking.
+
+        Raises:
+            WarpRefused: Too few validators have signed; or too many calls wait for peers already.
+        """
+        if not self._turns.acquire(blocking=False):
+            raise WarpRefused(WarpReason.BUSY)
+        try:
+            return aggregate_signatures(
+                self._platform,
+                partial(self._collect, chain.name),
+                message,
+                b"",
+                subnet_id=subnet_id,
+                percentage=percentage,
+            )
+        except NotAggregated as cause:
+            raise WarpRefused(WarpReason.NOT_AGGREGATED, cause=cause) from cause
+        finally:
+            self._turns.release()
+
+    def _collect(
+        self,
+        name: str,
+        message: UnsignedMessage,
+        justification: bytes,
+        node_ids: Collection[NodeID],
+    ) -> Mapping[NodeID, bytes]:
+        own = self._identity().node_id
+        others = [node_id for node_id in node_ids if node_id != own]
+        request = SignatureRequest(message=message.raw, justification=justification)
+        signatures: dict[NodeID, bytes] = {}
+        if self.peers is not None and others:
+            signatures.update(self.peers(name).ask(request.SerializeToString(), others))
+        if own in node_ids:
+            signatures[own] = self.sign(message)
+        return signatures

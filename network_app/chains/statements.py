@@ -22,10 +22,20 @@ MAX_SECONDS: Final = 20.0
 
 
 class ReachedPeers(NamedTuple):
-    """The P-Chain's requests to peers, and the event loop on which they are made."""
+    """A chain's requests to peers, and the event loop on which they are made."""
 
     loop: asyncio.AbstractEventLoop
     requests: Requests
+
+    def ask(self, payload: bytes, node_ids: Collection[NodeID]) -> Mapping[NodeID, bytes]:
+        """Return the signatures of those nodes that answer a SignatureRequest. Blocking; not on the loop itself."""
+        ask = partial(ask_signatures, self.requests, payload, node_ids)
+        waiting = asyncio.run_coroutine_threadsafe(ask(), self.loop)
+        try:
+            return waiting.result(MAX_SECONDS)
+        except StillWaiting:
+            waiting.cancel()
+            return {}
 
 
 class StatementSigners:
@@ -64,13 +74,4 @@ class StatementSigners:
         return signatures
 
     def _ask(self, payload: bytes, node_ids: Collection[NodeID]) -> Mapping[NodeID, bytes]:
-        peers = self.peers
-        if peers is None or not node_ids:
-            return {}
-        ask = partial(ask_signatures, peers.requests, payload, node_ids)
-        waiting = asyncio.run_coroutine_threadsafe(ask(), peers.loop)
-        try:
-            return waiting.result(MAX_SECONDS)
-        except StillWaiting:
-            waiting.cancel()
-            return {}
+        return {} if self.peers is None or not node_ids else self.peers.ask(payload, node_ids)

@@ -16,8 +16,10 @@ from django.db import DatabaseError
 from cchain_app.chain import EvmChain
 from cchain_app.forking.settings import ForkSettings
 from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.rules.subnet_evm.rules import SubnetEvmRuleSet
+from cchain_app.selectors.state import state_after
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.settings import EvmSettings
 from cchain_app.store import subnet_chains as rows
@@ -72,6 +74,7 @@ class SubnetChains:
         refuse: Notes a chain that does not run.
         has_peers: Returns whether peers are connected.
         least_time: Returns the earliest Unix time to which the node's clock may be set.
+        identify: Returns who a chain is to other chains, from what returns its ID and from its subnet.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class SubnetChains:
         refuse: Callable[[RefusedChain], object],
         has_peers: Callable[[], bool],
         least_time: Callable[[], int],
+        identify: Callable[[Callable[[], ID], ID], WarpIdentity],
     ) -> None:
         self._settings = settings
         self._platform = platform
@@ -94,6 +98,7 @@ class SubnetChains:
         self._refuse = refuse
         self._has_peers = has_peers
         self._least_time = least_time
+        self._identify = identify
         self._lock = threading.Lock()
         self._position = -1
         """The last blockchain that was looked at, in the order of creation."""
@@ -187,7 +192,9 @@ class SubnetChains:
         assert isinstance(creation, CreateChainTx)
         if creation.fx_ids:
             raise ChainRefused("unsupported feature extensions")
-        rule_set = SubnetEvmRuleSet(self._platform.config.upgrades)
+        rule_set = SubnetEvmRuleSet(
+            self._platform.config.upgrades, lambda block: state_after(chain, block)
+        )
         text = bytes(creation.genesis_data)
         self._verify(rule_set, text)
         db = make_database(created.blockchain_id, self._settings)
@@ -202,6 +209,7 @@ class SubnetChains:
             subnet_id=created.subnet_id,
             has_peers=self._has_peers,
             least_time=self._least_time,
+            identity=self._identify(lambda: created.blockchain_id, created.subnet_id),
             rule_set=rule_set,
             label=created.name or None,
         )
@@ -214,8 +222,6 @@ class SubnetChains:
         assert isinstance(config, SubnetEvmConfig)
         if not config.chain_id:
             raise ChainRefused("config.chainId: missing")
-        for part in config.stateful.configs:
-            raise ChainRefused(f"config.{part.key}: this precompile is not supported")
         for other in self._running():
             if other.config.chain_id == config.chain_id:
                 taken = other.blockchain_id

@@ -96,6 +96,16 @@ class CorethRules:
         state = self.gas_state_after(parent, now)
         return state.capacity >= min(state.max_capacity * 4 // 5, _MOST_AWAITED_CAPACITY)
 
+    @property
+    def pays_base_fee(self) -> bool:
+        """False: the engine pays it after each transaction (`BlockEnv.variant`)."""
+        return False
+
+    def on(self, state: StateReader) -> "CorethRules":
+        """Return the same rules: no state decides on fees."""
+        del state
+        return self
+
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the base fee of the block after `parent`, in wei."""
         return self.gas_state_after(parent, timestamp * MILLISECONDS).gas_price

@@ -1,11 +1,14 @@
 """The blocks of EVM chains of subnets: a `port.BlockFormat`, a `port.ChainRules` and a `port.RuleSet`.
 
+The extra data of a header is the window of gas (`fees`), and since Durango the results of the warp messages in the block's
+access lists, which are there without the warp precompile too.
+
 Unspecified: the minimum time between blocks (ACP-226) is in each header and is not enforced, so that a transaction on a
-lone node is mined at once; milliseconds are those of the whole second. The base fee is burned, where subnet-evm credits
-it to the block's coinbase.
+lone node is mined at once; milliseconds are those of the whole second. The coinbase gets the base fee at the end of the
+block, where subnet-evm pays it after each transaction: only a transaction that reads the coinbase's balance sees that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,14 +16,31 @@ from cchain_app.blocks import candidate, verification
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
 from cchain_app.blocks.assembly import MIN_BASE_FEE_PER_BLOB_GAS, OrderedRoot, env_of, next_env
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import BlockReason, TransactionRefused, unknown_parent, wrong_field
+from cchain_app.blocks.errors import (
+    BlockReason,
+    BlockRefused,
+    TransactionRefused,
+    unknown_parent,
+    wrong_field,
+)
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs, make_receipts
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
+from cchain_app.evm.upgrades import fee_config_after, fee_recipient_after
 from cchain_app.genesis import Genesis
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.fee_config import FeeConfig
+from cchain_app.precompiles.predicates import (
+    NO_RESULTS,
+    PredicateError,
+    encode_results,
+    parse_results,
+    results_of,
+)
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.ethereum import NO_EXTENSION
 from cchain_app.rules.port import BlockExtension, BlockFormat, ChainRules
-from cchain_app.rules.precompiles import begun
+from cchain_app.rules.precompiles import access_lists_of, begun, with_precompiles
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.rules.subnet_evm.fees import EMPTY_WINDOW, WINDOW_SIZE, next_base_fee, next_window
 from cchain_app.rules.subnet_evm.genesis import load_genesis
@@ -33,12 +53,16 @@ from cchain_app.rules.subnet_evm.header import (
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
-from primitives.evm import ZERO_HASH, Hash
+from primitives import uint64
+from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.upgrades import UpgradeTimes
 
 SUBNET_EVM: Final = "subnet-evm"
 """The name of these rules in rows."""
+
+StateAfterBlock = Callable[[AcceptedBlock], StateReader]
+"""Returns the state after a block."""
 
 PREV_RANDAO: Final = Hash(DIFFICULTY.to_bytes(32))
 """What PREVRANDAO reads in each block: the difficulty."""
@@ -96,10 +120,43 @@ class SubnetEvmRules:
     config: SubnetEvmConfig
     format: BlockFormat = SUBNET_EVM_FORMAT
     extension: BlockExtension = NO_EXTENSION
+    identity: WarpIdentity | None = None
+    """Who the chain is to other chains; None: it has no warp precompile."""
+    state_after: StateAfterBlock | None = None
+    """Returns the state after a block; None: no precompile of the chain decides on later blocks."""
+
+    @property
+    def pays_base_fee(self) -> bool:
+        """True: nothing is burned."""
+        return True
+
+    def on(self, state: StateReader) -> "SubnetEvmRules":
+        """Return the rules for the blocks after a block with this state."""
+        return replace(self, state_after=lambda _: state) if self.config.stateful else self
+
+    def fees_after(self, parent: AcceptedBlock) -> FeeConfig:
+        """Return the figures of the fees in the block after `parent`: those of the fee manager where it is in force."""
+        schedule, time = self.config.stateful, parent.header.timestamp
+        if schedule.config_at(PrecompileKey.FEE_MANAGER, time) is None:
+            return self.config.fees
+        found = fee_config_after(schedule, self._state(parent), time).config
+        # The manager takes a gas limit of any size; subnet-evm takes its lowest 64 bits.
+        return found._replace(gas_limit=found.gas_limit & uint64.MAX)
+
+    def _coinbase_after(self, parent: AcceptedBlock) -> Address:
+        schedule, time = self.config.stateful, parent.header.timestamp
+        if schedule.config_at(PrecompileKey.REWARD_MANAGER, time) is None:
+            return self.config.coinbase
+        recipient = fee_recipient_after(schedule, self._state(parent), time)
+        return self.config.coinbase if recipient is None else recipient
+
+    def _state(self, parent: AcceptedBlock) -> StateReader:
+        assert self.state_after is not None, "a chain with managers has a state"
+        return self.state_after(parent)
 
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the base fee of the block after `parent`, in wei."""
-        fees = self.config.fees
+        fees = self.fees_after(parent)
         if parent.number == 0:
             return fees.min_base_fee
         seconds = max(timestamp - parent.header.timestamp, 0)
@@ -107,9 +164,9 @@ class SubnetEvmRules:
         return next_base_fee(fees, parent.header.base_fee or 0, window, seconds)
 
     def gas_limit_after(self, parent: AcceptedBlock, timestamp: int) -> int:
-        """Return the gas limit of every block."""
-        del parent, timestamp
-        return self.config.fees.gas_limit
+        """Return the gas limit of the block after `parent`."""
+        del timestamp
+        return self.fees_after(parent).gas_limit
 
     def blob_base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the price of blob gas, of which there is none: 1 wei."""
@@ -127,10 +184,11 @@ class SubnetEvmRules:
             parent,
             self.config,
             timestamp=timestamp,
-            gas_limit=self.config.fees.gas_limit,
+            gas_limit=self.gas_limit_after(parent, timestamp),
             base_fee=self.base_fee_after(parent, timestamp),
         )
-        return replace(env, prev_randao=PREV_RANDAO)
+        env = replace(env, prev_randao=PREV_RANDAO, coinbase=self._coinbase_after(parent))
+        return self._with_precompiles(env, {})
 
     def window_after(self, parent: AcceptedBlock, timestamp: int) -> bytes:
         """Return the window of the block after `parent`, with which its extra data begins."""
@@ -144,10 +202,26 @@ class SubnetEvmRules:
         return True
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
-        """Return the environment in which a block was executed."""
+        """Return the environment in which a block was executed.
+
+        Raises:
+            BlockRefused: The results of a candidate's messages cannot be read.
+        """
         header = block.header
         randao = PREV_RANDAO if header.mix_hash == ZERO_HASH else header.mix_hash
-        return replace(env_of(header, self.config), prev_randao=randao, difficulty=0)
+        env = replace(env_of(header, self.config), prev_randao=randao, difficulty=0)
+        has_results = header.number and self._has_warp(header.timestamp)
+        return self._with_precompiles(env, _results_in(header) if has_results else {})
+
+    def _with_precompiles(self, env: BlockEnv, failed: Mapping[bytes, int]) -> BlockEnv:
+        return with_precompiles(env, self.config.stateful, self.identity, failed)
+
+    def _has_results(self, timestamp: int) -> bool:
+        """Return whether headers of this time say which messages do not hold: since Durango."""
+        return timestamp >= self.config.schedule.times["shanghai"]
+
+    def _has_warp(self, timestamp: int) -> bool:
+        return self.config.stateful.config_at(PrecompileKey.WARP, timestamp) is not None
 
     def changes_before(
         self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
@@ -162,19 +236,35 @@ class SubnetEvmRules:
         context: BlockContext,
         claimed: CandidateBlock | None = None,
     ) -> BlockEnv:
-        """Return the environment: no chain with the warp precompile runs."""
-        del transactions, context, claimed
+        """Verify the warp messages in access lists, as `ChainRules.verify_messages` does.
+
+        Raises:
+            BlockRefused: The block has other results.
+        """
+        config = self.config.stateful.config_at(PrecompileKey.WARP, env.timestamp)
+        if config is not None and claimed is not None and context.decided:
+            return self._with_precompiles(env, _results_in(claimed.header))
+        failed: Mapping[bytes, int] = {}
+        if config is not None:
+            assert self.identity is not None, "only chains with an ID have the warp precompile"
+            access_lists = access_lists_of(transactions)
+            failed = self.identity.failed(access_lists, config, context.p_chain_height)
+            env = self._with_precompiles(env, failed)
+        if claimed is not None and self._has_results(env.timestamp):
+            have, want = claimed.header.extra_data[WINDOW_SIZE:], _results(env, transactions)
+            if have != want:
+                raise wrong_field(BlockReason.OTHER_RESULTS, have, want)
         return env
 
     def without_room(
         self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
     ) -> frozenset[int]:
-        """Return no transaction: there are no messages."""
+        """Return no transactions: the extra data has room for all results."""
         del env, transactions, has_payload
         return frozenset()
 
     def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
-        """Return no bytes: there are no messages."""
+        """Return no bytes: `assemble` makes the extra data."""
         del env, transactions
         return b""
 
@@ -200,7 +290,10 @@ class SubnetEvmRules:
         verification.verify_place(header, parent, now=context.now)
         env = self.env_after(parent, header.timestamp)
         wanted = self.window_after(parent, header.timestamp)
-        if header.extra_data != wanted:
+        # `verify_messages` compares what follows.
+        has_results = self._has_results(header.timestamp)
+        window = header.extra_data[:WINDOW_SIZE] if has_results else header.extra_data
+        if window != wanted:
             raise wrong_field(BlockReason.WRONG_EXTRA_DATA, header.extra_data, wanted)
         # The header's own form of fields whose value in the environment differs.
         shown = replace(env, prev_randao=ZERO_HASH, difficulty=DIFFICULTY)
@@ -232,6 +325,7 @@ class SubnetEvmRules:
     ) -> AcceptedBlock:
         """Return the block that executing transactions in this environment makes; see `port.ChainRules.assemble`."""
         del extra_data, payload, withdrawals, claimed  # there is no extension
+        results = _results(env, transactions) if self._has_results(env.timestamp) else b""
         outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
         made = make_receipts(outcomes, encode_logs=encode_logs)
         has_blobs = env.excess_blob_gas is not None
@@ -248,7 +342,7 @@ class SubnetEvmRules:
             gas_limit=env.gas_limit,
             gas_used=executed.gas_used,
             timestamp=env.timestamp,
-            extra_data=self.window_after(parent, env.timestamp),
+            extra_data=self.window_after(parent, env.timestamp) + results,
             mix_hash=ZERO_HASH if env.prev_randao == PREV_RANDAO else env.prev_randao,
             base_fee=env.base_fee,
             block_gas_cost=0,
@@ -267,6 +361,8 @@ class SubnetEvmRuleSet:
 
     upgrades: UpgradeTimes
     """The upgrades of the network."""
+    state_after: StateAfterBlock | None = None
+    """Returns the state after a block of the chain."""
     name: str = SUBNET_EVM
     format: BlockFormat = SUBNET_EVM_FORMAT
 
@@ -274,9 +370,9 @@ class SubnetEvmRuleSet:
         """Read a genesis file of subnet-evm. Raises GenesisFileError."""
         return load_genesis(text, self.upgrades)
 
-    def rules(self, genesis: Genesis) -> ChainRules:
+    def rules(self, genesis: Genesis, identity: WarpIdentity | None) -> ChainRules:
         """Return the rules of the chain with a genesis."""
-        return SubnetEvmRules(_config_of(genesis))
+        return SubnetEvmRules(_config_of(genesis), identity=identity, state_after=self.state_after)
 
 
 def _config_of(genesis: Genesis) -> SubnetEvmConfig:
@@ -289,3 +385,19 @@ def _window_after(parent: AcceptedBlock, seconds: int) -> bytes:
     header = parent.header
     window = header.extra_data[:WINDOW_SIZE].rjust(WINDOW_SIZE, b"\0")
     return next_window(window, header.gas_used, seconds)
+
+
+def _results_in(header: Header) -> Mapping[bytes, int]:
+    """Return by transaction the bits of messages that do not hold, from a header."""
+    try:
+        return parse_results(header.extra_data[WINDOW_SIZE:])
+    except PredicateError as error:
+        raise BlockRefused(BlockReason.RESULTS_MALFORMED, problem=error) from error
+
+
+def _results(env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
+    """Return the results of the messages of a block; without the warp precompile there are none."""
+    warp = env.stateful.warp
+    if warp is None:
+        return NO_RESULTS
+    return encode_results(results_of(access_lists_of(transactions), dict(warp.failed)))

@@ -122,6 +122,8 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params.filter_id: pattern("^0x[0-9a-f]+$", "the ID of a filter"),
     params.anything: ANYTHING,
     warp.message_id: described(one_of(_ID, HASH), "the ID of a message or block"),
+    warp.quorum: described(_SMALL, "the least share of the weight, of 100"),
+    warp.subnet_id: described(TEXT, "the subnet that signs; empty: the chain's own"),
     params_call.call: _CALL,
     params_call.state_overrides: _ACCOUNTS,
     params_call.block_overrides: _OVERRIDES,

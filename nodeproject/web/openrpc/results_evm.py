@@ -234,4 +234,6 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "warp_getMessage": DATA,
     "warp_getMessageSignature": DATA,
     "warp_getBlockSignature": DATA,
+    "warp_getMessageAggregateSignature": DATA,
+    "warp_getBlockAggregateSignature": DATA,
 }  # fmt: skip

@@ -44,7 +44,9 @@ def chain_of(genesis: bytes) -> EvmChain:
         genesis_file=lambda: genesis,
         atomic=lambda: parameters,
         upgrades=lambda: OWN_NETWORK,
-        identity=WarpIdentity(12345, lambda: parameters.blockchain_id, nobody_signs),
+        identity=WarpIdentity(
+            node.common.network_id, lambda: parameters.blockchain_id, nobody_signs
+        ),
     )
 
 

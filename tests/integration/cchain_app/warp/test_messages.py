@@ -1,5 +1,6 @@
 """Warp messages on the C-Chain of a local network: sent, stored, signed, and received with a signature."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -13,20 +14,24 @@ from cchain_app.selectors import tracing
 from cchain_app.txs.transaction import contract_address
 from chaindb.wakeup import Wakeup
 from jsonrpc.errors import JsonRpcError
+from network_app.chains.messages import AT_ONCE
 from network_app.chains.signing import EvmSigner
 from network_app.ports import SignatureRefused
 from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
 from nodeproject.apps import this_node
+from platform_app.selectors.signers import signers_for
 from primitives import bls
 from primitives.evm import Address, Slot
 from primitives.hexadecimal import encode_data
-from primitives.ids import ID
+from primitives.ids import ID, P_CHAIN_ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.warp import (
     AddressedCall,
     HashPayload,
     UnsignedMessage,
     build_payload,
     build_signed,
+    parse_signed,
+    verify_message,
 )
 from tests.builders.bytecode import assemble, deploy_code
 from tests.builders.reasons import raises
@@ -228,3 +233,67 @@ def test_too_little_gas_for_a_message_is_refused_at_once(chain: Chain) -> None:
 
     with raises(PoolReason.INTRINSIC_GAS_TOO_LOW):
         chain.send(chain.make(to=EWOQ, access_list=access_list, gas=100_000))
+
+
+def test_the_signatures_of_validators_are_aggregated(chain: Chain, rpc: Rpc) -> None:
+    given = sent(chain)
+    block = chain.mine()
+    signers = signers_for(
+        this_node().platform_chain, PRIMARY_NETWORK_ID, P_CHAIN_ID, None, primary_network=False
+    )
+
+    of_message = rpc("warp_getMessageAggregateSignature", str(given.message_id))
+    of_block = rpc("warp_getBlockAggregateSignature", encode_data(block.hash), 100, "")
+
+    signed = parse_signed(bytes.fromhex(of_message[2:]))
+    assert signed.message == given
+    verify_message(signed, 12345, signers)
+    signed = parse_signed(bytes.fromhex(of_block[2:]))
+    assert signed.message == message(chain, HashPayload(ID(block.hash)))
+    verify_message(signed, 12345, signers, numerator=100)
+
+
+def test_without_enough_signatures_there_is_no_aggregate(chain: Chain, rpc: Rpc) -> None:
+    given, nobody = sent(chain), str(ID(b"\x07" * 32))
+
+    with pytest.raises(JsonRpcError, match=f"subnet {nobody} has no validators"):
+        rpc("warp_getMessageAggregateSignature", str(given.message_id), 67, nobody)
+    with pytest.raises(JsonRpcError, match="quorum 101 of 100"):
+        rpc("warp_getMessageAggregateSignature", str(given.message_id), 101)
+    for method in ("warp_getMessageAggregateSignature", "warp_getBlockAggregateSignature"):
+        with pytest.raises(JsonRpcError, match="with error not found"):
+            rpc(method, nobody)
+
+
+def test_few_calls_wait_for_peers_at_once(chain: Chain, rpc: Rpc) -> None:
+    given = sent(chain)
+    signers = this_node().network.message_signers
+    with ExitStack() as held:
+        for _ in range(AT_ONCE):
+            held.enter_context(signers._turns)
+        with pytest.raises(JsonRpcError, match="too many calls wait for signatures already"):
+            rpc("warp_getMessageAggregateSignature", str(given.message_id))
+    assert rpc("warp_getMessageAggregateSignature", str(given.message_id))
+
+
+def test_peers_are_asked_on_the_message_s_chain(chain: Chain) -> None:
+    given = sent(chain)
+    signers, other = this_node().network.message_signers, NodeID(b"\x09" * 20)
+    own = this_node().network.identity.node_id
+    asked_on = []
+
+    class Peers:
+        def ask(self, payload: bytes, node_ids: Any) -> dict[NodeID, bytes]:
+            assert SignatureRequest.FromString(payload).message == given.raw
+            return dict.fromkeys(node_ids, b"signed")
+
+    def peers(name: str) -> Any:
+        asked_on.append(name)
+        return Peers()
+
+    signers.peers = peers
+    found = signers._collect("dex", given, b"", [own, other])
+
+    assert asked_on == ["dex"]
+    assert found == {own: signers.sign(given), other: b"signed"}
+    assert signers._collect("dex", given, b"", [other]) == {other: b"signed"}

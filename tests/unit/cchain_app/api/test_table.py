@@ -117,6 +117,8 @@ NEEDED = [
     "warp_getMessage",
     "warp_getMessageSignature",
     "warp_getBlockSignature",
+    "warp_getMessageAggregateSignature",
+    "warp_getBlockAggregateSignature",
 ]
 
 HOT = [

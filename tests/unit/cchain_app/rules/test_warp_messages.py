@@ -201,7 +201,7 @@ def test_validators_are_those_at_the_context_s_height_and_are_not_asked_twice_fo
 
     built(blocks, reader(0, HOLDS, HOLDS))
 
-    assert validators.asked == [7, 7]
+    assert validators.asked == [7]
     identity = blocks._rules.identity  # type: ignore[attr-defined]
     assert len(identity._results._known) == 1
 
