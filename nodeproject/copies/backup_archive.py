@@ -1,6 +1,6 @@
 """The file of a backup: a ZIP file with the rows of each table, some files of the node, and finally its manifest.
 
-`rows/TABLE` is a sequence of parts, each with its length in four bytes and rows as MessagePack; `files/NAME` is an
+`rows/TABLE`, or `chains/BLOCKCHAIN/TABLE` for a chain of a subnet, is a sequence of parts, each with its length in four bytes and rows as MessagePack; `files/NAME` is an
 unchanged file; `manifest.json` is the manifest. ZIP's checksums are verified on reading. The file gets its name when it
 is complete and on the disk: a killed process leaves a `.NAME.partial`, which the next backup of that name overwrites.
 """
@@ -35,8 +35,9 @@ _MAX_FILE: Final = 64 << 20
 """Maximum bytes of a file of the node."""
 _MAX_MANIFEST: Final = 1 << 20
 """Maximum bytes of a manifest."""
-_MAX_DIRECTORY: Final = 256 << 10
-"""Maximum bytes of a ZIP file's directory when reading: that of a backup has some kilobytes."""
+_MAX_DIRECTORY: Final = 1 << 20
+"""Maximum bytes of a ZIP file's directory when reading: that of a backup has some kilobytes, and two for each chain of a
+subnet."""
 _END: Final = struct.Struct("<4s8xI4xH")
 """The end record of a ZIP file: its signature, the sizes of the directory and of the trailing comment."""
 _END_64: Final = struct.Struct("<4s36xQ8x4s16x")
@@ -65,11 +66,11 @@ class ArchiveWriter:
         self._file = file
         self._encoder = msgspec.msgpack.Encoder()
 
-    def add_rows(self, table: str, rows: Iterable[Row]) -> int:
-        """Write the rows of a table; return their number."""
+    def add_rows(self, table: str, rows: Iterable[Row], chain: str = "") -> int:
+        """Write the rows of a table, with a blockchain ID those in the database of that chain; return their number."""
         count = size = 0
         waiting: list[Row] = []
-        with self._file.open(f"rows/{table}", "w", force_zip64=True) as member:
+        with self._file.open(_member(table, chain), "w", force_zip64=True) as member:
             for row in rows:
                 waiting.append(row)
                 count += 1
@@ -125,8 +126,8 @@ class ArchiveReader:
         self._file = file
         self.manifest = self._manifest()
 
-    def rows(self, table: Table) -> Iterator[Row]:
-        """Yield the rows of a table.
+    def rows(self, table: Table, chain: str = "") -> Iterator[Row]:
+        """Yield the rows of a table; with a blockchain ID those in the database of that chain.
 
         The decoder accepts only values of the columns' types, so nested arrays cost no memory.
 
@@ -135,7 +136,7 @@ class ArchiveReader:
         """
         row: Any = tuple[tuple(kind | None for kind in table.types)]  # type: ignore[misc]  # as many as columns
         decoder = msgspec.msgpack.Decoder(list[row])
-        with _damage_reported(self._path), self._file.open(f"rows/{table.name}") as member:
+        with _damage_reported(self._path), self._file.open(_member(table.name, chain)) as member:
             while head := member.read(_LENGTH.size):
                 (size,) = _LENGTH.unpack(head)
                 if size > _MAX_BYTES:
@@ -183,6 +184,11 @@ class ArchiveReader:
                 BackupReason.UNREADABLE, path=self._path, cause=f"{name} has more than {most} bytes"
             )
         return self._file.read(name)
+
+
+def _member(table: str, chain: str) -> str:
+    """Return the name of the part with a table's rows."""
+    return f"chains/{chain}/{table}" if chain else f"rows/{table}"
 
 
 def _rows_in(part: bytes) -> int:

@@ -77,6 +77,17 @@ class ChainsState(msgspec.Struct, frozen=True):
     """The state root of the C-Chain's head, 0x…."""
 
 
+class ChainRecord(msgspec.Struct, frozen=True):
+    """A chain of a subnet in a backup: its head, and the number of rows of its tables; other tables have none."""
+
+    height: int
+    hash: str
+    """The hash of the head, 0x…."""
+    state_root: str
+    """The state root of the head, 0x…."""
+    tables: dict[str, int]
+
+
 class BackupManifest(msgspec.Struct, frozen=True):
     """All data of a backup that can be read without its rows."""
 
@@ -92,6 +103,8 @@ class BackupManifest(msgspec.Struct, frozen=True):
     tables: dict[str, TableRecord]
     files: tuple[str, ...]
     format: int = FORMAT
+    chains: dict[str, ChainRecord] = {}
+    """The chains of subnets by blockchain ID."""
 
 
 def chains_state_of(db: Database) -> ChainsState:
@@ -114,6 +127,7 @@ def manifest_of(
     standing: ChainsState,
     counted: dict[str, TableRecord],
     files: tuple[str, ...],
+    chains: dict[str, ChainRecord],
     *,
     keys: bool,
 ) -> BackupManifest:
@@ -126,4 +140,5 @@ def manifest_of(
         migrations=tables.EVERYTHING.migrations(db),
         tables=counted,
         files=files,
+        chains=chains,
     )

@@ -8,7 +8,9 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -21,12 +23,13 @@ from chaindb import last_backup
 from chaindb.database import Database, Row
 from chaindb.locks import Lock
 from chaindb.rows import Table
-from nodeproject.copies import tables
+from nodeproject.copies import chain_copies, tables
 from nodeproject.copies.backup_archive import reading, writing
 from nodeproject.copies.backup_manifest import (
     BackupManifest,
     BackupReason,
     BackupRefused,
+    ChainRecord,
     ChainsState,
     TableRecord,
     chains_state_of,
@@ -34,6 +37,8 @@ from nodeproject.copies.backup_manifest import (
 )
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database import make_tables, opened_file
+from primitives.cb58 import Cb58Error
+from primitives.ids import ID, IdError
 from primitives.whole_files import write_whole
 
 
@@ -176,19 +181,32 @@ def backup(
     """
     began = time.monotonic()
     counted: dict[str, TableRecord] = {}
-    with writing(path) as archive, db.consistent_read():
+    chains: dict[str, ChainRecord] = {}
+    opened = chain_copies.databases_of(db, settings)
+    with writing(path) as archive, ExitStack() as moments:
+        # The chains of subnets first: a chain of which there is a row has its rows then.
+        for blockchain_id, own in opened.items():
+            moments.enter_context(own.consistent_read())
+            chains[str(blockchain_id)] = chain_copies.record_of(own)
+        moments.enter_context(db.consistent_read())
         standing = chains_state_of(db)
         for table in (tables.EVERYTHING if keys else tables.WITHOUT_PEOPLE).tables():
             on_step(f"Saving {table.name}")
             counted[table.name] = TableRecord(
                 table.columns, archive.add_rows(table.name, table.read(db))
             )
+        for blockchain_id, own in opened.items():
+            named = str(blockchain_id)
+            on_step(f"Saving chain {named}")
+            for table in chain_copies.tables_with_rows(own):
+                rows = archive.add_rows(table.name, table.read(own), named)
+                chains[named].tables[table.name] = rows
         there = {
             name: found for name, found in _paths(settings, keys=keys).items() if found.exists()
         }
         for name, found in there.items():
             archive.add_file(name, found.read_bytes())
-        manifest = manifest_of(db, standing, counted, tuple(there), keys=keys)
+        manifest = manifest_of(db, standing, counted, tuple(there), chains, keys=keys)
         archive.finish(manifest)
     try:
         size, seconds = path.stat().st_size, time.monotonic() - began
@@ -270,11 +288,20 @@ def restore(
         _verify_free(written)
         make_tables()
         _verify_tables(db, path, manifest)
-        with db.atomic(durable=True):
+        verify_empty(db)
+        with (
+            chain_copies.made_anew(_ids(path, manifest), settings) as made,
+            db.atomic(durable=True),
+        ):
             fill(db, archive.rows, tuple(manifest.tables), on_step)
             on_step("Verifying")
             counts = {name: kept.rows for name, kept in manifest.tables.items()}
             verify(db, manifest.standing, counts, settings)
+            for blockchain_id, own in made.items():
+                named = str(blockchain_id)
+                on_step(f"Writing chain {named}")
+                rows_of = partial(archive.rows, chain=named)
+                chain_copies.write(own, blockchain_id, manifest.chains[named], rows_of, settings)
             _write(written)
         db.flush()
     return manifest
@@ -312,7 +339,24 @@ def verify_file(settings: NodeSettings, path: Path, *, on_step: Told = str) -> B
             on_step("Verifying")
             counts = {name: kept.rows for name, kept in manifest.tables.items()}
             verify(db, manifest.standing, counts, settings)
+        for blockchain_id in _ids(path, manifest):
+            named = str(blockchain_id)
+            on_step(f"Verifying chain {named}")
+            rows_of = partial(archive.rows, chain=named)
+            chain_copies.check_in_file(blockchain_id, manifest.chains[named], rows_of, settings)
     return manifest
+
+
+def _ids(path: Path, manifest: BackupManifest) -> list[ID]:
+    """Return the chains of subnets in a backup.
+
+    Raises:
+        BackupRefused: The manifest names one by no blockchain ID.
+    """
+    try:
+        return [ID.parse(name) for name in manifest.chains]
+    except (Cb58Error, IdError) as error:
+        raise BackupRefused(BackupReason.UNREADABLE, path=path, cause=error) from error
 
 
 def fill(
@@ -341,12 +385,21 @@ def _make_room(db: Database) -> None:
     Raises:
         BackupRefused: There are further rows.
     """
+    verify_empty(db)
     found = {table.name: table for table in tables.EVERYTHING.tables()}
-    for table in found.values():
-        if table.name not in _FILLED_BY_MIGRATIONS and table.has_rows(db):
-            raise BackupRefused(BackupReason.NOT_EMPTY, table=table.name)
     for name in _FILLED_BY_MIGRATIONS:
         found[name].empty(db)
+
+
+def verify_empty(db: Database) -> None:
+    """Verify that the tables have no rows but those from migrations.
+
+    Raises:
+        BackupRefused: There are further rows.
+    """
+    for table in tables.EVERYTHING.tables():
+        if table.name not in _FILLED_BY_MIGRATIONS and table.has_rows(db):
+            raise BackupRefused(BackupReason.NOT_EMPTY, table=table.name)
 
 
 def _verify_tables(db: Database, path: Path, manifest: BackupManifest) -> None:

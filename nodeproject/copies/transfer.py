@@ -3,21 +3,26 @@
 from pathlib import Path
 from typing import Final
 
+from cchain_app.store import subnet_chains as chain_rows
 from chaindb.database import Database
-from nodeproject.copies import tables
+from nodeproject.copies import chain_copies, tables
 from nodeproject.copies.backup_manifest import (
     BackupReason,
     BackupRefused,
     ChainsState,
     chains_state_of,
 )
-from nodeproject.copies.backups import Told, fill, verify
+from nodeproject.copies.backups import Told, fill, verify, verify_empty
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.chain_databases import file_of
 from nodeproject.startup.database import make_tables, opened_file
 from nodeproject.startup.process import claim_directory
+from primitives.ids import ID
 
 _SOURCE: Final = "transferred"
 """Django's alias of the SQLite database during the transfer."""
+_SOURCE_OF_CHAIN: Final = "transferred_chain"
+"""That of the SQLite database of a chain of a subnet."""
 
 
 def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -> ChainsState:
@@ -47,11 +52,34 @@ def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -
             standing = chains_state_of(source)
             _verify_fits(source, target, path, standing, settings)
             counts = tables.EVERYTHING.counts(source)
-            with target.atomic(durable=True):
+            verify_empty(target)
+            named = [row.blockchain_id for row in chain_rows.rows(source) if row.database]
+            with chain_copies.made_anew(named, settings) as made, target.atomic(durable=True):
                 fill(target, lambda table: table.read(source), tuple(counts), on_step)
                 on_step("Verifying")
                 verify(target, standing, counts, settings)
+                for blockchain_id, own in made.items():
+                    on_step(f"Writing chain {blockchain_id}")
+                    _move_chain(blockchain_id, own, settings)
     return standing
+
+
+def _move_chain(blockchain_id: ID, target: Database, settings: NodeSettings) -> None:
+    """Copy the rows of a chain of a subnet from its SQLite file.
+
+    Raises:
+        BackupRefused: They are not the same there.
+    """
+    path = file_of(blockchain_id, settings)
+    if not path.is_file():
+        raise BackupRefused(BackupReason.NO_SOURCE, path=path)
+    with opened_file(path, _SOURCE_OF_CHAIN, settings) as source, source.consistent_read():
+        record = chain_copies.record_of(source)
+        for table in chain_copies.tables_with_rows(source):
+            record.tables[table.name] = table.count(source)
+        chain_copies.write(
+            target, blockchain_id, record, lambda table: table.read(source), settings
+        )
 
 
 def _verify_fits(

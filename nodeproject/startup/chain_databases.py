@@ -80,6 +80,23 @@ def make_database(blockchain_id: ID, settings: NodeSettings) -> Database:
     return db
 
 
+def remove_database(blockchain_id: ID, settings: NodeSettings) -> None:
+    """Remove the database of a chain with all rows, if there is one. No other process has it open.
+
+    Raises:
+        DatabaseError: It cannot be removed.
+        OSError: Likewise.
+    """
+    db = open_database(blockchain_id, settings)
+    db.connection.close()
+    if db.connection.vendor == "sqlite":
+        path = file_of(blockchain_id, settings)
+        for ending in ("", "-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+    else:
+        Database().execute(f'DROP SCHEMA IF EXISTS "{db.alias}" CASCADE')
+
+
 def _of_schema(entry: dict[str, Any], schema: str) -> dict[str, Any]:
     options = entry["OPTIONS"]
     given = options.get("options", "")

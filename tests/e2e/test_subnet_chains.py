@@ -78,9 +78,10 @@ class Live:
         sent: str = rpc(node or self.node, name, "eth_sendRawTransaction", f"0x{tx.hex()}")
         return sent
 
-    def receipt(self, name: str, sent: str) -> Any:
+    def receipt(self, name: str, sent: str, node: RunningNode | None = None) -> Any:
         """Return a receipt, once there is one."""
-        return wait_for(lambda: rpc(self.node, name, "eth_getTransactionReceipt", sent))
+        asked = node or self.node
+        return wait_for(lambda: rpc(asked, name, "eth_getTransactionReceipt", sent))
 
 
 def platform_owner() -> tuple[Any, ...]:
@@ -197,3 +198,23 @@ def test_the_chains_go_on_after_a_kill(live: Live) -> None:
     assert rpc(live.node, "dex", "eth_chainId") == hex(CHAINS["dex"]), "served at once"
     assert live.receipt("dex", sent)["status"] == "0x1"
     assert live.receipt("dex", live.send("dex", to=RECIPIENT, value=5))["status"] == "0x1"
+
+
+def test_a_restored_backup_has_the_chains(
+    live: Live, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    saved = tmp_path_factory.mktemp("saved") / "node.backup"
+    live.node.manage("backup", str(saved))
+    expected = {
+        name: rpc(live.node, name, "eth_getBlockByNumber", "latest", False) for name in CHAINS
+    }
+    live.node.stop()
+    with RunningNode(tmp_path_factory.mktemp("subnets") / "restored") as node:
+        assert "Verified" in node.manage("restore", "--verify-only", str(saved))
+        assert "Restored" in node.manage("restore", str(saved))
+        node.start()
+        for name, block in expected.items():
+            found = rpc(node, name, "eth_getBlockByNumber", block["number"], False)
+            assert found == block
+            live.receipt(name, live.send(name, node=node, to=RECIPIENT, value=1), node)
+    live.node.start()
