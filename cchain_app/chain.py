@@ -447,7 +447,7 @@ class EvmChain:
     def rules(self) -> ChainRules:
         """The rules of the chain's blocks with its current configuration."""
         if self.rule_set is not None:
-            return self.rule_set.rules(self.genesis)
+            return self.rule_set.rules(self.genesis, self.identity)
         if self.genesis.upgrades is not None:
             assert isinstance(self.atomic, CorethExtension), "made in `atomic`"
             assert self.identity is not None, "the C-Chain has one"

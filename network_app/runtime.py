@@ -168,7 +168,9 @@ class RunningNetwork:
         self._directory.add(subnet_id)
         await in_thread(self._node.begin_chain, name)
         await in_thread(self._directory.read)
-        self._router.add(chain, subnet_id)
+        evm = next(one for one in self._node.evm_chains if one.name == name)
+        signer = EvmSigner(evm, self._node.identity.bls_secret).sign
+        self._router.add(chain, subnet_id, signer)
         self._chains = (*self._chains, chain)
         self._listen_to([name])
         self._failing.discard(name)

@@ -150,6 +150,7 @@ class Node:
             refuse=self._refuse_chain,
             has_peers=has_peers,
             least_time=self._least_time,
+            identify=self._warp_identity,
         )
         """Finds the chains of subnets and begins to run them."""
         primary = PlatformNetwork(self.platform_chain)

@@ -17,6 +17,7 @@ from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
 from cchain_app.genesis import Genesis
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock, UnknownParent
 from chainvm.port import BlockContext
@@ -93,8 +94,13 @@ class RuleSet(Protocol):
             GenesisFileError: It cannot be used.
         """
 
-    def rules(self, genesis: Genesis) -> "ChainRules":
-        """Return the rules of the chain with a genesis."""
+    def rules(self, genesis: Genesis, identity: WarpIdentity | None) -> "ChainRules":
+        """Return the rules of a chain.
+
+        Args:
+            genesis: Its genesis.
+            identity: Who it is to other chains; None: it has no warp precompile.
+        """
 
 
 class ChainRules(Protocol):

@@ -99,7 +99,7 @@ class ChainRouter(MessageHandler):
         self._beacons = beacons
         self._log_limit = LogLimit()
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
-        self._signers, self._serve = signers, serve
+        self._signers, self._serve = dict(signers), serve
         self._bench = Bench(config)
         self._gate = PeerSlots()
         self.choice = PeerSelection(network, directory, self._bench)
@@ -132,7 +132,7 @@ class ChainRouter(MessageHandler):
             [line.progress for line in self._lines.values()], records, run, now
         )
 
-    def add(self, chain: AcceptedChain, subnet_id: ID) -> None:
+    def add(self, chain: AcceptedChain, subnet_id: ID, signer: Signer | None = None) -> None:
         """Take part in a further chain, which a subnet validates.
 
         It starts when the chains of the Primary Network have started, and no other chain waits for it.
@@ -140,7 +140,10 @@ class ChainRouter(MessageHandler):
         Args:
             chain: The chain.
             subnet_id: The subnet; the directory has its validators.
+            signer: Answers requests for the signatures of its messages.
         """
+        if signer is not None:
+            self._signers[chain.alias] = signer
         shared = self._shared
         directory = SubnetDirectory(shared.directory, subnet_id)
 

@@ -16,6 +16,8 @@ from django.db import DatabaseError
 from cchain_app.chain import EvmChain
 from cchain_app.forking.settings import ForkSettings
 from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.rules.subnet_evm.rules import SubnetEvmRuleSet
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
@@ -48,6 +50,10 @@ _MAY_PASS: Final = (DatabaseError, OSError)
 """Errors of a chain's beginning that may not occur again."""
 
 
+_UNSUPPORTED: Final = frozenset({PrecompileKey.FEE_MANAGER, PrecompileKey.REWARD_MANAGER})
+"""Precompiles that change the fees or the recipient of later blocks, which no rule of this node reads from the state."""
+
+
 class ChainRefused(Exception):
     """A chain cannot run on this node; the message says why."""
 
@@ -72,6 +78,7 @@ class SubnetChains:
         refuse: Notes a chain that does not run.
         has_peers: Returns whether peers are connected.
         least_time: Returns the earliest Unix time to which the node's clock may be set.
+        identify: Returns who a chain is to other chains, from what returns its ID and from its subnet.
     """
 
     def __init__(
@@ -85,6 +92,7 @@ class SubnetChains:
         refuse: Callable[[RefusedChain], object],
         has_peers: Callable[[], bool],
         least_time: Callable[[], int],
+        identify: Callable[[Callable[[], ID], ID], WarpIdentity],
     ) -> None:
         self._settings = settings
         self._platform = platform
@@ -94,6 +102,7 @@ class SubnetChains:
         self._refuse = refuse
         self._has_peers = has_peers
         self._least_time = least_time
+        self._identify = identify
         self._lock = threading.Lock()
         self._position = -1
         """The last blockchain that was looked at, in the order of creation."""
@@ -202,6 +211,7 @@ class SubnetChains:
             subnet_id=created.subnet_id,
             has_peers=self._has_peers,
             least_time=self._least_time,
+            identity=self._identify(lambda: created.blockchain_id, created.subnet_id),
             rule_set=rule_set,
             label=created.name or None,
         )
@@ -215,7 +225,8 @@ class SubnetChains:
         if not config.chain_id:
             raise ChainRefused("config.chainId: missing")
         for part in config.stateful.configs:
-            raise ChainRefused(f"config.{part.key}: this precompile is not supported")
+            if part.key in _UNSUPPORTED:
+                raise ChainRefused(f"config.{part.key}: this precompile is not supported")
         for other in self._running():
             if other.config.chain_id == config.chain_id:
                 taken = other.blockchain_id

@@ -18,9 +18,19 @@ from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs, make_receipts
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
 from cchain_app.genesis import Genesis
+from cchain_app.precompiles.addresses import PrecompileKey
+from cchain_app.precompiles.predicates import (
+    NO_RESULTS,
+    PredicateError,
+    encode_results,
+    has_predicates,
+    parse_results,
+    results_of,
+)
+from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.ethereum import NO_EXTENSION
 from cchain_app.rules.port import BlockExtension, BlockFormat, ChainRules
-from cchain_app.rules.precompiles import begun
+from cchain_app.rules.precompiles import access_lists_of, begun, with_precompiles
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.rules.subnet_evm.fees import EMPTY_WINDOW, WINDOW_SIZE, next_base_fee, next_window
 from cchain_app.rules.subnet_evm.genesis import load_genesis
@@ -96,6 +106,8 @@ class SubnetEvmRules:
     config: SubnetEvmConfig
     format: BlockFormat = SUBNET_EVM_FORMAT
     extension: BlockExtension = NO_EXTENSION
+    identity: WarpIdentity | None = None
+    """Who the chain is to other chains; None: it has no warp precompile."""
 
     def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the base fee of the block after `parent`, in wei."""
@@ -130,7 +142,8 @@ class SubnetEvmRules:
             gas_limit=self.config.fees.gas_limit,
             base_fee=self.base_fee_after(parent, timestamp),
         )
-        return replace(env, prev_randao=PREV_RANDAO)
+        env = replace(env, prev_randao=PREV_RANDAO)
+        return with_precompiles(env, self.config.stateful, self.identity)
 
     def window_after(self, parent: AcceptedBlock, timestamp: int) -> bytes:
         """Return the window of the block after `parent`, with which its extra data begins."""
@@ -147,7 +160,10 @@ class SubnetEvmRules:
         """Return the environment in which a block was executed."""
         header = block.header
         randao = PREV_RANDAO if header.mix_hash == ZERO_HASH else header.mix_hash
-        return replace(env_of(header, self.config), prev_randao=randao, difficulty=0)
+        env = replace(env_of(header, self.config), prev_randao=randao, difficulty=0)
+        results = header.extra_data[WINDOW_SIZE:] if header.number else b""
+        failed = _results(results) if results else {}
+        return with_precompiles(env, self.config.stateful, self.identity, failed)
 
     def changes_before(
         self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
@@ -162,21 +178,40 @@ class SubnetEvmRules:
         context: BlockContext,
         claimed: CandidateBlock | None = None,
     ) -> BlockEnv:
-        """Return the environment: no chain with the warp precompile runs."""
-        del transactions, context, claimed
-        return env
+        """Verify the warp messages in access lists, as `ChainRules.verify_messages` does.
+
+        Raises:
+            BlockRefused: The block has other results, or bytes that are none.
+        """
+        have = b"" if claimed is None else claimed.header.extra_data[WINDOW_SIZE:]
+        config = self.config.stateful.config_at(PrecompileKey.WARP, env.timestamp)
+        access_lists = access_lists_of(transactions)
+        if config is None or not any(has_predicates(found) for _, found in access_lists):
+            if have:
+                raise wrong_field(BlockReason.OTHER_RESULTS, have, b"")
+            return env
+        if context.decided and claimed is not None:
+            failed = _results(have)
+        else:
+            assert self.identity is not None, "a chain with the warp precompile has one"
+            failed = self.identity.failed(access_lists, config, context.p_chain_height)
+            want = encode_results(results_of(access_lists, failed))
+            if claimed is not None and have != want:
+                raise wrong_field(BlockReason.OTHER_RESULTS, have, want)
+        return with_precompiles(env, self.config.stateful, self.identity, failed)
 
     def without_room(
         self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
     ) -> frozenset[int]:
-        """Return no transaction: there are no messages."""
+        """Return no transaction: extra data has room for all results."""
         del env, transactions, has_payload
         return frozenset()
 
     def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
-        """Return no bytes: there are no messages."""
-        del env, transactions
-        return b""
+        """Return the results of the block's messages; no bytes if it has no message."""
+        warp = env.stateful.warp
+        found = results_of(access_lists_of(transactions), dict(warp.failed) if warp else {})
+        return encode_results(found) if found and warp is not None else b""
 
     def unknown_parent(self, header: Header, head: Hash) -> UnknownParent:
         """Return the error of a block whose parent is neither processing nor the head."""
@@ -199,9 +234,12 @@ class SubnetEvmRules:
         header = candidate.header
         verification.verify_place(header, parent, now=context.now)
         env = self.env_after(parent, header.timestamp)
-        wanted = self.window_after(parent, header.timestamp)
-        if header.extra_data != wanted:
-            raise wrong_field(BlockReason.WRONG_EXTRA_DATA, header.extra_data, wanted)
+        wanted, window = (
+            self.window_after(parent, header.timestamp),
+            header.extra_data[:WINDOW_SIZE],
+        )
+        if window != wanted:
+            raise wrong_field(BlockReason.WRONG_EXTRA_DATA, window, wanted)
         # The header's own form of fields whose value in the environment differs.
         shown = replace(env, prev_randao=ZERO_HASH, difficulty=DIFFICULTY)
         verification.verify_environment(header, shown, has_withdrawals=True)
@@ -231,7 +269,9 @@ class SubnetEvmRules:
         claimed: CandidateBlock | None = None,
     ) -> AcceptedBlock:
         """Return the block that executing transactions in this environment makes; see `port.ChainRules.assemble`."""
-        del extra_data, payload, withdrawals, claimed  # there is no extension
+        del payload, withdrawals  # there is no extension
+        if claimed is None:
+            extra_data = self.window_after(parent, env.timestamp) + extra_data
         outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
         made = make_receipts(outcomes, encode_logs=encode_logs)
         has_blobs = env.excess_blob_gas is not None
@@ -248,7 +288,7 @@ class SubnetEvmRules:
             gas_limit=env.gas_limit,
             gas_used=executed.gas_used,
             timestamp=env.timestamp,
-            extra_data=self.window_after(parent, env.timestamp),
+            extra_data=extra_data,
             mix_hash=ZERO_HASH if env.prev_randao == PREV_RANDAO else env.prev_randao,
             base_fee=env.base_fee,
             block_gas_cost=0,
@@ -274,14 +314,26 @@ class SubnetEvmRuleSet:
         """Read a genesis file of subnet-evm. Raises GenesisFileError."""
         return load_genesis(text, self.upgrades)
 
-    def rules(self, genesis: Genesis) -> ChainRules:
+    def rules(self, genesis: Genesis, identity: WarpIdentity | None) -> ChainRules:
         """Return the rules of the chain with a genesis."""
-        return SubnetEvmRules(_config_of(genesis))
+        return SubnetEvmRules(_config_of(genesis), identity=identity)
 
 
 def _config_of(genesis: Genesis) -> SubnetEvmConfig:
     assert isinstance(genesis.config, SubnetEvmConfig)
     return genesis.config
+
+
+def _results(raw: bytes) -> dict[bytes, int]:
+    """Return by transaction the bits of its messages that do not hold, from those of its block.
+
+    Raises:
+        BlockRefused: The bytes are no results.
+    """
+    try:
+        return parse_results(raw)
+    except PredicateError as error:
+        raise wrong_field(BlockReason.OTHER_RESULTS, raw, NO_RESULTS) from error
 
 
 def _window_after(parent: AcceptedBlock, seconds: int) -> bytes:

@@ -32,21 +32,10 @@ def has(case: Any, key: str) -> bool:
     return key in case.values[0]
 
 
-def makes_accounts(case: Any) -> bool:
-    """Whether block 0 has accounts of precompiles, which a chain of this node cannot have yet."""
-    config = case.values[0].get("chainConfig", {})
-    time = case.values[0].get("timestamp", 0)
-    return any(
-        isinstance(part, dict) and part.get("blockTimestamp", time + 1) is not None
-        and part.get("blockTimestamp", time + 1) <= time
-        for part in config.values()
-    )  # fmt: skip
-
-
 USABLE = [case for case in cases("subnet_evm_genesis") if not has(case, "error")]
 
 
-@pytest.mark.parametrize("case", [case for case in USABLE if not makes_accounts(case)])
+@pytest.mark.parametrize("case", USABLE)
 def test_a_genesis_makes_the_block_of_the_reference(case: dict[str, Any]) -> None:
     genesis = load_genesis(case["genesis"].encode(), OWN_NETWORK)
 

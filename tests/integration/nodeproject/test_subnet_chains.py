@@ -14,6 +14,7 @@ from django.test import Client
 from cchain_app import tasks
 from cchain_app.apps import evm_chains, find_evm_chain
 from cchain_app.chain import EvmChain
+from cchain_app.precompiles.addresses import NATIVE_MINTER, WARP
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import load_genesis
 from cchain_app.store import subnet_chains as rows
@@ -30,11 +31,13 @@ from nodeproject.startup import subnet_chains
 from nodeproject.startup.chain_databases import alias_of, file_of
 from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
+from primitives.evm import Address
+from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.node_settings import updated
 from tests.builders.subnet_evm import BALANCE, subnet_genesis
-from tests.builders.transactions import KEY, SENDER, unsigned
+from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.nodeproject.test_third_chain import (
     application,
     client,
@@ -145,6 +148,7 @@ def world(shared_pchain: PChain) -> Iterator[World]:
         yield made
     use(before)
     made.node.endpoints.workers.close()
+    made.node.end_transaction_logs()
     for alias in set(connections.settings) - known:
         if connections[alias].vendor == "postgresql":
             with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
@@ -309,8 +313,8 @@ def test_a_task_finds_a_chain_that_another_process_has_begun(world: World) -> No
         (b"", "parsing genesis: unexpected end of JSON input"),
         (subnet_genesis(43_112), "chain ID 43112 is taken by {c_chain}"),
         (
-            subnet_genesis(7, txAllowListConfig={"blockTimestamp": 0}),
-            "config.txAllowListConfig: this precompile is not supported",
+            subnet_genesis(7, feeManagerConfig={"blockTimestamp": 0}),
+            "config.feeManagerConfig: this precompile is not supported",
         ),
         (subnet_genesis(0), "config.chainId: missing"),
     ],
@@ -404,3 +408,53 @@ def test_a_chain_whose_work_fails_does_not_hold_up_the_others(
     with pytest.raises(OperationalError, match="the disk is full"):
         tasks.expire_pool()
     assert seen == ["C", str(first), str(second)]
+
+
+@pytest.mark.sqlite_only  # likewise
+async def test_its_precompiles_are_in_force(application: Any, world: World) -> None:
+    roles = {"blockTimestamp": 1_700_000_000, "adminAddresses": [f"0x{SENDER.hex()}"]}
+    genesis = subnet_genesis(
+        CHAIN_ID,
+        contractNativeMinterConfig=roles,
+        txAllowListConfig=roles,
+        warpConfig={"blockTimestamp": 1_700_000_000, "quorumNumerator": 67},
+    )
+    blockchain_id = await in_thread(world.create, genesis)
+    way = f"/ext/bc/{blockchain_id}/rpc"
+
+    async def do(to: bytes, data: str) -> Any:
+        nonce = await over_http(application, way, "eth_getTransactionCount", sender, "latest")
+        given = unsigned(
+            chain_id=CHAIN_ID, nonce=int(nonce, 16), to=Address(to), value=0, gas=200_000,
+            data=bytes.fromhex(data),
+        )  # fmt: skip
+        raw = decode_transaction(sign_transaction(given, KEY), CHAIN_ID).raw
+        sent = await over_http(application, way, "eth_sendRawTransaction", f"0x{raw.hex()}")
+        await in_thread(mine, world.node, str(blockchain_id))
+        return await over_http(application, way, "eth_getTransactionReceipt", sent)
+
+    sender = f"0x{SENDER.hex()}"
+    found = await over_http(
+        application, way, "eth_call", {"to": f"0x{WARP.hex()}", "data": "0x4213cf78"}, "latest"
+    )
+    assert found == f"0x{bytes(blockchain_id).hex()}", "getBlockchainID()"
+
+    minted = await do(NATIVE_MINTER, f"4f5aaaba{RECIPIENT.hex():0>64}{7:064x}")
+    assert minted["status"] == "0x1"
+    balance = await over_http(application, way, "eth_getBalance", f"0x{RECIPIENT.hex()}", "latest")
+    assert balance == "0x7"
+
+    sent = await do(WARP, f"ee5b48eb{32:064x}{2:064x}{'abcd':0<64}")
+    assert sent["status"] == "0x1"
+    message_id = ID(bytes.fromhex(sent["logs"][0]["topics"][2][2:]))
+    message = await over_http(application, way, "warp_getMessage", str(message_id))
+    assert bytes.fromhex(message[2:])[6:38] == bytes(blockchain_id)
+
+    stranger = sign_transaction(unsigned(chain_id=CHAIN_ID), sha256(b"a stranger"))
+    raw = decode_transaction(stranger, CHAIN_ID).raw
+    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction"}
+    call = json.dumps(body | {"params": [f"0x{raw.hex()}"]}).encode()
+    endpoint = world.node.endpoints.evm[str(blockchain_id)]
+    answer = await in_thread(endpoint.dispatcher.answer, call)
+    assert b"cannot issue transaction from non-allow listed address" in (answer or b"")
+    await end(application)
