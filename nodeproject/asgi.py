@@ -39,8 +39,8 @@ from nodeproject.node import Node  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.startup import process  # noqa: E402
 from nodeproject.web.concurrency import WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.web.endpoints import ROOT, socket_paths  # noqa: E402
 from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
+from nodeproject.web.interface_paths import ROOT, socket_paths  # noqa: E402
 from nodeproject.web.paths import (  # noqa: E402
     BelowBasePath,
     ChainPaths,

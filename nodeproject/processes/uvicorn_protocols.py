@@ -8,7 +8,8 @@ from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
-from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS, socket_paths
+from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
+from nodeproject.web.interface_paths import socket_paths
 from nodeproject.web.paths import SocketPaths
 
 _ENDPOINTS = this_node().endpoints

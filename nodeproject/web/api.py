@@ -21,7 +21,7 @@ from explorer_app.views.front import front
 from explorer_app.views.page import page, rendered
 from jsonrpc.http.replies import Endpoint, respond
 from nodeproject.apps import this_node
-from nodeproject.web import endpoints, get_pages, indexes
+from nodeproject.web import endpoints, get_pages, indexes, interface_paths
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.openrpc.page import inline
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -139,14 +139,14 @@ def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] =
 
 if not is_left_out(C_CHAIN):
     serve(
-        tuple(path for path in endpoints.CCHAIN_PATHS if path != endpoints.ROOT),
+        tuple(path for path in endpoints.CCHAIN_PATHS if path != interface_paths.ROOT),
         lambda endpoints: endpoints.cchain,
         summary="C-Chain: Ethereum-compatible JSON-RPC",
         description="One JSON-RPC 2.0 request or a batch; the methods are those of Ethereum clients.",
         example=json_rpc("eth_blockNumber", [], batches=True),
     )
     serve(
-        (endpoints.ROOT,),
+        (interface_paths.ROOT,),
         lambda endpoints: endpoints.cchain,
         summary="C-Chain: the same",
         description="As /ext/bc/C/rpc, for tools that expect a node with a single chain.",
@@ -166,7 +166,7 @@ if not is_left_out(C_CHAIN):
 for _chain in this_node().chains.of(EvmChain):
     if _chain.name != C_CHAIN and _chain.subnet_id == PRIMARY_NETWORK_ID:
         serve(
-            endpoints.http_paths(_chain),
+            interface_paths.http_paths(_chain),
             partial(endpoints.Endpoints.of_evm, name=_chain.name),
             summary=f"{title(_chain.name)}: Ethereum-compatible JSON-RPC",
             description="One JSON-RPC 2.0 request or a batch, as for the C-Chain.",
@@ -203,7 +203,7 @@ serve(
 )
 for _name, _any_chain in this_node().chains.items():
     serve(
-        endpoints.outer_paths(_any_chain),
+        interface_paths.outer_paths(_any_chain),
         partial(endpoints.Endpoints.of_outer, name=_name),
         summary="Outer blocks: epochs and P-Chain heights, for messages between chains",
         description="One JSON-RPC 2.0 request: `proposervm.getCurrentEpoch`, `proposervm.getProposedHeight`. "
@@ -257,7 +257,7 @@ show("/ext/health/readiness", "Readiness: 200 once all chains are bootstrapped",
 show("/ext/health/liveness", "Liveness: 200 whenever the node answers", others=_NOT_GET)
 
 
-@api.api_operation(["GET", "HEAD"], endpoints.ROOT, include_in_schema=False)
+@api.api_operation(["GET", "HEAD"], interface_paths.ROOT, include_in_schema=False)
 def show_front(request: HttpRequest) -> HttpResponse:
     """Show the explorer's front page at the path at which programs call the C-Chain."""
     return front(request)

@@ -13,7 +13,6 @@ from cchain_app.api import avax as avax_api
 from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
-from cchain_app.chain import EvmChain
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
@@ -40,6 +39,7 @@ from network_app.node import NodeNetwork
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
 from nodeproject.web.indexes import INDEX_PATHS, described_index, other_indexes
+from nodeproject.web.interface_paths import ROOT, http_paths, outer_paths, socket_paths
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 from nodeproject.web.paths import BasePaths, paths_of
@@ -57,8 +57,6 @@ from primitives.node_identity import IdentityFiles
 from xchain_app import api as xchain_api
 from xchain_app.api import AvmRpc
 
-ROOT = "/"
-"""The path at which tools expect the chain of a node with a single chain."""
 CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
 CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
 """The paths of the C-Chain's WebSocket."""
@@ -459,29 +457,6 @@ class Endpoints:
         )
         config = config or self.gate_config
         return Endpoint(paths, dispatcher, config, replies=metrics.replies_of(name))
-
-
-def http_paths(chain: EvmChain) -> tuple[str, ...]:
-    """Return the paths of an EVM chain's interface; the C-Chain is at `/` as well."""
-    if chain.subnet_id != PRIMARY_NETWORK_ID:
-        return tuple(f"/ext/bc/{alias}/rpc" for alias in chain.aliases)
-    paths = paths_of(chain.aliases, "/rpc")
-    return (*paths, ROOT) if chain.name == C_CHAIN else paths
-
-
-def socket_paths(chain: EvmChain) -> tuple[str, ...]:
-    """Return the paths of an EVM chain's WebSocket; the C-Chain is at `/` as well."""
-    if chain.subnet_id != PRIMARY_NETWORK_ID:
-        return tuple(f"/ext/bc/{alias}/ws" for alias in chain.aliases)
-    paths = paths_of(chain.aliases, "/ws")
-    return (*paths, ROOT) if chain.name == C_CHAIN else paths
-
-
-def outer_paths(chain: NodeChain) -> tuple[str, ...]:
-    """Return the paths of the interface to a chain's outer blocks."""
-    paths = paths_of(chain.aliases, "/proposervm")
-    by_id = (f"/ext/bc/{PRIMARY_NETWORK_ID}/proposervm",)
-    return (*paths, *by_id) if chain.name == P_CHAIN else paths
 
 
 def _evm_interface(rpc: EvmRpc) -> RpcInterface:

@@ -30,7 +30,8 @@ from jsonrpc.http.delivery import Send
 from jsonrpc.http.plain_heads import read_headers
 from jsonrpc.http.replies import GZIPPED, accepts_gzip, to_response
 from jsonrpc.http.replies import read_head as read_django_head
-from nodeproject.web.endpoints import ROOT, Endpoints
+from nodeproject.web.endpoints import Endpoints
+from nodeproject.web.interface_paths import ROOT
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.reference import Reference
 from nodeproject.web.paths import NO_BASE_PATHS, BasePaths
