@@ -41,7 +41,7 @@ def newest_ids(chain: EvmChain, limit: int) -> list[ID]:
 
 def count(chain: EvmChain) -> int:
     """Return the number of pending transactions."""
-    return rows.count(chain.db)
+    return atomic_rows.count(chain.db)
 
 
 def raws_of(chain: EvmChain, tx_ids: Sequence[ID]) -> dict[ID, bytes]:

@@ -161,8 +161,8 @@ def withdraw(chain: EvmChain, tx_id: ID, reason: str) -> bool:
     """Drop a transaction from this node's pool, for the operator; return whether it was pending."""
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN_POOL)
-        waited = bool(rows.raws_of(chain.db, [tx_id]))
-        rows.drop(chain.db, [(tx_id, reason)], clock.wall())
+        waited = bool(atomic_rows.raws_of(chain.db, [tx_id]))
+        atomic_rows.drop(chain.db, [(tx_id, reason)], clock.wall())
     return waited
 
 
