@@ -3,29 +3,24 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import Final
 
-from django.conf import settings
+from typing_extensions import override
 
 from cchain_app.accounts.keyring import (
     EWOQ,
-    NO_KEYS,
-    Derivation,
-    Keyring,
-    development_keyring,
-    is_public,
 )
 from cchain_app.atomic.extension import AtomicExtension
 from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
+from cchain_app.chain_options import WEI, ChainOptions
 from cchain_app.config import ChainConfig
 from cchain_app.evm import select as evm_select
 from cchain_app.evm.coreth import stored_slot
 from cchain_app.evm.kzg import Kzg
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
-from cchain_app.filter_index import FILTERS, FilterIndex, MemoryIndex, redis_index
 from cchain_app.forking.client import Upstream, upstream_at
 from cchain_app.forking.origin import ForkOrigin, read_wanted
 from cchain_app.genesis import Genesis, fund_accounts, load_genesis
@@ -33,7 +28,6 @@ from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
-from cchain_app.pool.entry import PoolLimits
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.processing import BlockExecutor
 from cchain_app.rules.coreth.block import CorethFormat
@@ -68,20 +62,12 @@ from primitives.upgrades import UpgradeTimes
 from shared_app.store import SharedRows
 from utxo.components import UTXO
 
-WEI = 10**18
-"""Wei of one coin."""
-
-GAS_CAP = 50_000_000
-"""Gas limit of a call where no setting gives one, as in geth."""
-
-N = TypeVar("N", int, float)
-
 
 class NoBlockchainID(Exception):
     """The P-Chain does not know the chain, or has no genesis yet."""
 
 
-class EvmChain:
+class EvmChain(ChainOptions):
     """A chain on one database; everything in which chains differ is an argument.
 
     Two chains share nothing. Expensive attributes are created on first use.
@@ -181,6 +167,7 @@ class EvmChain:
         """Called with a height, in the transaction that deletes the blocks above that height, or undoes manual changes at it."""
 
     @property
+    @override
     def name(self) -> str:
         """Its first alias."""
         return self.aliases[0]
@@ -224,6 +211,7 @@ class EvmChain:
         return CorethFormat(self.new_trie(cached=False).ordered_root)
 
     @property
+    @override
     def is_development(self) -> bool:
         """Whether it is a local chain whose blocks this node alone decides; it may have state edits and overrides."""
         node = self.node
@@ -236,6 +224,7 @@ class EvmChain:
         )
 
     @property
+    @override
     def has_development_methods(self) -> bool:
         """Whether RPC may change state, clock and blocks, and sign with the node's keys.
 
@@ -244,6 +233,7 @@ class EvmChain:
         return self.is_development and self.node.profile == "embedded"
 
     @property
+    @override
     def fork(self) -> ForkOrigin | None:
         """The block of another chain from which this one continues; None: it has its own genesis, or no rows yet.
 
@@ -284,12 +274,6 @@ class EvmChain:
         if not (fork.url and self.has_development_methods):
             return None
         return upstream_at(fork, read_wanted(fork.url).urls)
-
-    @property
-    def call_seconds(self) -> float:
-        """Seconds after which a call is aborted; longer on a fork, where it may wait for the remote node."""
-        seconds = self.settings.rpc.call_timeout
-        return seconds if self.fork is None else seconds + self.settings.fork.timeout
 
     def is_named(self, name: str) -> bool:
         """Return whether a name means this chain: one of its aliases, or its blockchain ID."""
@@ -377,32 +361,6 @@ class EvmChain:
         balances = {address: wei for address in self.keyring if address != EWOQ}
         return fund_accounts(text, balances, set(DEV_KEYS) - {EWOQ})
 
-    @cached_property
-    def keyring(self) -> Keyring:
-        """The keys of a development chain's accounts, with which its development methods sign; else no keys.
-
-        Raises:
-            KeyringError: The settings give no keys.
-        """
-        if not self.is_development:
-            return NO_KEYS
-        local = self.settings.local
-        return development_keyring(
-            local.mnemonic,
-            local.accounts,
-            local.derivation_path,
-        )
-
-    @property
-    def has_private_keys(self) -> bool:
-        """Whether the node signs with keys of a mnemonic other than the public one."""
-        return self.has_development_methods and not is_public(self.settings.local.mnemonic)
-
-    @cached_property
-    def derivation(self) -> Derivation:
-        """Derives the keys of NODE_MNEMONIC's further accounts, which personal_newAccount creates."""
-        return Derivation(self.settings.local.mnemonic, self.settings.local.derivation_path)
-
     def read_genesis(self) -> None:
         """Read the genesis where database access is allowed: event loops need it and must not query.
 
@@ -422,6 +380,7 @@ class EvmChain:
         self.memory.rules_changed()
 
     @cached_property
+    @override
     def config(self) -> ChainConfig:
         """The rules of this chain."""
         return self.genesis.config
@@ -519,48 +478,3 @@ class EvmChain:
     def traces(self) -> KeptTraces:
         """The traces of accepted blocks that this process keeps."""
         return KeptTraces(self.settings.trace.cache)
-
-    @cached_property
-    def pool_limits(self) -> PoolLimits:
-        """The limits given by the `NODE_POOL_…` settings and the fee cap."""
-        pool = self.settings.pool
-        fee_cap = self._chosen(self.settings.rpc.tx_fee_cap, 100.0, 0.0)
-        return PoolLimits(
-            pending_slots=pool.slots,
-            queued_slots=pool.queue,
-            account_pending_slots=pool.account_slots,
-            account_queued=self._chosen(pool.account_queue, 64, pool.queue),
-            queued_lifetime=pool.lifetime,
-            minimum_tip=pool.min_tip,
-            minimum_fee=self.config.min_base_fee,
-            fee_cap=int(fee_cap * WEI) or None,
-            unprotected_allowed=pool.unprotected,
-            balance_checks=pool.balance_checks,
-        )
-
-    def gas_cap(self, block_gas_limit: int) -> int:
-        """Return the most gas that one call may use, 0: any (NODE_RPC_GAS_CAP).
-
-        Unspecified: on a development chain it is at least the block gas limit, so that every transaction that can
-        be mined can also be called and estimated.
-
-        Args:
-            block_gas_limit: Gas limit of the block that the call runs in.
-        """
-        return self._chosen(self.settings.rpc.gas_cap, GAS_CAP, max(GAS_CAP, block_gas_limit))
-
-    def _chosen(self, given: N, usual: N, to_develop: N) -> N:
-        """Return a setting; where it is -1 return its usual value, or its value for a development chain."""
-        if given >= 0:
-            return given
-        return to_develop if self.is_development else usual
-
-    @cached_property
-    def filter_index(self) -> FilterIndex:
-        """The index of all polled filters: of this process, or, with Redis, of all processes."""
-        filters, lifetime = self.settings.filters, self.settings.filter_lifetime
-        if self.node.profile != "production":
-            return MemoryIndex(filters, lifetime)
-        return redis_index(
-            settings.CACHES[FILTERS], f"filter-index-{self.name}:", filters, lifetime
-        )

@@ -16,6 +16,7 @@ from cchain_app.services import calls, pruning, removal
 from cchain_app.services.production import produce
 from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
+from primitives.ids import PRIMARY_NETWORK_ID
 
 TURN = 1.0
 """Seconds after which a worker that builds blocks lets other tasks run, or a shutdown proceed."""
@@ -26,6 +27,9 @@ LINGER = 0.01
 PRUNING: Final = {"embedded": 0.1, "production": 0.5}
 """Seconds of every two seconds spent on deleting history, by profile: the embedded worker builds the blocks, too."""
 
+
+TURNS: Final = 5
+"""Calls of a periodic task after which each of the subnets' chains has had its turn."""
 
 Done = dict[str, int]
 """Numbers of things done, by kind."""
@@ -66,7 +70,9 @@ def build_blocks(runtime: EvmRuntime) -> Done:
 def tick(chain: str | None = None) -> Done:
     """Run the periodic work of `beat` if no producer process is running."""
     return _on_each(
-        chain, lambda one: beat(one) if one.chain.producer.is_unattended() else {"blocks": 0}
+        chain,
+        lambda one: beat(one) if one.chain.producer.is_unattended() else {"blocks": 0},
+        takes_turns=True,
     )
 
 
@@ -103,7 +109,7 @@ def index_calls(chain: str | None = None) -> Done:
             )
         return done
 
-    return _on_each(chain, index)
+    return _on_each(chain, index, takes_turns=True)
 
 
 @shared_task(name="cchain_app.prune_history")
@@ -115,10 +121,30 @@ def prune_history(chain: str | None = None) -> Done:
     )
 
 
-def _on_each(name: str | None, work: Callable[[EvmRuntime], Done]) -> Done:
+def _in_turn() -> tuple[EvmRuntime, ...]:
+    """Return the chains of the Primary Network and those whose blocks are due by the clock, and a fifth of the others."""
+    turn = int(time.monotonic()) % TURNS
+    return tuple(
+        runtime
+        for place, runtime in enumerate(evm_runtimes())
+        if runtime.chain.subnet_id == PRIMARY_NETWORK_ID
+        or place % TURNS == turn
+        or development.mines_by_clock(runtime.chain)
+    )
+
+
+def _on_each(
+    name: str | None, work: Callable[[EvmRuntime], Done], *, takes_turns: bool = False
+) -> Done:
     """Do work on the chain with a name, or on each EVM chain; return the sums of the numbers.
 
     A chain whose work fails does not keep the others from theirs; the first error is raised at the end.
+
+    Args:
+        name: The chain's name; None: each chain.
+        work: Does the work on a chain and returns its numbers.
+        takes_turns: Whether one call works on a fifth of the subnets' chains, each second on others, because there may
+            be many, and their producers request most work themselves.
 
     Raises:
         UnknownChain: No chain has the name, not even one that was created just now.
@@ -126,7 +152,7 @@ def _on_each(name: str | None, work: Callable[[EvmRuntime], Done]) -> Done:
     if name is None or find_evm_runtime(name) is None:
         find_chains()
     if name is None:
-        runtimes = evm_runtimes()
+        runtimes = _in_turn() if takes_turns else evm_runtimes()
     elif (named := find_evm_runtime(name)) is not None:
         runtimes = (named,)
     else:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cchain_app.api import EvmRpc
 from cchain_app.atomic.parameters import AtomicParameters
-from cchain_app.chain import WEI, EvmChain, NoBlockchainID
+from cchain_app.chain import EvmChain, NoBlockchainID
+from cchain_app.chain_options import WEI
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog

@@ -19,6 +19,11 @@ class NodeSnapshotReason(StrEnum):
     # Other nodes have the chain too, or decide on it.
     NOT_ALONE = "development methods need a chain of this node alone: {others}"
     NO_CHAIN = "this node has no chain yet: start it once"
+    # The P-Chain would go back, and they would not.
+    SUBNET_CHAINS = (
+        "this node has chains of subnets ({names}), whose rows are not in snapshots: only `backup` and `restore` "
+        "take them back with the P-Chain"
+    )
     # The snapshot is of a chain with another beginning.
     OTHER_CHAIN = (
         "the snapshot {name} belongs to another chain: its {what} is {saved}, here it is {here}"

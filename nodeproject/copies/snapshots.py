@@ -9,6 +9,7 @@ import msgspec
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services.rewinding import announce_rewind
+from cchain_app.store.subnet_chains import rows
 from chaindb import clock, followers, generation
 from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.snapshots.port import (
@@ -113,6 +114,7 @@ class Snapshots:
         """
         self._verify_local()
         self._verify_alone()
+        self._verify_no_subnet_chains()
         snapshot = self._found(name)
         number = 0
 
@@ -205,6 +207,12 @@ class Snapshots:
                     saved=of(saved),
                     here=of(here),
                 )
+
+    def _verify_no_subnet_chains(self) -> None:
+        """Refuse to take the P-Chain back below blocks of chains that stay where they are."""
+        names = [row.name or str(row.blockchain_id) for row in rows(self._db) if row.database]
+        if names:
+            raise SnapshotRefused(NodeSnapshotReason.SUBNET_CHAINS, names=", ".join(names))
 
     def _verify_local(self) -> None:
         if self._settings.common.network_id != LOCAL:

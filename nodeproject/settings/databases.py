@@ -60,7 +60,7 @@ def _sqlite_of(url: str, node: NodeSettings) -> dict[str, Any]:
 
 
 def sqlite(
-    path: Path, node: NodeSettings, *, log_pages: int = 0, cached_pages: int = 0
+    path: Path, node: NodeSettings, *, log_pages: int = 0, is_mapped: bool = True
 ) -> dict[str, Any]:
     """Return the entry of DATABASES for a SQLite file.
 
@@ -68,10 +68,10 @@ def sqlite(
         path: The file.
         node: The node's settings.
         log_pages: Pages of the log at which a commit triggers a checkpoint; 0: as for the node's own database.
-        cached_pages: Pages in a connection's cache; 0: likewise.
+        is_mapped: Whether connections map the file. Each mapping counts as memory of the process.
     """
     entry: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
-    return _with_manners(entry, node, log_pages or _LOG_PAGES, cached_pages or _CACHED_PAGES)
+    return _with_manners(entry, node, log_pages or _LOG_PAGES, is_mapped=is_mapped)
 
 
 _LOG_PAGES: Final = 16_000
@@ -82,15 +82,19 @@ _CACHED_PAGES: Final = 500
 """Pages in a connection's cache: only those of the log, as the file is mapped. Other connections' commits invalidate them."""
 
 
+_MAPPED_BYTES: Final = 256 << 20
+"""Bytes of a file that a connection maps."""
+
+
 def _with_manners(
-    entry: dict[str, Any], node: NodeSettings, log_pages: int, cached_pages: int
+    entry: dict[str, Any], node: NodeSettings, log_pages: int, *, is_mapped: bool
 ) -> dict[str, Any]:
     pragmas = (
         "PRAGMA journal_mode=WAL",
         f"PRAGMA synchronous={node.sqlite_synchronous}",
-        f"PRAGMA cache_size={cached_pages}",
+        f"PRAGMA cache_size={_CACHED_PAGES}",
         f"PRAGMA cache_spill={_DIRTY_PAGES}",
-        "PRAGMA mmap_size=268435456",
+        f"PRAGMA mmap_size={_MAPPED_BYTES if is_mapped else 0}",
         "PRAGMA temp_store=MEMORY",
         f"PRAGMA wal_autocheckpoint={log_pages}",
     )

@@ -23,7 +23,6 @@ DIRECTORY: Final = "chains"
 """Directory of the SQLite files in the data directory."""
 
 _LOG_PAGES: Final = 1_000
-_CACHED_PAGES: Final = 50
 _CONNECTIONS: Final = 8
 """Most PostgreSQL connections of a process to one of these databases."""
 
@@ -46,7 +45,7 @@ def open_database(blockchain_id: ID, settings: NodeSettings) -> Database:
         entry = deepcopy({**connections.settings[DEFAULT_DB_ALIAS], "ATOMIC_REQUESTS": False})
         if own.vendor == "sqlite":
             path = file_of(blockchain_id, settings)
-            entry |= sqlite(path, settings, log_pages=_LOG_PAGES, cached_pages=_CACHED_PAGES)
+            entry |= sqlite(path, settings, log_pages=_LOG_PAGES, is_mapped=False)
         else:
             entry = _of_schema(entry, alias)
         connections.settings[alias] = entry

@@ -23,7 +23,10 @@ from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from chaindb.connections import in_thread
 from chaindb.database import Database
+from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.apps import this_node, use
+from nodeproject.copies.snapshot_manifest import NodeSnapshotReason
+from nodeproject.copies.snapshots import Snapshots
 from nodeproject.management.banner import banner_of
 from nodeproject.node import Node
 from nodeproject.settings.node import NodeSettings
@@ -37,6 +40,7 @@ from primitives.hexadecimal import checksum_address
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.builders.subnet_evm import BALANCE, subnet_genesis
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.nodeproject.test_third_chain import (
@@ -460,3 +464,15 @@ async def test_its_precompiles_are_in_force(application: Any, world: World) -> N
     answer = await in_thread(endpoint.dispatcher.answer, call)
     assert b"cannot issue transaction from non-allow listed address" in (answer or b"")
     await end(application)
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_a_snapshot_does_not_take_the_p_chain_back_below_its_blocks(world: World) -> None:
+    snapshots = Snapshots(
+        world.node.settings, world.node.platform_chain, world.node.evm_chain, world.node.network
+    )
+    snapshots.save("before")
+    world.create()
+    words = r"this node has chains of subnets \(dex\), whose rows are not in snapshots"
+    with raises(NodeSnapshotReason.SUBNET_CHAINS, kind=SnapshotRefused, match=words):
+        snapshots.restore("before")

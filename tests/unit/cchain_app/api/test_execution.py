@@ -9,7 +9,7 @@ from cchain_app.api.eth import execution
 from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import Tag
 from cchain_app.apps import evm_chain
-from cchain_app.chain import GAS_CAP
+from cchain_app.chain_options import GAS_CAP
 from cchain_app.evm.engine import CallInterrupted
 from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
