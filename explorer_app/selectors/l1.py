@@ -88,7 +88,7 @@ def counts(chain: PlatformChain, subnet_ids: Collection[ID]) -> dict[ID, SubnetC
 
 def conversion(chain: PlatformChain, subnet_id: ID) -> L1Conversion | None:
     """Return how a subnet was converted; None if it is no L1."""
-    return chain.db.objects(L1Conversion).filter(pk=subnet_id).first()
+    return chain.db.objects(L1Conversion).filter(pk=subnet_id).order_by().first()
 
 
 def conversions(chain: PlatformChain) -> list[L1Conversion]:
@@ -125,7 +125,7 @@ def of_node(chain: PlatformChain, node_id: NodeID, *, count: int = PAGE) -> list
 
 def validation(chain: PlatformChain, validation_id: ID) -> ValidationRow | None:
     """Return a validation of an L1 by its ID, also if it was removed."""
-    found = _rows(chain, chain.db.objects(L1Validator).filter(pk=validation_id))
+    found = _rows(chain, chain.db.objects(L1Validator).filter(pk=validation_id).order_by())
     return found[0] if found else None
 
 
