@@ -66,18 +66,20 @@ class CreatedL1(NamedTuple):
     """Of the blockchain on the node: Created if the node does not run it."""
 
 
-def genesis_of(chain_id: int, owner: str) -> bytes:
-    """Return the genesis file of a chain with one rich account.
+def genesis_of(chain_id: int, owner: str, now: int) -> bytes:
+    """Return the genesis file of a chain with warp messages and one rich account.
 
     Args:
         chain_id: The EVM chain ID.
         owner: The account's address, 0x and 40 hexadecimal digits.
+        now: The time of the first block in Unix seconds.
     """
+    warp = {"blockTimestamp": now, "quorumNumerator": 67, "requirePrimaryNetworkSigners": True}
     document = {
-        "config": {"chainId": chain_id, "feeConfig": _FEES},
+        "config": {"chainId": chain_id, "feeConfig": _FEES, "warpConfig": warp},
         "gasLimit": hex(_GAS_LIMIT),
         "difficulty": "0x0",
-        "timestamp": "0x0",
+        "timestamp": hex(now),
         "alloc": {owner.removeprefix("0x"): {"balance": hex(_COINS)}},
     }
     return json.dumps(document, indent=2).encode()

@@ -10,11 +10,14 @@ import pytest
 from nodeproject.management.commands.l1 import OWNER
 from nunatak.rpc import call
 from platform_app.config import UNIT
+from primitives.ids import ID
 from primitives.keys import EWOQ_KEY, format_private_key
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import RunningNode
 from tests.servers.process import ServerDied
 
+WARP, BLOCKCHAIN_ID = "0x0200000000000000000000000000000000000005", "0x4213cf78"
+"""The warp precompile, and the selector of getBlockchainID()."""
 USER = {"username": "alice", "password": "a long and varied passphrase 7"}
 
 Created = tuple[RunningNode, dict[str, str]]
@@ -23,7 +26,9 @@ Created = tuple[RunningNode, dict[str, str]]
 @pytest.fixture(scope="module")
 def l1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Created]:
     """A node with an L1, and what `l1 create` printed."""
-    with RunningNode(tmp_path_factory.mktemp("l1") / "node") as node:
+    with RunningNode(
+        tmp_path_factory.mktemp("l1") / "node", env={"NODE_ENGINE": "reference"}
+    ) as node:
         node.start()
         yield node, json.loads(node.manage("l1", "create", "Mine", "--chain-id=9009", "--json"))
 
@@ -47,6 +52,8 @@ def test_create_makes_an_l1_that_the_node_validates(l1: Created) -> None:
     assert created["status"] == "Validating"
     assert call(created["rpc"], "eth_chainId") == hex(9009)
     assert int(call(created["rpc"], "eth_getBalance", OWNER, "latest"), 16) == 10**24
+    named = call(created["rpc"], "eth_call", {"to": WARP, "data": BLOCKCHAIN_ID}, "latest")
+    assert named == f"0x{ID.parse(created['blockchain']).hex()}"
     outer = created["rpc"].removesuffix("rpc") + "proposervm"
     assert call(outer, "proposervm.getCurrentEpoch")["number"] == "0", "the chain has no block yet"
 

@@ -206,7 +206,7 @@ class Command(BaseCommand):
 
 def _genesis(options: dict[str, Any]) -> bytes:
     if options["genesis"] is None:
-        return genesis_of(options["chain_id"], options["owner"])
+        return genesis_of(options["chain_id"], options["owner"], platform_chain().tip().timestamp)
     raw: bytes = options["genesis"].read_bytes()
     try:
         json.loads(raw)

@@ -85,10 +85,12 @@ def test_an_unknown_l1_is_refused_with_the_way_to_the_known_ones(pchain: PChain)
 
 
 def test_the_genesis_of_a_new_chain_has_one_rich_account(pchain: PChain) -> None:
-    document = json.loads(genesis_of(9_009, OWNER))
+    document = json.loads(genesis_of(9_009, OWNER, platform.NOW))
 
     assert document["config"]["chainId"] == 9_009
     assert int(document["gasLimit"], 16) == document["config"]["feeConfig"]["gasLimit"]
+    assert int(document["timestamp"], 16) == platform.NOW
+    assert document["config"]["warpConfig"]["blockTimestamp"] == platform.NOW
     assert list(document["alloc"]) == [OWNER.removeprefix("0x")]
 
 
