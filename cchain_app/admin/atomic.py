@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.actions import ActionEffect, ActionRefused, AdminAction
+from adminkit.display import full, short, short_link
 from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from cchain_app.admin import display, pages
@@ -47,12 +48,12 @@ class _AtomicAdmin(RowsAdmin, IdentifierAdmin):
     def short_id(self, row: Any) -> SafeString:
         """Return the shortened ID for the list."""
         page = pages.page(row._meta.model_name, row.tx_id)
-        return display.short_link(row.tx_id, page)
+        return short_link(row.tx_id, page)
 
     @admin.display(description="ID")
     def full_id(self, row: Any) -> SafeString:
         """Return the ID in full."""
-        return display.full(row.tx_id)
+        return full(row.tx_id)
 
     @admin.display(description="JSON")
     @cached_on_row
@@ -148,7 +149,7 @@ class AtomicPoolTransactionAdmin(_AtomicAdmin):
 
     @override
     def action_details(self, row: AtomicPoolTransaction) -> tuple[tuple[str, object], ...]:
-        return (("ID", display.full(row.tx_id)), ("Pays for each gas", self.price_shown(row)))
+        return (("ID", full(row.tx_id)), ("Pays for each gas", self.price_shown(row)))
 
     @override
     def page_after_action(self, row: AtomicPoolTransaction) -> str:
@@ -191,7 +192,7 @@ def _peer(chain_id: ID) -> SafeString:
         return display.badge("P-Chain", "note")
     extension = evm_chain().atomic
     is_peer = extension is not None and chain_id in extension.parameters().peers
-    return display.badge("X-Chain", "note") if is_peer else display.short(chain_id)
+    return display.badge("X-Chain", "note") if is_peer else short(chain_id)
 
 
 def _wei_per_unit() -> int:

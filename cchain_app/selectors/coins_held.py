@@ -54,13 +54,14 @@ def coins_held(chain: EvmChain) -> EvmCoins | UncountableCoins:
     """
     if chain.fork is not None:
         return UncountableCoins.FORK
-    if _is_mined(chain):
+    burns = not chain.is_of_coreth  # there the whole price of gas goes to an account without a key
+    if burns and _is_mined(chain):
         return UncountableCoins.MINED
     return EvmCoins(
         genesis=sum(account.balance for account in chain.genesis.alloc.values()),
         given=_given(chain),
         balances=column_sum(chain.db, Account, "balance"),
-        burned=_base_fees(chain) + _blob_fees(chain),
+        burned=_base_fees(chain) + _blob_fees(chain) if burns else 0,
         atomic_burned=column_sum(chain.db, AtomicTransaction, "burned"),
         may_destroy=_may_destroy(chain),
     )

@@ -78,6 +78,8 @@ class Observation:
         """The metrics of this process."""
         self.writes = Writes(max(HOLD, 2 * self._interval))
         """The results of this process's database writes."""
+        self.supply = self._supply(settings.health.supply_interval)
+        """Counts the coins from time to time; None: only a command does."""
         self._checks = Checks(
             settings.common,
             settings.peers,
@@ -87,7 +89,7 @@ class Observation:
             lambda: node_network().producer.node_id,
             processes.router,
             self.writes,
-            self._supply(settings.health.supply_interval),
+            self.supply,
         )
 
     @cached_property

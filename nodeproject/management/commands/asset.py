@@ -27,12 +27,15 @@ from xchain_app.chain import AvmChain
 from xchain_app.services.wallet_retry import unspent_wallet
 from xchain_app.store.state import NoXChain
 from xchain_app.txs.base import AvmTx
+from xchain_app.txs.syntax import MAX_DENOMINATION
 from xchain_app.wallet.errors import AvmWalletError
 from xchain_app.wallet.transactions import AssetNames, AvmWallet
 
 _SECONDS: Final = 30.0
 """Time for which the block with the asset is awaited."""
 _MOST_GROUPS: Final = 1024
+_LONGEST_NUMBER: Final = 64
+"""Limit of characters of an amount: 64 bits have 20 digits, besides up to 32 decimals."""
 
 
 class Command(BaseCommand):
@@ -51,7 +54,7 @@ class Command(BaseCommand):
             "--amount", type=_amount, help="coins that exist from the start, such as 1000 or 0.5"
         )
         create.add_argument("--to", help="who gets them: an X-Chain address; default: ewoq's")
-        create.add_argument("--decimals", type=int, default=0, help="0 to 32; default: 0")
+        create.add_argument("--decimals", type=_decimals, default=0, help="0 to 32; default: 0")
         create.add_argument(
             "--mintable", action="store_true", help="more coins can be minted: there is no cap"
         )
@@ -88,12 +91,20 @@ class Command(BaseCommand):
 
 def _amount(text: str) -> Decimal:
     try:
-        amount = Decimal(text)
+        amount = Decimal(text[:_LONGEST_NUMBER])
     except InvalidOperation:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not amount.is_finite() or amount <= 0:
-        raise argparse.ArgumentTypeError("the amount is above 0")
+    if not amount.is_finite() or amount <= 0 or len(text) > _LONGEST_NUMBER:
+        raise argparse.ArgumentTypeError("the amount is above 0, of at most 64 characters")
+    if abs(amount.adjusted()) > _LONGEST_NUMBER:
+        raise argparse.ArgumentTypeError("the amount does not fit into 64 bits")
     return amount
+
+
+def _decimals(text: str) -> int:
+    if not text.isdecimal() or len(text) > 2 or int(text) > MAX_DENOMINATION:
+        raise argparse.ArgumentTypeError(f"the number of decimals is 0 to {MAX_DENOMINATION}")
+    return int(text)
 
 
 def _groups(text: str) -> int:

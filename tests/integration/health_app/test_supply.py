@@ -1,6 +1,7 @@
 """The count of all coins, after transfers between all chains, on both databases."""
 
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,11 +11,13 @@ from cchain_app.services import cheats
 from health_app.conservation import CoinCount
 from health_app.supply import CountedChains, count_coins
 from nodeproject.apps import this_node
+from nodeproject.node import Node
 from platform_app.config import UNIT
 from platform_app.models import UTXO
 from primitives.ids import P_CHAIN_ID
 from primitives.keys import EWOQ_KEY, address_of
 from shared_app.models import EarlyImport
+from tests.builders.node_settings import updated
 from tests.integration.cchain_app.atomic.conftest import TO, Both, both
 from tests.integration.platform_app.conftest import nothing_remembered, shared_pchain
 from tests.integration.platform_app.made import export as platform_export
@@ -83,6 +86,20 @@ def test_balances_that_were_set_are_counted(both: Both) -> None:
     Account.objects.filter(pk=TO).update(balance=6 * 10**18)
     assert found.difference == 0
     assert counted().difference == -(10**18)
+
+
+def test_a_setting_makes_it_a_health_check(both: Both, node_settings: Any) -> None:
+    del both
+    without = this_node().observation.check_results()[1]
+    assert "supply" not in without
+    observed = Node(updated(node_settings, supply_interval=1_000)).observation
+    tags = observed.check_results()[1]
+    assert tags["supply"] == {"all", "11111111111111111111111111111111LpoYY"}
+    watch = observed.supply
+    assert watch is not None
+    assert watch.measure().message == {"counted": False}
+    watch.wait()
+    assert watch.measure() == ({"counted": True, "differenceInWei": "0"}, "", None)
 
 
 def test_chains_at_different_points_are_not_compared(both: Both) -> None:

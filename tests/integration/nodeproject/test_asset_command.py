@@ -75,6 +75,9 @@ def test_assets_of_each_kind_are_created(capsys: pytest.CaptureFixture[str]) -> 
         (("--amount", "1", "--to", "X-me"), "X-me is not an address of the X-Chain"),
         (("--amount", "0"), "the amount is above 0"),
         (("--amount", "many"), "'many' is not a number"),
+        (("--amount", "1e999999999"), "does not fit into 64 bits"),
+        (("--amount", "1", "--decimals", "33"), "the number of decimals is 0 to 32"),
+        (("--amount", "1", "--decimals", "-1"), "the number of decimals is 0 to 32"),
         (("--collectibles", "0"), "the number of groups is 1 to 1024"),
     ],
 )

@@ -10,9 +10,11 @@ from django.conf import settings
 
 from cchain_app.api import EvmRpc, registry
 from cchain_app.chain import EvmChain
+from cchain_app.models import AtomicKind, AtomicTransaction
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.coreth.rules import CorethRules
 from cchain_app.selectors import blocks
+from cchain_app.selectors.coins_held import EvmCoins, coins_held
 from cchain_app.selectors.rebuilding import verify_state
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.services.runtime import EvmRuntime
@@ -81,6 +83,18 @@ def follower() -> Follower:
     return Follower(chain_of(local_genesis().encode()))
 
 
+def assert_no_coin_is_lost(chain: EvmChain) -> None:
+    """Check that fees are in balances, and that only imports and exports change the sum of all balances."""
+    coins = coins_held(chain)
+    assert isinstance(coins, EvmCoins)
+    moved = 0
+    for tx in chain.db.objects(AtomicTransaction).all():
+        moved += tx.amount if tx.kind == AtomicKind.IMPORT else -tx.amount - tx.burned
+    assert moved != 0
+    assert coins.burned == 0
+    assert coins.balances == coins.genesis + moved * 10**9
+
+
 def test_a_recorded_network_is_followed(follower: Follower, tmp_path: Path) -> None:
     recorded = document("local_chain")["blocks"][: LAST + 1]
     assert isinstance(follower.chain.rules, CorethRules)
@@ -108,6 +122,7 @@ def test_a_recorded_network_is_followed(follower: Follower, tmp_path: Path) -> N
     above = {"code": -32000, "message": "cannot query unfinalized data"}
     assert again.ask("eth_getBlockByNumber", hex(LAST + 1), False) == above
     assert is_of_coreth(again.chain.db)
+    assert_no_coin_is_lost(again.chain)
     verify_state(again.chain.db, again.chain.new_trie(cached=False), tmp_path)
     for entry in document("local_chain")["proofs"]:
         if entry["number"] > LAST:
