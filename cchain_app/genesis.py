@@ -237,6 +237,7 @@ def parse_genesis(
             raise GenesisFileError(f"{name}: missing")
     config_object = read_object(document, "config")
     config = parse_config(config_object, min_base_fee=min_base_fee, coinbase=coinbase)
+    difficulty = read_quantity(document, "difficulty", bits=256)
     extra_data = read_bytes(document, "extraData")
     if len(extra_data) > 32:
         raise GenesisFileError(f"extraData: {len(extra_data)} bytes, want at most 32")
@@ -248,13 +249,13 @@ def parse_genesis(
         alloc=parse_alloc(read_object(document, "alloc")),
         timestamp=read_quantity(document, "timestamp"),
         gas_limit=read_quantity(document, "gasLimit") or DEFAULT_GAS_LIMIT,
-        difficulty=read_quantity(document, "difficulty", bits=256),
+        difficulty=difficulty,
         extra_data=extra_data,
         mix_hash=Hash(read_bytes(document, "mixHash", length=32)),
         nonce=read_quantity(document, "nonce").to_bytes(8),
         coinbase=Address(read_bytes(document, "coinbase", length=20)),
         base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
-        is_of_coreth=_is_of_coreth(config_object),
+        is_of_coreth=_is_of_coreth(config_object, difficulty),
         stated_base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
         number=number,
         gas_used=read_quantity(document, "gasUsed"),
@@ -266,16 +267,16 @@ def parse_genesis(
     return _with_fields_of_fork(genesis)
 
 
-def _is_of_coreth(config: Mapping[str, Any]) -> bool:
+def _is_of_coreth(config: Mapping[str, Any], difficulty: int) -> bool:
     """Return whether the `config` object of a genesis file is that of a network of avalanchego.
 
-    Such a file has Apricot's first time, or no fork after Muir Glacier and Ethereum's hash of EIP-150, with which
-    these files began.
+    Such a file has Apricot's first time, or no fork after Muir Glacier, Ethereum's hash of EIP-150, with which these
+    files began, and no difficulty, without which no block of Ethereum could follow by the rules of that time.
     """
     if _APRICOT in config:
         return True
     later = {"londonBlock", "berlinBlock", "terminalTotalDifficulty"}
-    return config.get("eip150Hash") == _EIP_150_HASH and later.isdisjoint(config)
+    return not difficulty and config.get("eip150Hash") == _EIP_150_HASH and later.isdisjoint(config)
 
 
 def _with_fields_of_fork(genesis: Genesis) -> Genesis:

@@ -116,6 +116,11 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
     """
     given = read_genesis(text)
     verify_supported(text)
+    if given.is_of_coreth:
+        raise GenesisFileError(
+            "config: this is the C-Chain of a network of avalanchego, whose blocks a node gets from its peers; "
+            "import_chain reads chains of Ethereum"
+        )
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         if stored.head_number(chain.db) is None:

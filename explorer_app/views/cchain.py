@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
 
+from cchain_app.rules.coreth.description import described
 from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
 from cchain_app.txs.transaction import Transaction
@@ -194,7 +195,8 @@ def _header(site: Explorer, raw: bytes) -> list[tuple[str, str]]:
         ("Parent beacon block root", header.parent_beacon_block_root),
         ("Requests hash", header.requests_hash),
     ]
-    return [(name, "0x" + value.hex()) for name, value in shown if value is not None]
+    own = [(name, "0x" + value.hex()) for name, value in shown if value is not None]
+    return own + described(header)
 
 
 def _waiting(

@@ -12,6 +12,7 @@ from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import load_genesis
 from cchain_app.rules.coreth.block import CorethFormat, split_block
+from cchain_app.rules.coreth.description import described
 from cchain_app.rules.coreth.genesis import chain_config, with_upgrades
 from cchain_app.rules.coreth.header import decode_header, ext_data_hash
 from cchain_app.rules.coreth.summary import first_summary
@@ -115,6 +116,20 @@ def test_blocks_of_all_phases_are_encoded_as_they_were(entry: dict[str, Any]) ->
     assert parts.header.hash == keccak256(data(entry["headerRLP"])) == data(entry["hash"])
     assert parts.header.raw == parts.header_raw == data(entry["headerRLP"])
     assert parts.ext_data == data(entry["extData"])
+
+
+def test_fields_are_described_for_pages() -> None:
+    entry = document("local_chain")["blocks"][50]
+    header = split_block(data(entry["blockRLP"])).header
+    gas = entry["gas"]
+    assert dict(described(header)) == {
+        "Hash of the atomic transactions": "0x" + header.ext_data_hash.hex(),
+        "Gas of the atomic transactions": "33,690",
+        "Gas target": "1,021,716 per second",
+        "Gas left for the next block": "10,068,500 of 10,217,160",
+        "Time in milliseconds": str(header.time_milliseconds),
+        "Time to the next block": f"{int(gas['minDelayMilliseconds']):,} ms at least",
+    }
 
 
 def test_summary_of_block_0() -> None:

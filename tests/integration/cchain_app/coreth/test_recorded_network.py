@@ -10,13 +10,15 @@ from django.conf import settings
 
 from cchain_app.api import EvmRpc, registry
 from cchain_app.chain import EvmChain
+from cchain_app.genesis import load_genesis as read_genesis
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.models import AtomicKind, AtomicTransaction
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.coreth.rules import CorethRules
 from cchain_app.selectors import blocks
 from cchain_app.selectors.coins_held import EvmCoins, coins_held
 from cchain_app.selectors.rebuilding import verify_state
-from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
+from cchain_app.services.genesis import WrongChainInDatabase, begin_import, load_genesis
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store.chain import is_of_coreth
 from chaindb.database import Database
@@ -142,3 +144,16 @@ def test_a_chain_of_ethereum_is_not_taken_for_one_of_coreth(follower: Follower) 
     assert not other.is_of_coreth
     with pytest.raises(WrongChainInDatabase):
         load_genesis(other)
+
+
+def test_it_is_not_imported_as_a_chain_of_ethereum(follower: Follower) -> None:
+    with pytest.raises(GenesisFileError, match="import_chain reads chains of Ethereum"):
+        begin_import(follower.chain, local_genesis().encode())
+
+
+def test_an_old_chain_of_ethereum_is_not_one_of_coreth() -> None:
+    document_of_2020 = json.loads(local_genesis()) | {"difficulty": "0x400"}
+    for key in ("apricotPhase1BlockTimestamp", "apricotPhase2BlockTimestamp"):
+        del document_of_2020["config"][key]
+    assert not read_genesis(json.dumps(document_of_2020)).is_of_coreth
+    assert read_genesis(json.dumps(document_of_2020 | {"difficulty": "0x0"})).is_of_coreth
