@@ -1,6 +1,6 @@
 """The Django app of the EVM chains, and the chains of this process for code that gets no chain as an argument."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from django.apps import AppConfig, apps
 if TYPE_CHECKING:
     from cchain_app.chain import EvmChain
     from cchain_app.services.runtime import EvmRuntime
+    from primitives.evm import Address
 
 
 class CChainConfig(AppConfig):
@@ -22,6 +23,8 @@ class CChainConfig(AppConfig):
     """The C-Chain, then the further chains. Set by the code that starts the process."""
     find_chains: "Callable[[], object] | None" = None
     """Begins to run chains that were created since the last call; None: the chains never change. Blocking."""
+    names: "Callable[[EvmChain, Collection[Address]], Mapping[Address, str]] | None" = None
+    """Returns the names of those contracts that have one; None: no code of this process knows names. Blocking."""
     chosen: "ContextVar[EvmChain | None]" = ContextVar("chosen", default=None)
     """The chain that the pages of the current request show; None: the C-Chain."""
 
@@ -83,6 +86,19 @@ def find_chains() -> None:
     """Begin to run the chains that were created since the last call. Blocking."""
     if (find := _config().find_chains) is not None:
         find()
+
+
+def contract_names(addresses: "Collection[Address]") -> "Mapping[Address, str]":
+    """Return the names of those contracts of the chosen chain that have one. Blocking."""
+    names = _config().names
+    return names(evm_chain(), addresses) if names is not None and addresses else {}
+
+
+def use_names(
+    names: "Callable[[EvmChain, Collection[Address]], Mapping[Address, str]]",
+) -> None:
+    """Set the function that knows the names of contracts."""
+    _config().names = names
 
 
 def use(

@@ -16,14 +16,19 @@ from typing_extensions import override
 from adminkit.loading import load_admins
 from cchain_app.apps import add as add_evm_chain
 from cchain_app.apps import use as use_evm_chain
+from cchain_app.apps import use_names
 from explorer_app.apps import use as use_explorer
 from network_app.apps import use as use_network
 from platform_app.apps import use as use_platform_chain
 from xchain_app.apps import use as use_avm_chain
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from cchain_app.chain import EvmChain
     from cchain_app.services.runtime import EvmRuntime
     from nodeproject.node import Node
+    from primitives.evm import Address
 
 
 class DaphneConfig(AppConfig):
@@ -104,6 +109,13 @@ def use(node: "Node") -> None:
     use_avm_chain(node.avm_runtime)
     use_network(node.network)
     use_explorer(lambda: node.explorer)
+    use_names(_names)
+
+
+def _names(chain: "EvmChain", addresses: "Collection[Address]") -> "Mapping[Address, str]":
+    from explorer_app.selectors.labels import plain_names  # with the first list
+
+    return plain_names(chain, addresses)
 
 
 def _config() -> NodeConfig:

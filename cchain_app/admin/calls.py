@@ -18,6 +18,7 @@ from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages
 from cchain_app.admin.display import function_of
+from cchain_app.admin.names import full_named, read_names, short_named
 from cchain_app.admin.pages import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.apps import evm_chain
 from cchain_app.evm.failures import reason_of
@@ -194,6 +195,11 @@ class CallAdmin(RowsAdmin):
         return f"Internal calls: {calls.how_far(evm_chain())}."
 
     @override
+    def prepare(self, rows: Sequence[Call]) -> None:
+        """Read the names of the contracts."""
+        read_names(rows, lambda row: (row.to,))
+
+    @override
     def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
@@ -246,12 +252,12 @@ class CallAdmin(RowsAdmin):
     @admin.display(description="To")
     def short_to(self, call: Call) -> SafeString:
         """Return the called account, or the created contract, for the list."""
-        return display.short_account(call.to)
+        return short_named(call, call.to)
 
     @admin.display(description="To")
     def full_to(self, call: Call) -> SafeString:
         """Return the called account, or the created contract."""
-        return display.full_account(call.to)
+        return full_named(call, call.to)
 
     @admin.display(description="Value")
     def short_value(self, call: Call) -> SafeString:

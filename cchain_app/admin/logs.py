@@ -1,5 +1,7 @@
 """Logs in the admin, with the names of well-known events."""
 
+from collections.abc import Sequence
+
 from django.contrib import admin
 from django.db.models import Q
 from django.utils.safestring import SafeString
@@ -9,6 +11,7 @@ from adminkit.read_only import cached_on_row
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, pages
 from cchain_app.admin.display import address_in, event_of
+from cchain_app.admin.names import full_named, read_names, short_named
 from cchain_app.admin.pages import (
     RowsAdmin,
     logs_of_transaction,
@@ -50,6 +53,11 @@ class LogAdmin(RowsAdmin):
     )
 
     @override
+    def prepare(self, rows: Sequence[Log]) -> None:
+        """Read the names of the contracts."""
+        read_names(rows, lambda row: (row.address,))
+
+    @override
     def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
@@ -75,7 +83,7 @@ class LogAdmin(RowsAdmin):
     @admin.display(description="Address")
     def short_address(self, log: Log) -> SafeString:
         """Return the contract for the list."""
-        return display.short_account(log.address)
+        return short_named(log, log.address)
 
     @admin.display(description="Indexed")
     def indexed(self, log: Log) -> SafeString:
@@ -96,7 +104,7 @@ class LogAdmin(RowsAdmin):
     @admin.display(description="Address")
     def full_address(self, log: Log) -> SafeString:
         """Return the contract."""
-        return display.full_account(log.address)
+        return full_named(log, log.address)
 
     @admin.display(description="Block")
     def at(self, log: Log) -> SafeString:

@@ -1,5 +1,7 @@
 """Transactions of accepted blocks in the admin, with their receipts."""
 
+from collections.abc import Sequence
+
 from django.contrib import admin
 from django.db.models import Q
 from django.utils.safestring import SafeString
@@ -11,6 +13,7 @@ from cchain_app.admin import display, pages
 from cchain_app.admin.calls import show_tree
 from cchain_app.admin.display import function_of
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
+from cchain_app.admin.names import full_named, read_names, short_named
 from cchain_app.admin.pages import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.models import Log, Receipt, Transaction, row_id
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
@@ -100,6 +103,11 @@ class TransactionAdmin(RowsAdmin):
     )  # fmt: skip
 
     @override
+    def prepare(self, rows: Sequence[Transaction]) -> None:
+        """Read the names of the contracts that are called."""
+        read_names(rows, lambda row: (row.to or row.receipt.contract_address,))
+
+    @override
     def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
@@ -160,16 +168,16 @@ class TransactionAdmin(RowsAdmin):
     def short_to(self, transaction: Transaction) -> SafeString:
         """Return the recipient, or the created contract, for the list."""
         if transaction.to is not None:
-            return display.short_account(transaction.to)
-        created = display.short_account(transaction.receipt.contract_address)
+            return short_named(transaction, transaction.to)
+        created = short_named(transaction, transaction.receipt.contract_address)
         return display.side_by_side(display.badge("new", "note"), created)
 
     @admin.display(description="To")
     def full_to(self, transaction: Transaction) -> SafeString:
         """Return the recipient, or the created contract."""
         if transaction.to is not None:
-            return display.full_account(transaction.to)
-        created = display.full_account(transaction.receipt.contract_address)
+            return full_named(transaction, transaction.to)
+        created = full_named(transaction, transaction.receipt.contract_address)
         return display.side_by_side(display.badge("new contract", "note"), created)
 
     @admin.display(description="Value")

@@ -66,6 +66,19 @@ def labels(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, Contr
     return of_rules | _of_contracts(chain, first - set(of_rules))
 
 
+def plain_names(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, str]:
+    """Return the same names as texts, each with a mark if the contract is verified, or else with its kind."""
+    return {address: _plain(label) for address, label in labels(chain, addresses).items()}
+
+
+def _plain(label: ContractLabel) -> str:
+    if label.is_copy:
+        return f"{label.name} (not the first of this name)"
+    if label.is_verified:
+        return f"{label.name} ✓"
+    return f"{label.name} ({label.kind or 'token'})"
+
+
 def _of_rules(chain: EvmChain) -> dict[Address, ContractLabel]:
     """Return the names of the accounts that the rules of the next block know."""
     fork = blocks.fork_of_next(chain, blocks.head(chain))

@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.config import BLACKHOLE
+from cchain_app.models import Receipt
 from explorer_app.names.book import NO_ABI
 from explorer_app.selectors import cchain, verified
 from explorer_app.selectors import labels as selector
@@ -239,3 +241,37 @@ def test_a_text_to_an_account_is_a_message_in_lists(chain: Chain) -> None:
     chain.do(data=b"hello there", value=0, gas=100_000)
 
     assert page("/txs").count('title="Message"') == 1
+
+
+def test_names_stand_beside_addresses_in_the_admin(
+    explored: Explored, market: Address, admin_client: Client
+) -> None:
+    chain = explored.site.evm
+    name = labels(chain, [market])[market].name
+    path = "/admin/cchain_app/transaction/"
+    with CaptureQueriesContext(connection) as asked:
+        listed = admin_client.get(path).content.decode()
+    with_names = len(asked)
+
+    assert f">{name} ✓</span>" in listed
+    assert listed.count(text_of(market)) > listed.count(f"{name} ✓")  # the address stays
+    created = Receipt.objects.get(contract_address=market).pk
+    own = admin_client.get(f"{path}{created}/change/").content.decode()
+    assert f">{name} ✓</span>" in own
+    config = apps.get_app_config("cchain_app")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(config, "names", None)
+        with CaptureQueriesContext(connection) as asked:
+            assert "✓" not in admin_client.get(path).content.decode()
+    assert with_names - len(asked) <= MOST
+
+
+def test_plain_names_say_what_is_behind_them(tokens: TokenChain, pchain: object) -> None:
+    first, second = token(tokens, b"Gold", b"GLD"), token(tokens, b"Gold", b"GLD")
+    tokens.index()
+
+    assert selector.plain_names(tokens.chain.evm, [first, second, BLACKHOLE, SENDER]) == {
+        first: "GLD (token)",
+        second: "GLD (not the first of this name)",
+        BLACKHOLE: "Burned fees (no key is known)",
+    }

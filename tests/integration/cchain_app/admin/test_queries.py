@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.apps import apps
 
 from cchain_app import models
 from cchain_app.apps import evm_chain
@@ -11,6 +12,13 @@ from tests.integration.cchain_app.admin.conftest import Browse
 from tests.integration.cchain_app.admin.paths import ADMIN, MODELS, detail, hexed, listing
 
 pytestmark = pytest.mark.usefixtures("chain")
+
+
+@pytest.fixture(autouse=True)
+def no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the names of contracts, which the explorer reads (`test_labels`)."""
+    monkeypatch.setattr(apps.get_app_config("cchain_app"), "names", None)
+
 
 DEEP: dict[str, Any] = {
     "block": 60,
