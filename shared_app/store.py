@@ -54,15 +54,15 @@ class SharedRows:
         Raises:
             SharedMemoryConflict: An output is added or removed a second time.
         """
-        changing = [one for one in requests if one.remove or one.put]
+        changing = [request for request in requests if request.remove or request.put]
         if not changing:
             return
         self._db.acquire(Lock.SHARED)
-        for one in changing:
-            importers = one.importers or (None,) * len(one.remove)
-            imports = dict(zip(one.remove, importers, strict=True))
-            self._remove(chain_id, one.peer, imports, height)
-            self._put(chain_id, one.peer, one.put, height)
+        for request in changing:
+            importers = request.importers or (None,) * len(request.remove)
+            imports = dict(zip(request.remove, importers, strict=True))
+            self._remove(chain_id, request.peer, imports, height)
+            self._put(chain_id, request.peer, request.put, height)
 
     def _remove(
         self, chain_id: ID, source: ID, imports: Mapping[ID, ID | None], height: int

@@ -125,8 +125,8 @@ def _answers_to_the_end(
         if rpc.chain.traces.get(key) is not None:
             return
         try:
-            (one,) = replay.trace(1, question.recording, time_limit=left)
-            answer = question.render(one, replay.block, index)
+            (trace,) = replay.trace(1, question.recording, time_limit=left)
+            answer = question.render(trace, replay.block, index)
         except (TraceTooLarge, JsonRpcError):
             if replay.position == index:
                 replay.pass_over(time_limit=left)

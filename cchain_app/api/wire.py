@@ -69,12 +69,12 @@ def uncle(accepted: AcceptedBlock, index: int) -> Json:
     return {**header(bare), "size": hex(bare.size), "uncles": []}
 
 
-def _withdrawal(one: Withdrawal) -> Json:
+def _withdrawal(withdrawal: Withdrawal) -> Json:
     return {
-        "index": hex(one.index),
-        "validatorIndex": hex(one.validator_index),
-        "address": hexed(one.address),
-        "amount": hex(one.amount),
+        "index": hex(withdrawal.index),
+        "validatorIndex": hex(withdrawal.validator_index),
+        "address": hexed(withdrawal.address),
+        "amount": hex(withdrawal.amount),
     }
 
 
@@ -215,14 +215,14 @@ def access_list(entries: AccessList) -> list[Json]:
     ]
 
 
-def _authorization(one: Authorization) -> Json:
+def _authorization(authorization: Authorization) -> Json:
     return {
-        "chainId": hex(one.chain_id),
-        "address": hexed(one.address),
-        "nonce": hex(one.nonce),
-        "yParity": hex(one.y_parity),
-        "r": hex(one.r),
-        "s": hex(one.s),
+        "chainId": hex(authorization.chain_id),
+        "address": hexed(authorization.address),
+        "nonce": hex(authorization.nonce),
+        "yParity": hex(authorization.y_parity),
+        "r": hex(authorization.r),
+        "s": hex(authorization.s),
     }
 
 

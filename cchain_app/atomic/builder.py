@@ -147,7 +147,7 @@ def build_export(
         paying.append((spent, key))
     if needed:
         raise AtomicTxNotBuilt(BuildReason.INSUFFICIENT_FUNDS)
-    paying.sort(key=lambda one: (one[0].address, one[0].asset_id))
+    paying.sort(key=lambda pair: (pair[0].address, pair[0].asset_id))
     final = unsigned(tuple(spent for spent, _ in paying))
     return _signed_by(final, [key for _, key in paying])
 

@@ -237,9 +237,9 @@ def requests_of(txs: Iterable[AtomicTx]) -> list[AtomicRequests]:
     """Return the changes of several transactions to shared memory, one entry for each peer."""
     by_peer: dict[ID, AtomicRequests] = {}
     for tx in txs:
-        one = tx.requests
-        known = by_peer.get(one.peer, AtomicRequests(one.peer))
-        by_peer[one.peer] = known.followed_by(one)
+        own = tx.requests
+        known = by_peer.get(own.peer, AtomicRequests(own.peer))
+        by_peer[own.peer] = known.followed_by(own)
     return list(by_peer.values())
 
 

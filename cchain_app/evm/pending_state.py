@@ -37,7 +37,7 @@ class PendingState:
     def put(self, changes: StateChanges) -> None:
         """Add the changes of a part of a block: a transaction or a system call."""
         # A deleted account loses its storage: overrides give storage even to accounts without code.
-        gone = {address for address, one in changes.accounts.items() if one.after is None}
+        gone = {address for address, change in changes.accounts.items() if change.after is None}
         cleared = changes.cleared | gone
         if cleared:
             self._cleared |= cleared

@@ -61,7 +61,9 @@ def predicates_of(transaction: bytes) -> Iterator[None]:
     env: BlockEnv | None = getattr(_current, "env", None)
     warp = None if env is None else env.stateful.warp
     known = () if warp is None else warp.predicates
-    _current.predicates = next((one for one in known if one.transaction == transaction), None)
+    _current.predicates = next(
+        (predicates for predicates in known if predicates.transaction == transaction), None
+    )
     try:
         yield
     finally:

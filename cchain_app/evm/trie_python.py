@@ -138,9 +138,9 @@ def _touched(changes: StateChanges) -> dict[Address, _TouchedNodes]:
         touched[address].gone = True
     for (address, slot), of_slot in _slots(changes):
         touched[address].slots[nibbles(keccak256(slot))] = of_slot.after
-    for address, one in touched.items():
-        if one.gone or one.slots:
-            one.trie = TrieEditor(storage_trie(address), None)
+    for address, nodes in touched.items():
+        if nodes.gone or nodes.slots:
+            nodes.trie = TrieEditor(storage_trie(address), None)
     return dict(sorted(touched.items()))
 
 
@@ -158,14 +158,14 @@ def _clear(
 ) -> None:
     """Empty the storage tries of deleted accounts, and check the roots of the others."""
     gone = []
-    for address, one in touched.items():
+    for address, nodes in touched.items():
         leaf = accounts.get(paths[address])
-        one.root = EMPTY_ROOT if leaf is None else _decode_account(leaf).storage_root
-        if one.trie is None:
+        nodes.root = EMPTY_ROOT if leaf is None else _decode_account(leaf).storage_root
+        if nodes.trie is None:
             continue
-        one.trie.check_root(one.root)
-        if one.gone and one.root != EMPTY_ROOT:
-            gone.append(one.trie)
+        nodes.trie.check_root(nodes.root)
+        if nodes.gone and nodes.root != EMPTY_ROOT:
+            gone.append(nodes.trie)
     load_everything(gone, reader)
     for trie in gone:
         trie.clear()

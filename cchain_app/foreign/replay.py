@@ -175,12 +175,12 @@ class ForeignReplay:
                     BlockReason.EXECUTION_REFUSED,
                     failure=f"could not apply tx {index} [0x{transaction.hash.hex()}]: gas limit reached",
                 )
-            one = self._run(env, [transaction], state)
-            results += one.results
-            gas_used += one.gas_used
-            state.apply(candidate.header.number, candidate.hash, one.changes)
-            roots.append(line.follow(one.changes))
-            changes = merged(changes, one.changes)
+            result = self._run(env, [transaction], state)
+            results += result.results
+            gas_used += result.gas_used
+            state.apply(candidate.header.number, candidate.hash, result.changes)
+            roots.append(line.follow(result.changes))
+            changes = merged(changes, result.changes)
         paid = pay(credits_of(candidate, env.fork), changes, self._state, env.fork)
         line.follow(paid)
         executed = ExecutedBlock(
@@ -261,8 +261,8 @@ class _BlockTrie:
 
 
 def _verify_unprotected(transactions: Sequence[Transaction]) -> None:
-    for index, one in enumerate(transactions):
-        if one.chain_id is not None:
+    for index, transaction in enumerate(transactions):
+        if transaction.chain_id is not None:
             raise InvalidForeignBlock(
                 ForeignBlockReason.TRANSACTION_TOO_EARLY,
                 index=index,

@@ -119,8 +119,8 @@ class BlockReplay:
         # The state after the last transaction is not needed.
         recording = recording._replace(changes=part.stop < length)
         traced = self._execute(part, recording, time_limit)
-        for index, one in zip(part, traced.transactions, strict=True):
-            _compare(self.block, index, one)
+        for index, item in zip(part, traced.transactions, strict=True):
+            _compare(self.block, index, item)
         self._go_on(traced)
         return traced.transactions
 
@@ -217,8 +217,8 @@ def _trace(
     transactions = block.transactions[: recorded.stop]
     first = recorded.start
     traced = _run(chain, block, transactions, state, recording, first, time_limit).transactions
-    for index, one in zip(recorded, traced, strict=True):
-        _compare(block, index, one)
+    for index, trace in zip(recorded, traced, strict=True):
+        _compare(block, index, trace)
     return traced
 
 

@@ -127,7 +127,7 @@ class RootsAfter:
         """Return the root after changes to the state of the last root. Raises as `at_height`."""
         if self._chain.fork is not None:
             changes = with_owners(changes, self._account)
-            self._accounts.update((key, one.after) for key, one in changes.accounts.items())
+            self._accounts.update((key, change.after) for key, change in changes.accounts.items())
         update = self._update(changes)
         self._changed.update(update.nodes)
         self._root = update.root

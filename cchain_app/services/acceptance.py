@@ -59,10 +59,10 @@ def accept(
     *,
     unusable: Sequence[Hash],
     written: Written,
-    by_hand: BlockCheats = NOTHING,
+    cheats: BlockCheats = NOTHING,
     bypasses_pool: bool = False,
 ) -> None:
-    """Accept consecutive blocks: commit all or none, and move this process's memory. `tell` follows.
+    """Accept consecutive blocks: commit all or none, and move this process's memory. `announce` follows.
 
     Args:
         chain: The chain.
@@ -71,7 +71,7 @@ def accept(
         unusable: Transactions of the pool that can never be mined, to be removed as well.
         written: Called for each block within the transaction, when no other process can write to the chain and
             no block is written yet; an exception rolls everything back.
-        by_hand: The manual changes and overrides with which the first block was built.
+        cheats: The manual changes and overrides with which the first block was built.
         bypasses_pool: Whether its transactions were never in the pool; then no pending transaction may be skipped.
 
     Raises:
@@ -91,9 +91,9 @@ def accept(
             if head_moved(chain, head):
                 raise HeadMoved
             if chain.is_development:
-                _verify_state(chain, head, by_hand)
-            if by_hand.uses_next:
-                _use_up(chain, by_hand)
+                _verify_state(chain, head, cheats)
+            if cheats.uses_next:
+                _use_up(chain, cheats)
             for other in verified:
                 written(ID(other.block.hash))
         stored.commit(chain.db, verified)
@@ -106,7 +106,7 @@ def accept(
             chain.db, (tx for item in verified for tx in item.block.transactions)
         )
         pool_rows.remove(chain.db, unusable)
-    if by_hand.uses_next:
+    if cheats.uses_next:
         chain.memory.conditions.reset()
     chain.memory.pool.changed()
     for entry in verified:
@@ -114,7 +114,9 @@ def accept(
     chain.last_accepted_at = monotonic()
 
 
-def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[Hash] = ()) -> None:
+def announce(
+    chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[Hash] = ()
+) -> None:
     """Announce accepted blocks to listeners and subscribers.
 
     Called last, because the event loop's work for subscribers competes with this thread for the interpreter.
@@ -143,26 +145,26 @@ def _verify_passes(chain: EvmChain) -> None:
         raise DirectBlockRefused
 
 
-def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: BlockCheats) -> None:
+def _verify_state(chain: EvmChain, head: AcceptedBlock, cheats: BlockCheats) -> None:
     """Check that the block was executed with the current state, signers and chain ID.
 
     Raises:
         HeadMoved: They were changed manually since.
     """
     changes, signers = development.set_before(chain.db, head.number + 1)
-    if signers != by_hand.signers:
+    if signers != cheats.signers:
         chain.memory.conditions.reset()
         raise HeadMoved
-    if changes != len(by_hand.changes):
+    if changes != len(cheats.changes):
         raise HeadMoved
     # A chain with blocks keeps its ID.
-    may_differ = head.number == chain.first_number and by_hand.chain_id is not None
-    if may_differ and stored.chain_id(chain.db) != by_hand.chain_id:
+    may_differ = head.number == chain.first_number and cheats.chain_id is not None
+    if may_differ and stored.chain_id(chain.db) != cheats.chain_id:
         raise HeadMoved
 
 
-def _use_up(chain: EvmChain, by_hand: BlockCheats) -> None:
+def _use_up(chain: EvmChain, cheats: BlockCheats) -> None:
     """Remove the overrides for this block only, and let the clock continue from the block's time."""
     development.set_conditions(chain.db, development.conditions(chain.db).used())
-    if by_hand.timestamp is not None:
-        clock.show(by_hand.timestamp, minimum=chain.least_time())
+    if cheats.timestamp is not None:
+        clock.show(cheats.timestamp, minimum=chain.least_time())

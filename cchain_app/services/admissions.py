@@ -46,7 +46,7 @@ from cchain_app.selectors.blocks import (
 )
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import blobs as blob_rows
-from cchain_app.store import pool as rows
+from cchain_app.store import pool as pool_rows
 from cchain_app.store import queries
 from cchain_app.txs.blobs import Sidecar, is_blob_transaction, separate
 from cchain_app.txs.codec import (
@@ -271,10 +271,10 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
             with chain.db.read_ahead(_queries(chain, newcomers)):
                 # All changes of overrides and state take this lock too, so the values read here stay valid.
                 development.refresh_mining_settings(chain)
-                admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
+                admissions = Admissions(chain, head, newcomers, pool_rows.extent(chain.db))
             outcomes = [admissions.admit(newcomer) for newcomer in newcomers]
-            rows.remove(chain.db, admissions.removed)
-            rows.add(chain.db, admissions.added.values(), admissions.now)
+            pool_rows.remove(chain.db, admissions.removed)
+            pool_rows.add(chain.db, admissions.added.values(), admissions.now)
             blob_rows.add(chain.db, admissions.added.values(), admissions.now)
             # Before the commit: immediately after it a block may include them and remove them from the memory.
             memory.remember(item.transaction for item in admissions.added.values())
@@ -307,7 +307,11 @@ class Admissions:
     """
 
     def __init__(
-        self, chain: EvmChain, head: AcceptedBlock, batch: Sequence[Newcomer], extent: rows.Extent
+        self,
+        chain: EvmChain,
+        head: AcceptedBlock,
+        batch: Sequence[Newcomer],
+        extent: pool_rows.Extent,
     ) -> None:
         self._chain = chain
         self._base_fee = base_fee_after(self._chain, head) or 0
@@ -321,15 +325,15 @@ class Admissions:
         state.prefetch_accounts(self._chain, list(accounts), head.number)
         self._state = state.state_at(self._chain, head.number)
         self._lists_senders = precompiles_after(chain, head).transaction_allow_list
-        waiting = rows.entries_of(self._chain.db, accounts) if extent.slots else ()
+        waiting = pool_rows.entries_of(self._chain.db, accounts) if extent.slots else ()
         self._queues = pool.queues(self._chain, waiting)
         self._authorities = Authorities(
-            rows.entries_with_authorities(self._chain.db) if extent.with_authorities else ()
+            pool_rows.entries_with_authorities(self._chain.db) if extent.with_authorities else ()
         )
         self._counts: PoolCounts | None = None
         if self._may_fill(batch, extent.slots):
             self._queues = pool.queues(
-                self._chain, rows.entries(self._chain.db, self._chain.memory.pool)
+                self._chain, pool_rows.entries(self._chain.db, self._chain.memory.pool)
             )
             self._counts = _counts_of(self._queues.values())
         self.now = clock.wall()

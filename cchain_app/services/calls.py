@@ -82,8 +82,8 @@ class _CallBatch:
         first = self._written.next_call
         incomplete = {
             row_id(number, index)
-            for index, one in enumerate(transactions, position)
-            if not one.whole
+            for index, transaction_calls in enumerate(transactions, position)
+            if not transaction_calls.whole
         }
         for key, transaction, *others in rows:
             if key >= first:

@@ -198,27 +198,29 @@ class _AppliedEdits:
             self._accounts[address] = self._state.account(address)
         return self._accounts[address]
 
-    def _apply(self, one: AccountEdit) -> None:
-        account = self._account(one.address)
-        if one.slot is not None:
+    def _apply(self, edit: AccountEdit) -> None:
+        account = self._account(edit.address)
+        if edit.slot is not None:
             if account is None:
                 # Only an existing account can have storage.
-                self._apply(balance(one.address, 0))
-            key = (one.address, one.slot)
+                self._apply(balance(edit.address, 0))
+            key = (edit.address, edit.slot)
             old = self._slots.get(key) or self._slots_before.get(key) or self._state.storage(*key)
-            self.changes.append(StateEdit(STORAGE, one.address, one.value, old, one.slot))
-            self._slots[key] = one.value
+            self.changes.append(StateEdit(STORAGE, edit.address, edit.value, old, edit.slot))
+            self._slots[key] = edit.value
             return
-        old_value = None if account is None else value_of(account, one.kind)
-        self.changes.append(StateEdit(one.kind, one.address, one.value, old_value))
-        self._changed.add(one.address)
-        self._accounts[one.address] = with_value(account or NOBODY, one.kind, one.value)
-        if one.code:
-            self._codes[Hash(one.value)] = one.code
+        old_value = None if account is None else value_of(account, edit.kind)
+        self.changes.append(StateEdit(edit.kind, edit.address, edit.value, old_value))
+        self._changed.add(edit.address)
+        self._accounts[edit.address] = with_value(account or NOBODY, edit.kind, edit.value)
+        if edit.code:
+            self._codes[Hash(edit.value)] = edit.code
 
     def _effect(self) -> StateChanges:
         with_storage = {address for (address, _), word in self._slots.items() if any(word)}
-        for address in [one for one, account in self._accounts.items() if account == NOBODY]:
+        for address in [
+            changed for changed, account in self._accounts.items() if account == NOBODY
+        ]:
             if address in with_storage or self._has_stored(address):
                 self._apply(nonce(address, 1))
             else:

@@ -15,7 +15,7 @@ from cchain_app.foreign.headers import MAX_OMMER_DEPTH
 from cchain_app.foreign.replay import ForeignReplay
 from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors import blocks, state
-from cchain_app.services.acceptance import accept, tell
+from cchain_app.services.acceptance import accept, announce
 from cchain_app.services.reading import read_transactions
 from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
@@ -186,7 +186,7 @@ class _Import:
         head = blocks.head(self._chain)
         accept(self._chain, verified, head, unusable=(), written=_nothing)
         self._replay.rebase(*self._ground(verified[-1].block.number))
-        tell(self._chain, verified)
+        announce(self._chain, verified)
 
     def _ground(self, number: int) -> tuple[state.StateAt, evm_state.NodeRows]:
         return state.state_at(self._chain, number), evm_state.NodeRows(self._chain.db)

@@ -93,14 +93,14 @@ def _with_senders(
     listed: Sequence[Transaction | DecodedTransaction], senders: dict[Hash, Address | None]
 ) -> Body:
     found: list[Transaction] = []
-    for index, one in enumerate(listed):
-        if isinstance(one, Transaction):
-            found.append(one)
+    for index, item in enumerate(listed):
+        if isinstance(item, Transaction):
+            found.append(item)
             continue
-        sender = senders[one.hash]
+        sender = senders[item.hash]
         if sender is None:
             return TransactionRefused(
                 index, InvalidTransaction(TransactionReason.SENDER_NOT_RECOVERABLE)
             )
-        found.append(with_sender(one, sender))
+        found.append(with_sender(item, sender))
     return found

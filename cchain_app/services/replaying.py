@@ -13,7 +13,7 @@ from cchain_app.forking.replay import BlockPart
 from cchain_app.processing import EvmProcessingBlocks
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors.development import effect_of
-from cchain_app.services.acceptance import BlockCheats, accept, tell
+from cchain_app.services.acceptance import BlockCheats, accept, announce
 from cchain_app.store import development as development_rows
 from cchain_app.store import evm_state
 from chainvm.port import BlockContext
@@ -69,10 +69,10 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
         )
     assert built.made is not None
     block = built.made.block
-    by_hand = BlockCheats(changes, uses_next=True, timestamp=block.header.timestamp)
+    cheats = BlockCheats(changes, uses_next=True, timestamp=block.header.timestamp)
     accepted = tree.accept([built.made.block_id]).blocks
-    accept(chain, accepted, head, unusable=(), written=_nothing, by_hand=by_hand)
-    tell(chain, accepted)
+    accept(chain, accepted, head, unusable=(), written=_nothing, cheats=cheats)
+    announce(chain, accepted)
     return block
 
 

@@ -35,7 +35,7 @@ def rewind(
     conditions: Callable[[NextBlockOverrides], NextBlockOverrides],
     kept_changes: int | None = None,
 ) -> None:
-    """Make an earlier block the head again, within the caller's transaction (`by_hand.exclusively`).
+    """Make an earlier block the head again, within the caller's transaction (`cheats.exclusively`).
 
     Current signature impersonations apply from the next block on. Call `moved` after the commit.
 

@@ -28,12 +28,12 @@ from cchain_app.processing import EvmProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services import atomic
-from cchain_app.services.acceptance import NOTHING, BlockCheats, accept, head_moved, tell
+from cchain_app.services.acceptance import NOTHING, BlockCheats, accept, announce, head_moved
 from cchain_app.services.admissions import take_back
 from cchain_app.services.choosing import choose, drop, invalid
 from cchain_app.services.reading import read_transactions
 from cchain_app.store import atomic as atomic_rows
-from cchain_app.store import development as rows
+from cchain_app.store import development as development_rows
 from cchain_app.store import evm_state
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock
@@ -61,7 +61,7 @@ class EvmVM:
         self._built: dict[ID, tuple[Hash, ...]] = {}
         """Processing blocks that were built here, each with the transactions that can never be mined and that leave
         the pool when the block is accepted, in addition to the block's own."""
-        self._by_hand_of: dict[ID, BlockCheats] = {}
+        self._cheats_of: dict[ID, BlockCheats] = {}
         """Those of them that were built on the head, with their manual changes and overrides."""
         self._offer: _DirectBlock | None = None
         """The only transactions that the next block may contain; see `offering`."""
@@ -132,7 +132,7 @@ class EvmVM:
         parent = branch[-1] if branch else tree.head
         if not (self._previews or self._chain.rules.may_build(parent, context.now)):
             return None
-        by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
+        cheats = self._cheats(tree, parent) if self._chain.is_development else None
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
         choose_transactions = partial(self._chosen, tree, parent, branch)
         chosen = () if payload is not None else choose_transactions(StateChanges())
@@ -144,8 +144,8 @@ class EvmVM:
                 chosen if payload is None else choose_transactions,
                 context,
                 allow_empty=allow_empty,
-                override=None if by_hand is None else by_hand.override,
-                edits=None if by_hand is None else by_hand.changes,
+                override=None if cheats is None else cheats.override,
+                edits=None if cheats is None else cheats.changes,
                 choose_payload=payload,
             )
         if payload is not None and not branch and not self._previews:
@@ -160,8 +160,8 @@ class EvmVM:
             return None
         block = evm_block(built.made.block)
         self._built[block.block_id] = refused
-        if by_hand is not None:
-            self._by_hand_of[block.block_id] = by_hand.counted
+        if cheats is not None:
+            self._cheats_of[block.block_id] = cheats.counted
         return block
 
     def executed(self, block_id: ID) -> tuple[VerifiedBlock, PendingState]:
@@ -247,18 +247,18 @@ class EvmVM:
                 head,
                 unusable=unusable,
                 written=written,
-                by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
+                cheats=self._cheats_of.get(block_ids[0], NOTHING),
                 bypasses_pool=self._offer is not None,
             )
         except BaseException:
             self._known = None
             raise
         tree.rebase(*self._ground(tree.head))
-        self._by_hand_of.clear()
+        self._cheats_of.clear()
         for block_id in block_ids:
             self._built.pop(block_id, None)
         arrived = () if self._offer is None else self._offer.transactions
-        tell(self._chain, decision.blocks, [item.hash for item in arrived])
+        announce(self._chain, decision.blocks, [item.hash for item in arrived])
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
@@ -273,7 +273,7 @@ class EvmVM:
         """Forget everything including the chain's rules, because the chain has become another fork."""
         self._known = None
         self._built.clear()
-        self._by_hand_of.clear()
+        self._cheats_of.clear()
 
     def _blocks(self) -> EvmProcessingBlocks:
         """Return the tree, even if the head in the database has moved."""
@@ -368,13 +368,15 @@ class EvmVM:
         exporters = {who for one in payloads for who in exporters_of(split_payload(one))}
         return {address: after.account(address) for address in exporters}
 
-    def _by_hand(self, tree: EvmProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
+    def _cheats(self, tree: EvmProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
         """Return the manual changes and overrides for a block: all for the head's child, only lasting ones for later blocks."""
         found = development.conditions(self._chain)
         on_head = parent.hash == tree.head.hash
         if not on_head:
             found = found.used()
-        changes = rows.changes_before(self._chain.db, parent.number + 1) if on_head else []
+        changes = (
+            development_rows.changes_before(self._chain.db, parent.number + 1) if on_head else []
+        )
         return _Cheats(
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,

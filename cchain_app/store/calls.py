@@ -131,11 +131,11 @@ def rows_of(
     """
     for following, recorded in enumerate(transactions):
         shown = placed(recorded.frames)
-        for index, (one, succeeded) in enumerate(zip(shown, outcomes(shown), strict=True)):
-            gas = (one.frame.gas, one.frame.gas_used) if recorded.whole else (None, None)
+        for index, (frame, succeeded) in enumerate(zip(shown, outcomes(shown), strict=True)):
+            gas = (frame.frame.gas, frame.frame.gas_used) if recorded.whole else (None, None)
             yield (
                 row_id(number, place), row_id(number, position + following), index,
-                *_columns(one), *gas, succeeded,
+                *_columns(frame), *gas, succeeded,
             )  # fmt: skip
             place += 1
 

@@ -50,8 +50,8 @@ def _write(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
         if number:
             past_accounts += _account_history(number, of_block.accounts)
             past_slots += _slot_history(number, of_slots)
-        accounts.update((address, one.after) for address, one in of_block.accounts.items())
-        slots.update((key, one.after) for key, one in of_slots.items())
+        accounts.update((address, change.after) for address, change in of_block.accounts.items())
+        slots.update((key, change.after) for key, change in of_slots.items())
         codes.update(of_block.codes)
     db.insert(models.AccountChange, _ACCOUNT_CHANGE, past_accounts)
     db.insert(models.StorageChange, _SLOT_CHANGE, past_slots)
@@ -63,8 +63,8 @@ def _write(db: Database, changes: Sequence[tuple[int, StateChanges]]) -> None:
 def write_now(db: Database, changes: StateChanges) -> None:
     """Write the current values of accounts and slots, without history."""
     _write_codes(db, changes.codes)
-    _write_accounts(db, {address: one.after for address, one in changes.accounts.items()})
-    _write_slots(db, {key: one.after for key, one in changes.storage.items()})
+    _write_accounts(db, {address: change.after for address, change in changes.accounts.items()})
+    _write_slots(db, {key: change.after for key, change in changes.storage.items()})
 
 
 def write_history(

@@ -22,14 +22,14 @@ def commit(db: Database, blocks: Iterable[AcceptedBlock]) -> None:
     sent: dict[ID, tuple[int, SentMessage]] = {}
     for block in blocks:
         logs = (log for receipt in block.receipts for log in receipt.logs)
-        for one in sent_messages(logs):
-            sent.setdefault(one.message.message_id, (block.number, one))
+        for message in sent_messages(logs):
+            sent.setdefault(message.message.message_id, (block.number, message))
     if not sent:
         return
     known = {bytes(message_id) for (message_id,) in db.rows_by_keys(_KNOWN, list(sent))}
     rows = [
-        (message_id, number, one.log_index, one.sender, one.message.raw)
-        for message_id, (number, one) in sent.items()
+        (message_id, number, message.log_index, message.sender, message.message.raw)
+        for message_id, (number, message) in sent.items()
         if message_id not in known
     ]
     db.insert(models.WarpMessage, _COLUMNS, rows)

@@ -79,8 +79,8 @@ def creator_of(created: Address, frames: Sequence[Frame]) -> Address | None:
     """Return the creator of a contract's last creation in a transaction; None if the transaction did not create it."""
     shown = placed(frames)
     creators = [
-        one.frame.sender
-        for one, succeeded in zip(shown, outcomes(shown), strict=True)
-        if succeeded and one.frame.to == created and one.frame.type.startswith("CREATE")
+        item.frame.sender
+        for item, succeeded in zip(shown, outcomes(shown), strict=True)
+        if succeeded and item.frame.to == created and item.frame.type.startswith("CREATE")
     ]
     return creators[-1] if creators else None

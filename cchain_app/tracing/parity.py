@@ -99,10 +99,10 @@ def localized_entries(frames: Sequence[Frame], place: TransactionPlace) -> Itera
         yield localized_entry(item, place)
 
 
-def localized_entry(one: PlacedFrame, place: TransactionPlace) -> Json:
+def localized_entry(item: PlacedFrame, place: TransactionPlace) -> Json:
     """Return the entry of one frame of an accepted transaction."""
     return {
-        **_entry(one),
+        **_entry(item),
         "blockHash": data(place.block_hash),
         "blockNumber": place.block_number,
         "transactionHash": data(place.transaction_hash),
@@ -131,15 +131,15 @@ def reward_entry(
     }
 
 
-def _entry(one: PlacedFrame) -> Json:
-    frame = one.frame
+def _entry(item: PlacedFrame) -> Json:
+    frame = item.frame
     kind = _kind(frame)
     entry: Json = {"action": _ACTIONS[kind](frame)}
     if frame.error is not None:
         entry["error"] = words(frame.error)
     entry["result"] = _result(frame, kind)
-    entry["subtraces"] = one.children
-    entry["traceAddress"] = one.address
+    entry["subtraces"] = item.children
+    entry["traceAddress"] = item.address
     entry["type"] = kind
     return entry
 
@@ -217,9 +217,9 @@ def state_diff(state: TouchedState, code_of: Callable[[Hash], bytes]) -> Json:
     for address in sorted(changes.accounts.keys() | slots.keys()):
         before, after = changes.accounts.get(address, (_UNCHANGED, _UNCHANGED))
         differences[data(address)] = {
-            "balance": _member(before, after, lambda one: hex(one.balance)),
-            "code": _member(before, after, lambda one: codes.of(one.code_hash)),
-            "nonce": _member(before, after, lambda one: hex(one.nonce)),
+            "balance": _member(before, after, lambda account: hex(account.balance)),
+            "code": _member(before, after, lambda account: codes.of(account.code_hash)),
+            "nonce": _member(before, after, lambda account: hex(account.nonce)),
             "storage": _storage(before, after, slots.get(address, ())),
         }
     return differences

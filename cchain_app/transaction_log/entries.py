@@ -167,9 +167,9 @@ def entries_of(
             block_number=block.number,
             block_hash=block.hash,
             succeeded=receipt.succeeded,
-            recorded=one,
+            recorded=trace,
         )
-        for (transaction, receipt, gas_used), one in zip(_outcomes(block), inside, strict=True)
+        for (transaction, receipt, gas_used), trace in zip(_outcomes(block), inside, strict=True)
     ]
 
 

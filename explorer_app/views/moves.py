@@ -65,7 +65,7 @@ def moved(site: Explorer, found: Sequence[Move]) -> dict[str, Any]:
 def waiting_for(site: Explorer, address: ShortID) -> dict[str, Any]:
     """Return the context of `_waiting.html` for an address, which is the same on all chains of the Primary Network."""
     found = moves.waiting_outputs_of(site.platform, address)
-    asset_ids = {one.move.asset_id for one in found if one.move.asset_id is not None}
+    asset_ids = {output.move.asset_id for output in found if output.move.asset_id is not None}
     return {"waiting": found, "assets": asset_book(site).names(asset_ids) if found else {}}
 
 

@@ -35,7 +35,7 @@ Json = dict[str, Any]
 def to_json(report: ConsensusReport) -> Json:
     """Return a report as JSON, without its decisions, which have rows of their own."""
     stake, totals = report.stake, report.totals
-    absent = sorted(stake.absent.items(), key=lambda one: one[1], reverse=True)
+    absent = sorted(stake.absent.items(), key=lambda entry: entry[1], reverse=True)
     unnamed = stake.unnamed + sum(weight for _, weight in absent[MAX_ABSENT:])
     return {
         "alias": report.alias,
@@ -161,8 +161,8 @@ def _contradiction(said: Mapping[str, Any] | None) -> ProducerRewind | None:
     )
 
 
-def _text(one: object) -> Any:
-    return None if one is None else str(one)
+def _text(item: object) -> Any:
+    return None if item is None else str(item)
 
 
 def _id(text: str | None) -> ID | None:

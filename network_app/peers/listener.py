@@ -194,7 +194,7 @@ class Listener:
     def _close_half_open(self) -> None:
         """Close the oldest one of the network with most connections: silent hosts must not block others."""
         ((fullest, _),) = Counter(self._half_open.values()).most_common(1)
-        oldest = next(one for one, prefix in self._half_open.items() if prefix == fullest)
+        oldest = next(stream for stream, prefix in self._half_open.items() if prefix == fullest)
         del self._half_open[oldest]
         self._strangers.discard(oldest)
         oldest.abort(NotWanted(PeerReason.TOO_MANY_HALF_OPEN, limit=self._config.max_half_open))

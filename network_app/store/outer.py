@@ -116,10 +116,10 @@ def delete_above(db: Database, alias: str, height: int) -> None:
     )
 
 
-def _row(alias: str, one: Wrapping) -> Row:
+def _row(alias: str, wrapping: Wrapping) -> Row:
     return (
-        alias, one.height, one.block_id, one.kind, one.time, one.p_chain_height, one.epoch_height,
-        one.epoch_number, one.epoch_start, one.proposer, one.signature,
+        alias, wrapping.height, wrapping.block_id, wrapping.kind, wrapping.time, wrapping.p_chain_height, wrapping.epoch_height,
+        wrapping.epoch_number, wrapping.epoch_start, wrapping.proposer, wrapping.signature,
     )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ class PeerSelection:
     def weights(self) -> Mapping[NodeID, int]:
         """Return the stakes of all other validators, connected or not."""
         known = self._directory.validators()
-        return {one: facts.weight for one, facts in known.items() if one != self.own}
+        return {node_id: facts.weight for node_id, facts in known.items() if node_id != self.own}
 
     def in_order(self, alias: str, among: Collection[NodeID]) -> list[NodeID]:
         """Return the connected peers among the given ones in random order, benched peers last.

@@ -133,11 +133,11 @@ def _heads(snapshot: NamedSnapshot) -> str:
     return f"{cchain}P-Chain block {manifest.pchain.height:,}"
 
 
-def _shown(one: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
+def _shown(snapshot: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
     """Return the fields of a snapshot for the page."""
-    if isinstance(one, DamagedSnapshot):
-        return {"name": one.name, "unreadable": one.reason}
-    manifest = one.manifest
+    if isinstance(snapshot, DamagedSnapshot):
+        return {"name": snapshot.name, "unreadable": snapshot.reason}
+    manifest = snapshot.manifest
     return {
         "name": manifest.name,
         "saved": display.moment(manifest.saved_at),
@@ -147,7 +147,7 @@ def _shown(one: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
         if manifest.clock_offset
         else "0 s",
         "clock_title": f"{manifest.clock_offset:,} s ahead of wall time",
-        "size": one.size,
+        "size": snapshot.size,
     }
 
 

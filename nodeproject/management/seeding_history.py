@@ -114,12 +114,12 @@ def _transfers(count: int, each: int) -> BlockRange:
     """Produce blocks of transfers, one from each sender."""
     senders = [owner("history", number) for number in range(each)]
     recipients = [owner("recipient", number).address for number in range(RECIPIENTS)]
-    _submit([_pay(FUNDER, nonce, one.address, ALLOWANCE) for nonce, one in enumerate(senders)])
+    _submit([_pay(FUNDER, nonce, key.address, ALLOWANCE) for nonce, key in enumerate(senders)])
     _produce(each)
     batches = [
         [
-            _pay(one, nonce, recipients[(nonce * each + place) % RECIPIENTS], 1)
-            for place, one in enumerate(senders)
+            _pay(key, nonce, recipients[(nonce * each + place) % RECIPIENTS], 1)
+            for place, key in enumerate(senders)
         ]
         for nonce in range(count)
     ]

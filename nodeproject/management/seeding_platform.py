@@ -255,8 +255,8 @@ def _reward(
 def _date(leaving: Sequence[Staker], options: Sequence[Block], diff: Diff) -> None:
     """Write which block ended each staker's period and paid it, since a commit has a single height for all."""
     moments = {
-        one.tx_id: Moment(block.height, one.end)
-        for one, block in zip(leaving, options, strict=True)
+        staker.tx_id: Moment(block.height, staker.end)
+        for staker, block in zip(leaving, options, strict=True)
     }
     spread(platform_chain().db, moments, diff)
 

@@ -157,7 +157,7 @@ def _daphne(listening: Listening) -> None:
     BoundedRequest.most_of = staticmethod(most_of)
     server.HTTPFactory = BoundedFactory
     WebSocketFactory.protocol = ClosingProtocol
-    bound = {str(place): one for place, one in enumerate(_sockets())}
+    bound = {str(place): bound_socket for place, bound_socket in enumerate(_sockets())}
 
     def adopted(reactor: Any, place: str) -> AdoptedStreamServerEndpoint:
         bound[place].listen(process.backlog())

@@ -178,7 +178,7 @@ class Observation:
     def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
         """Return the results of this process's health checks, and the tags of the checks."""
         checks = self.reporter.health().checks
-        tags = {**self._checks.tags, **{name: one.tags for name, one in self._refused.items()}}
+        tags = {**self._checks.tags, **{name: check.tags for name, check in self._refused.items()}}
         return checks, {name: found | {ALL} for name, found in tags.items()}
 
     def add_evm(self, rpc: EvmRpc) -> None:

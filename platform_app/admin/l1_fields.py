@@ -82,7 +82,9 @@ class AddressesField(TermField):
 
     @override
     def read(self, text: str) -> list[ShortID]:
-        return [super(AddressesField, self).read(one) for one in text.replace(",", " ").split()]
+        return [
+            super(AddressesField, self).read(address) for address in text.replace(",", " ").split()
+        ]
 
 
 class HexField(forms.CharField):

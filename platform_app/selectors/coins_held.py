@@ -47,7 +47,7 @@ def coins_held(chain: PlatformChain) -> PlatformCoins | None:
         return None
     genesis, asset = parse_genesis(raw), chain.network().asset_id
     founders = sum(tx.unsigned.validator.weight for tx in genesis.validators)  # type: ignore[attr-defined]  # all of them add validators
-    allocated = sum(inner_output(one.output).amount for one in genesis.utxos)
+    allocated = sum(inner_output(utxo.output).amount for utxo in genesis.utxos)
     staked = "phase < 3 AND subnet_id = %s"
     return PlatformCoins(
         genesis=allocated + founders,

@@ -26,24 +26,24 @@ class Walk(NamedTuple):
     steps: tuple[Step, ...]
 
 
-_DOOR = (
+_REQUEST = (
     Step("bytes come from the socket", "jsonrpc/http/fast_path.py", "DirectProtocol.data_received"),
-    Step("a whole request is there", "jsonrpc/http/answering.py", "Answering.answer_http"),
+    Step("the request is complete", "jsonrpc/http/answering.py", "Answering.answer_http"),
     Step("the call leaves the event loop", "jsonrpc/dispatch/workers.py", "Workers.run"),
 )
 
 RAW_TRANSACTION = Walk(
     "raw transaction to `newHeads`",
     (
-        *_DOOR,
+        *_REQUEST,
         Step("its bytes are read", "cchain_app/txs/codec.py", "decode_unsigned"),
-        Step("it may go straight into a block", "cchain_app/services/transactions.py", "admit"),
-        Step("it is judged beside the pool", "cchain_app/pool/queues.py", "check_against"),
+        Step("it may bypass the pool", "cchain_app/services/transactions.py", "admit"),
+        Step("it is checked against the pool", "cchain_app/pool/queues.py", "check_against"),
         Step("transactions are chosen", "cchain_app/pool/queues.py", "select"),
         Step("the block is executed", "cchain_app/evm/native.py", "NativeEngine.execute_block"),
-        Step("the block is put together", "cchain_app/blocks/assembly.py", "assemble"),
+        Step("the block is assembled", "cchain_app/blocks/assembly.py", "assemble"),
         Step("the block becomes rows", "cchain_app/store/chain.py", "commit"),
-        Step("the node is told", "chaindb/events.py", "ChainEvents.send", "tell"),
+        Step("the node is notified", "chaindb/events.py", "ChainEvents.send", "announce"),
         Step("the head goes to a socket", "jsonrpc/websocket/outbound.py", "SocketWriter.push"),
     ),
 )
@@ -51,12 +51,12 @@ RAW_TRANSACTION = Walk(
 ISSUE_TX = Walk(
     "`platform.issueTx` to the admin",
     (
-        *_DOOR,
+        *_REQUEST,
         Step("its bytes are read", "platform_app/txs/codec.py", "parse", "issue_txs"),
         Step("its syntax is verified", "platform_app/txs/syntax.py", "verify_syntax", "issue"),
         Step("it is tried on the state", "platform_app/executor/standard.py", "execute", "issue"),
         Step("it becomes a row", "platform_app/store/mempool.py", "add"),
-        Step("a block is asked for", "chaindb/wakeup.py", "Wakeup.request", "issue"),
+        Step("a block is requested", "chaindb/wakeup.py", "Wakeup.request", "issue"),
         Step("the block is built", "platform_app/blocks/builder.py", "build"),
         Step("its row is read", "platform_app/store/mempool.py", "oldest_first", "build"),
         Step("it is executed in the block", "platform_app/executor/standard.py", "execute", "build"),
@@ -87,7 +87,7 @@ PEERS_BLOCK = Walk(
 GET_LOGS = Walk(
     "`eth_getLogs`",
     (
-        *_DOOR,
+        *_REQUEST,
         Step("the filter is read", "cchain_app/api/params/logs.py", "log_criteria"),
         Step("the range is settled", "cchain_app/api/eth/logs.py", "resolve_range"),
         Step("the rows are asked for", "cchain_app/selectors/logs.py", "search"),

@@ -165,8 +165,8 @@ def create_asset(  # noqa: PLR0917  # arguments come by position
     minters: Sequence[MinterSet],
 ) -> Json:
     """avm.createAsset, createFixedCapAsset, createVariableCapAsset: create an asset of coins."""
-    held = [(one.amount, _to(rpc, one.address)) for one in holders]
-    owners = [_owners(rpc, one) for one in minters]
+    held = [(share.amount, _to(rpc, share.address)) for share in holders]
+    owners = [_owners(rpc, minting) for minting in minters]
     own = _wallet(rpc, username, password, senders, change)
     tx = own.create_asset(AssetNames(name, symbol, denomination), held, owners)
     return _issue(rpc, own, tx, name="assetID")
@@ -183,7 +183,7 @@ def create_nft_asset(  # noqa: PLR0917  # arguments come by position
     minters: Sequence[MinterSet],
 ) -> Json:
     """avm.createNFTAsset: create an asset of collectibles; the i-th minters mint group i."""
-    owners = [_owners(rpc, one) for one in minters]
+    owners = [_owners(rpc, minting) for minting in minters]
     own = _wallet(rpc, username, password, senders, change)
     tx = own.create_collectibles(AssetNames(name, symbol, 0), owners)
     return _issue(rpc, own, tx, name="assetID")
@@ -290,7 +290,7 @@ def _wallets(
     rpc: AvmRpc, username: str, password: str, senders: Sequence[str], change: str
 ) -> tuple[AvmWallet, AvmWallet]:
     """Return the wallet of the senders, and that of all keys of the user."""
-    given = {_sender(rpc, one) for one in senders}
+    given = {_sender(rpc, sender) for sender in senders}
     with ERRORS.saying("couldn't parse changeAddr"):
         to: ShortID | None = rpc.read_address(change) if change else None
     keys, now = rpc.keystore.keys_of(username, password), clock.now()
@@ -313,7 +313,7 @@ def _to(rpc: AvmRpc, given: str) -> ShortID:
 
 
 def _owners(rpc: AvmRpc, given: MinterSet) -> OutputOwners:
-    minters = tuple(sorted({_to(rpc, one) for one in given.minters}))
+    minters = tuple(sorted({_to(rpc, address) for address in given.minters}))
     return OutputOwners(0, given.threshold, minters)
 
 

@@ -195,7 +195,7 @@ def _verify_states(states: Sequence[AssetState]) -> None:
 def _verify_operations(unsigned: OperationTx) -> None:
     spent = {(own.tx_id, own.output_index) for own in unsigned.inputs}
     for operation in unsigned.operations:
-        references = [(one.tx_id, one.output_index) for one in operation.input_ids]
+        references = [(item.tx_id, item.output_index) for item in operation.input_ids]
         if not is_strictly_increasing(references):
             raise InvalidTx(AvmSyntaxReason.REFERENCES_NOT_SORTED)
         if operation.asset_id == EMPTY_ID:
@@ -204,7 +204,7 @@ def _verify_operations(unsigned: OperationTx) -> None:
         if not spent.isdisjoint(references):
             raise InvalidTx(AvmSyntaxReason.DOUBLE_SPEND)
         spent.update(references)
-    if not is_strictly_increasing(operation_key(one) for one in unsigned.operations):
+    if not is_strictly_increasing(operation_key(item) for item in unsigned.operations):
         raise InvalidTx(AvmSyntaxReason.OPERATIONS_NOT_SORTED)
 
 

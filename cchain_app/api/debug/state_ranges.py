@@ -218,29 +218,29 @@ def _dump(
 
 
 def _account(
-    chain: EvmChain, one: FoundAccount, block: AcceptedBlock, *, code: bool
+    chain: EvmChain, account: FoundAccount, block: AcceptedBlock, *, code: bool
 ) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "balance": str(one.state.balance),
-        "nonce": one.state.nonce,
-        "root": encode_data(one.storage_root),
-        "codeHash": encode_data(one.state.code_hash),
-        "address": encode_data(one.address),
-        "key": encode_data(one.hash),
+        "balance": str(account.state.balance),
+        "nonce": account.state.nonce,
+        "root": encode_data(account.storage_root),
+        "codeHash": encode_data(account.state.code_hash),
+        "address": encode_data(account.address),
+        "key": encode_data(account.hash),
     }
-    if code and one.state.code_hash != EMPTY_HASH:
-        shown["code"] = encode_data(code_at(state_after(chain, block), one.address))
+    if code and account.state.code_hash != EMPTY_HASH:
+        shown["code"] = encode_data(code_at(state_after(chain, block), account.address))
     return shown
 
 
 def _storage(
-    chain: EvmChain, one: FoundAccount, block: AcceptedBlock, seconds: float
+    chain: EvmChain, account: FoundAccount, block: AcceptedBlock, seconds: float
 ) -> dict[str, Any]:
-    if one.storage_root == EMPTY_ROOT:
+    if account.storage_root == EMPTY_ROOT:
         return {}
     number, above = _stored(block)
     page = state_ranges.storage_range(
-        chain, number, above, one.address, start=b"", most=MAX_SLOTS, seconds=seconds
+        chain, number, above, account.address, start=b"", most=MAX_SLOTS, seconds=seconds
     )
     words = {encode_data(slot.slot): slot.value.lstrip(b"\0").hex() for slot in page.slots}
     return {"storage": words}

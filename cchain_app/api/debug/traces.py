@@ -38,7 +38,7 @@ def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) 
         _key(config),
         _recording(rpc, config),
         _seconds(rpc, config),
-        lambda one, block, index: _rendered(rpc, one, config, _context(rpc, block, index)),
+        lambda trace, block, index: _rendered(rpc, trace, config, _context(rpc, block, index)),
     )
     return tracing.of_transaction(rpc, *found, question)
 
@@ -109,9 +109,9 @@ def _listed(
     """Return the traces of a block's transactions as an array, each with its transaction's hash."""
 
     def entries() -> Iterable[bytes]:
-        for transaction, one, context in zip(transactions, traces, contexts, strict=True):
+        for transaction, trace, context in zip(transactions, traces, contexts, strict=True):
             shown = wire.hexed(transaction.hash).encode()
-            result = _rendered(rpc, one, config, context)
+            result = _rendered(rpc, trace, config, context)
             yield b'{"txHash":"%b","result":%b}' % (shown, result)
 
     return tracing.array(rpc, entries())
@@ -136,12 +136,12 @@ def trace_call(
         message = make_message(rpc, request, context.env)
         try:
             check_fees(request, context.env)
-            one = context.trace(
+            trace = context.trace(
                 message, _recording(rpc, options.config), _seconds(rpc, options.config)
             )
         except CallRejected as refusal:
             raise server_error(f"tracing failed: {refusal}") from refusal
-        return Raw(_rendered(rpc, one, options.config, TraceContext()))
+        return Raw(_rendered(rpc, trace, options.config, TraceContext()))
 
 
 def _call_context(rpc: EvmRpc, block: AcceptedBlock, options: CallTraceOptions) -> CallContext:
@@ -177,9 +177,9 @@ def _context(rpc: EvmRpc, block: AcceptedBlock, index: int) -> TraceContext:
 
 
 def _rendered(
-    rpc: EvmRpc, one: TransactionTrace, config: TraceConfig, context: TraceContext
+    rpc: EvmRpc, trace: TransactionTrace, config: TraceConfig, context: TraceContext
 ) -> bytes:
-    return render(one, config, context, most_bytes=rpc.chain.settings.trace.bytes)
+    return render(trace, config, context, most_bytes=rpc.chain.settings.trace.bytes)
 
 
 def _recording(rpc: EvmRpc, config: TraceConfig) -> Recording:

@@ -266,8 +266,11 @@ def pairs(value: Any) -> list[tuple[ReorgTransaction, int]]:
     """Read the transactions of a reorganisation: pairs of signed bytes or a transaction object, and a block index."""
     try:
         return [
-            (transaction(one) if isinstance(one, dict) else decode_data(one), amount64(block_index))
-            for one, block_index in value
+            (
+                transaction(given) if isinstance(given, dict) else decode_data(given),
+                amount64(block_index),
+            )
+            for given, block_index in value
         ]
     except (TypeError, ValueError, HexError) as error:
         raise JsonRpcError(

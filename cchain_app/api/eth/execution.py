@@ -381,8 +381,10 @@ def check_fees(request: CallRequest, env: BlockEnv) -> None:
         )
 
 
-def encode_authorization(one: Authorization) -> bytes:
+def encode_authorization(authorization: Authorization) -> bytes:
     """Return an entry of an authorization list as RLP."""
-    address = rlp.encode_bytes(one.address)
-    numbers = (one.nonce, one.y_parity, one.r, one.s)
-    return rlp.encode_list((rlp.encode_uint(one.chain_id), address, *map(rlp.encode_uint, numbers)))
+    address = rlp.encode_bytes(authorization.address)
+    numbers = (authorization.nonce, authorization.y_parity, authorization.r, authorization.s)
+    return rlp.encode_list(
+        (rlp.encode_uint(authorization.chain_id), address, *map(rlp.encode_uint, numbers))
+    )

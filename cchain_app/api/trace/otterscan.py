@@ -148,7 +148,9 @@ def transaction_error(rpc: EvmRpc, transaction_hash: Hash) -> str | Raw:
         "error",
         tracing.recording(rpc),
         tracing.seconds(rpc),
-        lambda one, _block, _index: tracing.bounded(rpc, tracing.encode(encode_data(one.output))),
+        lambda trace, _block, _index: tracing.bounded(
+            rpc, tracing.encode(encode_data(trace.output))
+        ),
     )
     return tracing.of_transaction(rpc, block, index, question)
 
@@ -181,7 +183,7 @@ def _of_frames(
         name,
         tracing.recording(rpc, frames=True),
         tracing.seconds(rpc),
-        lambda one, _block, _index: tracing.encoded(rpc, show(one.frames)),
+        lambda trace, _block, _index: tracing.encoded(rpc, show(trace.frames)),
     )
     return tracing.of_transaction(rpc, *_find(rpc, transaction_hash), question)
 

@@ -129,8 +129,8 @@ def contract_creator(rpc: EvmRpc, address: Address) -> wire.Json | None:
             tracing.recording(rpc, frames=True),
             time_limit=tracing.seconds(rpc),
         )
-    for index, one in reversed(list(enumerate(traces))):
-        creator = creator_of(address, one.frames)
+    for index, trace in reversed(list(enumerate(traces))):
+        creator = creator_of(address, trace.frames)
         if creator is not None:
             return _creation(block, index, creator)
     return None

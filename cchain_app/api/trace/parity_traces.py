@@ -81,8 +81,8 @@ def entries_of(
         _FRAMES,
         tracing.recording(rpc, frames=True),
         tracing.seconds(rpc) if seconds is None else seconds,
-        lambda one, block, index: tracing.encoded(
-            rpc, localized_entries(one.frames, position_of(block, index))
+        lambda trace, block, index: tracing.encoded(
+            rpc, localized_entries(trace.frames, position_of(block, index))
         ),
     )
     return tracing.of_transaction(rpc, block, index, question)
@@ -139,7 +139,7 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
         types,
         _recording(rpc, types),
         tracing.seconds(rpc),
-        lambda one, block, _: _encoded_results(rpc, one, types, _codes_at(rpc, block)),
+        lambda trace, block, _: _encoded_results(rpc, trace, types, _codes_at(rpc, block)),
     )
     return tracing.of_transaction(rpc, *found, question)
 
@@ -156,8 +156,8 @@ def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes)
         codes = _codes_at(rpc, accepted)
         traces = _traces(rpc, accepted, _recording(rpc, types))
         listed = (
-            {**_results(rpc, one, types, codes), "transactionHash": wire.hexed(transaction.hash)}
-            for one, transaction in zip(traces, accepted.transactions, strict=True)
+            {**_results(rpc, trace, types, codes), "transactionHash": wire.hexed(transaction.hash)}
+            for trace, transaction in zip(traces, accepted.transactions, strict=True)
         )
         return tracing.encoded(rpc, listed)
 

@@ -118,8 +118,8 @@ def _place(head: Head | None) -> str:
     return "–" if head is None else f"{head.height:,}  {shorten(head.id)}"
 
 
-def _json(one: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
-    if isinstance(one, DamagedSnapshot):
-        return {"name": one.name, "unreadable": one.reason}
-    shown: dict[str, Any] = msgspec.to_builtins(one.manifest)
-    return {**shown, "size": one.size}
+def _json(snapshot: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
+    if isinstance(snapshot, DamagedSnapshot):
+        return {"name": snapshot.name, "unreadable": snapshot.reason}
+    shown: dict[str, Any] = msgspec.to_builtins(snapshot.manifest)
+    return {**shown, "size": snapshot.size}

@@ -56,29 +56,29 @@ def status_table(
     ):  # fmt: skip
         table.add_column(column, overflow="fold")
     total = sum(stakes.values()) or 1
-    for place, (node, one) in enumerate(zip(nodes, answers, strict=True), 1):
+    for place, (node, answer) in enumerate(zip(nodes, answers, strict=True), 1):
         table.add_row(
             str(place),
-            escape(_state(node, one)),
+            escape(_state(node, answer)),
             node["node_id"],
             f"{100 * stakes.get(node['node_id'], 0) / total:.0f} %",
             *(
                 ("", "", "", "")
-                if one is None
+                if answer is None
                 else (
-                    str(one.p_height),
-                    "" if one.c_height is None else str(one.c_height),
-                    str(len(one.peers)),
-                    f"{100 * one.connected(node['node_id']):.0f} %",
+                    str(answer.p_height),
+                    "" if answer.c_height is None else str(answer.c_height),
+                    str(len(answer.peers)),
+                    f"{100 * answer.connected(node['node_id']):.0f} %",
                 )
             ),
         )
     return table
 
 
-def _state(node: Mapping[str, str], one: NodeStatus | None) -> str:
+def _state(node: Mapping[str, str], answer: NodeStatus | None) -> str:
     if node["state"] == State.RUNNING:
-        return "does not answer" if one is None else "ready" if one.ready else "running"
+        return "does not answer" if answer is None else "ready" if answer.ready else "running"
     return ": ".join(filter(None, (node["state"], node["ending"])))
 
 

@@ -190,7 +190,7 @@ def _arguments(method: Method, *, by_name: bool) -> tuple[MethodParameter, ...]:
     """Return the parameters in their order; for named params the required ones first."""
     needed = NEEDED.get(method.name, ())
     found = [_argument(param, needed) for param in method.params]
-    return tuple(sorted(found, key=lambda one: not one.required) if by_name else found)
+    return tuple(sorted(found, key=lambda argument: not argument.required) if by_name else found)
 
 
 def _argument(param: Param, needed: Iterable[str]) -> MethodParameter:

@@ -134,8 +134,8 @@ def paragraphs(text: str) -> SafeString:
 def inline(text: str) -> SafeString:
     """Return a sentence, with text between backticks as code."""
     parts = [
-        format_html("<code>{}</code>", one) if place % 2 else conditional_escape(one)
-        for place, one in enumerate(text.split("`"))
+        format_html("<code>{}</code>", part) if place % 2 else conditional_escape(part)
+        for place, part in enumerate(text.split("`"))
     ]
     return mark_safe("".join(parts))  # noqa: S308  # each part is escaped
 
@@ -205,17 +205,21 @@ def context_of(interfaces: Iterable[RpcInterface], address: str) -> dict[str, An
     }
 
 
-def _interface(one: RpcInterface) -> ShownInterface:
-    methods = [_method(entry, one) for entry in one.entries]
+def _interface(interface: RpcInterface) -> ShownInterface:
+    methods = [_method(entry, interface) for entry in interface.entries]
     return ShownInterface(
-        one.title, [server.path for server in one.servers], list(_namespaces(one, methods))
+        interface.title,
+        [server.path for server in interface.servers],
+        list(_namespaces(interface, methods)),
     )
 
 
-def _namespaces(one: RpcInterface, methods: list[ShownMethod]) -> Iterator[Namespace]:
+def _namespaces(interface: RpcInterface, methods: list[ShownMethod]) -> Iterator[Namespace]:
     """Yield the methods by namespace, in the order of the namespaces' first methods in the table."""
-    spaces = list(dict.fromkeys(entry.namespace for entry in one.entries))
-    placed = zip((spaces.index(entry.namespace) for entry in one.entries), methods, strict=True)
+    spaces = list(dict.fromkeys(entry.namespace for entry in interface.entries))
+    placed = zip(
+        (spaces.index(entry.namespace) for entry in interface.entries), methods, strict=True
+    )
     ordered = sorted(placed, key=lambda pair: pair[0])
     for place, pairs in groupby(ordered, key=lambda pair: pair[0]):
         yield Namespace(spaces[place], [method for _, method in pairs])
@@ -242,5 +246,5 @@ def _method(entry: MethodEntry, interface: RpcInterface) -> ShownMethod:
     )
 
 
-def _argument(one: MethodParameter) -> ShownArgument:
-    return ShownArgument(one.name, one.required, schema_html(one.schema))
+def _argument(parameter: MethodParameter) -> ShownArgument:
+    return ShownArgument(parameter.name, parameter.required, schema_html(parameter.schema))

@@ -84,7 +84,7 @@ def test_results_are_written_and_read(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("parseResults"))
-def test_other_bytes_are_no_results(case: dict[str, Any]) -> None:
+def test_malformed_results_are_refused(case: dict[str, Any]) -> None:
     with pytest.raises(PredicateError) as raised:
         parse_results(data(case["bytes"]))
     assert str(raised.value) == case["error"]
@@ -109,7 +109,7 @@ def test_the_gas_of_predicates(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("intrinsicGas", phase="cortina"))
-def test_before_warp_they_cost_what_any_entry_costs(case: dict[str, Any]) -> None:
+def test_predicates_before_warp_cost_as_ordinary_entries(case: dict[str, Any]) -> None:
     access_list = tuple(
         (Address(data(entry["address"])), tuple(map(data, entry["storageKeys"])))
         for entry in case["accessList"] or ()

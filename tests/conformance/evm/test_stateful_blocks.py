@@ -67,7 +67,7 @@ def test_only_listed_accounts_send_transactions(engine: TracingEngine) -> None:
         engine.execute_block(env, both, state, skip_invalid=False)
 
 
-def test_anyone_may_be_called_from(engine: TracingEngine) -> None:
+def test_eth_call_may_use_any_sender(engine: TracingEngine) -> None:
     key = PrecompileKey.TRANSACTION_ALLOW_LIST
 
     result = engine.call(
@@ -94,7 +94,7 @@ def test_only_listed_origins_create_contracts(engine: TracingEngine) -> None:
     assert contract_address(NOBODY, 0) not in block.changes.accounts
 
 
-def test_a_denied_creation_says_so(engine: TracingEngine) -> None:
+def test_denied_creation_is_reported(engine: TracingEngine) -> None:
     key = PrecompileKey.DEPLOYER_ALLOW_LIST
     state, env = stateful_state(key), stateful_env(key)
     message = call_message(None, INIT, sender=NOBODY)
@@ -122,7 +122,7 @@ def test_a_contract_creates_for_its_origin(engine: TracingEngine) -> None:
     assert not any(outputs[1])
 
 
-def test_a_warp_message_costs_intrinsic_gas_in_place_of_the_access_list_s(
+def test_warp_message_has_its_own_intrinsic_gas(
     engine: TracingEngine,
 ) -> None:
     entry = predicate(signers=0b111)
@@ -134,7 +134,7 @@ def test_a_warp_message_costs_intrinsic_gas_in_place_of_the_access_list_s(
     assert gas[1] - gas[0] == PREDICATE_GAS + 512 * len(entry[1]) + 250 * 3
 
 
-def test_without_warp_such_an_entry_is_an_ordinary_one(engine: TracingEngine) -> None:
+def test_warp_entry_is_ordinary_without_the_precompile(engine: TracingEngine) -> None:
     entry, key = predicate(), PrecompileKey.FEE_MANAGER
     item = sent(0, to=NOBODY, access_list=(entry,))
 
@@ -143,7 +143,7 @@ def test_without_warp_such_an_entry_is_an_ordinary_one(engine: TracingEngine) ->
     assert block.gas_used == 21_000 + 2_400 + 1_900 * len(entry[1])
 
 
-def test_an_entry_that_is_no_message_makes_the_transaction_invalid(engine: TracingEngine) -> None:
+def test_malformed_warp_entry_makes_the_transaction_invalid(engine: TracingEngine) -> None:
     entry = (addresses.WARP, (b"\x01" + bytes(31),))
     state = stateful_state()
 
@@ -155,7 +155,7 @@ def test_an_entry_that_is_no_message_makes_the_transaction_invalid(engine: Traci
         engine.call(stateful_env(), call_message(NOBODY, access_list=(entry,)), state)
 
 
-def test_too_little_gas_for_a_message_is_too_little(engine: TracingEngine) -> None:
+def test_gas_below_the_message_cost_is_refused(engine: TracingEngine) -> None:
     entry = predicate()
     needed = 21_000 + PREDICATE_GAS + 512 * len(entry[1]) + 250 * 2
     block = run(
@@ -168,9 +168,7 @@ def test_too_little_gas_for_a_message_is_too_little(engine: TracingEngine) -> No
 
 
 @pytest.mark.parametrize(("payload", "data"), [(MESSAGE, GET_MESSAGE), (HASH, GET_HASH)])
-def test_a_verified_message_is_read_and_a_failed_one_is_not(
-    engine: TracingEngine, payload: Any, data: bytes
-) -> None:
+def test_only_verified_messages_are_read(engine: TracingEngine, payload: Any, data: bytes) -> None:
     state = stateful_state()
     reader = state.put(Address(b"\xdd" * 20), code=_storing_result(data))
     item = sent(0, to=reader, access_list=(predicate(payload),), gas=900_000)
@@ -205,7 +203,7 @@ def test_the_precompile_is_cold_at_first(engine: TracingEngine) -> None:
     assert result.gas_used == 21_000 + 3 + 2_600 + 2
 
 
-def test_a_mint_makes_its_recipient_no_warmer(engine: TracingEngine) -> None:
+def test_mint_does_not_warm_its_recipient(engine: TracingEngine) -> None:
     state = stateful_state()
     recipient = 0xABCDEF
     data = bytes.fromhex("4f5aaaba") + recipient.to_bytes(32, "big") + (5).to_bytes(32, "big")

@@ -79,7 +79,7 @@ def cases_of(*, static: bool) -> list[Any]:
 
 
 @pytest.mark.parametrize("case", cases_of(static=False))
-def test_calls_are_the_reference_s(
+def test_calls_equal_the_reference(
     case: dict[str, Any], engine: TracingEngine, env: BlockEnv, genesis: MemoryState
 ) -> None:
     sender, to, data = called(case)
@@ -120,7 +120,7 @@ def forget_nonce(after: MemoryState, before: MemoryState, sender: Address) -> No
 
 
 @pytest.mark.parametrize("case", cases_of(static=True))
-def test_static_calls_are_the_reference_s(
+def test_static_calls_equal_the_reference(
     case: dict[str, Any], engine: TracingEngine, env: BlockEnv, genesis: MemoryState
 ) -> None:
     sender, to, data = called(case)
@@ -167,7 +167,7 @@ def test_the_explorer_has_names_for_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["DELEGATECALL", "CALLCODE"])
-def test_other_kinds_of_calls_revert_and_use_the_gas_up(
+def test_delegate_calls_revert_and_use_up_the_gas(
     scheme: str, engine: TracingEngine, env: BlockEnv, genesis: MemoryState
 ) -> None:
     state = genesis.copy()

@@ -114,7 +114,7 @@ def test_wrong_blocks_and_hashes_are_refused(mined: Any, client: Client) -> None
     assert text == "Invalid versioned hash: 0x12"
 
 
-def test_the_sidecars_are_gone(mined: Any, client: Client) -> None:
+def test_sidecars_endpoint_is_gone(mined: Any, client: Client) -> None:
     text = refused(client, "/eth/v1/beacon/blob_sidecars/head", HTTPStatus.GONE)
     assert "Use `GET /eth/v1/beacon/blobs/{block_id}` instead" in text
 

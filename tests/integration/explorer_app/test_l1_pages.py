@@ -96,9 +96,7 @@ def test_a_node_shows_the_l1s_that_it_validates(l1: L1Chain, browse: Browse) -> 
         ("remove", "Removes the L1 validator {gone} and returns its balance"),
     ],
 )  # fmt: skip
-def test_a_transaction_is_described_in_words(
-    l1: L1Chain, browse: Browse, step: str, words: str
-) -> None:
+def test_transaction_has_a_description(l1: L1Chain, browse: Browse, step: str, words: str) -> None:
     page = browse(f"/p/tx/{l1.txs[step]}")
 
     assert words.format(**l1._asdict()) in page.text
@@ -122,5 +120,5 @@ def test_a_node_that_validates_l1s_only_is_found(l1: L1Chain, browse: Browse) ->
 
 
 @pytest.mark.parametrize("name", [str(platform.some_id("nothing")), "nothing"])
-def test_what_is_not_there_is_not_found(pchain: PChain, browse: Browse, name: str) -> None:
+def test_unknown_object_is_not_found(pchain: PChain, browse: Browse, name: str) -> None:
     assert browse(f"/p/l1-validator/{name}").status == HTTPStatus.NOT_FOUND

@@ -42,7 +42,7 @@ def shown(browse: Browse, path: str, **parameters: str) -> Page:
     return page
 
 
-def test_each_transaction_is_described_in_words(browse: Browse, history: XHistory) -> None:
+def test_transactions_have_a_description(browse: Browse, history: XHistory) -> None:
     other = x_address(OTHER)
     words = {
         history.gold: "Creates the asset Gold of the Alps (GLD) with 1,000 GLD for 1 holder and the right to mint more",
@@ -90,7 +90,7 @@ def test_both_ends_of_a_move_are_linked(browse: Browse, history: XHistory) -> No
     assert ">exported<" in waiting
 
 
-def test_an_address_shows_coins_transactions_outputs_and_what_waits(
+def test_address_page_shows_coins_transactions_outputs_and_imports(
     browse: Browse, history: XHistory
 ) -> None:
     page = shown(browse, f"/x/address/{x_address(OTHER)}")

@@ -87,7 +87,7 @@ def test_wrong_arguments_are_refused(arguments: tuple[str, ...], message: str) -
 
 
 @pytest.mark.usefixtures("node")
-def test_an_address_of_another_chain_owns_nothing_here() -> None:
+def test_address_of_another_chain_is_refused() -> None:
     elsewhere = this_node().avm_chain.address(ShortID(bytes(20))).replace("X-", "P-")
     with pytest.raises(CommandError, match="is not an address of the X-Chain"):
         create("Gold", "GLD", "--amount", "1", "--to", elsewhere)
@@ -99,7 +99,7 @@ def test_only_a_local_networks_key_pays(settings: Any) -> None:
         call_command("asset", "create", "Gold", "GLD", "--amount", "1")
 
 
-def test_a_node_that_does_not_run_is_named(settings: Any) -> None:
+def test_stopped_node_is_reported(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, http_port=1)
     with pytest.raises(CommandError, match="start it first"):
         asset._call("getTxStatus", txID=str(ID(bytes(32))))  # what the command calls

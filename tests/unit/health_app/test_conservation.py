@@ -16,7 +16,7 @@ from health_app.supply import SupplyWatch, finding_of
         (8 * COIN, True, "", "2 coins destroyed by contracts of the C-Chain (SELFDESTRUCT)"),
     ],
 )
-def test_as_many_coins_are_there_as_came_into_being(
+def test_existing_coins_must_equal_created_coins(
     there: int, *, may_destroy: bool, fault: str, note: str
 ) -> None:
     counted = CoinCount({"a": 7 * COIN, "b": 3 * COIN}, {"c": 0, "d": there}, may_destroy)
@@ -59,7 +59,7 @@ def test_a_count_runs_beside_the_check_and_once_an_interval() -> None:
     assert len(counts) == 3
 
 
-def test_a_count_that_breaks_is_reported() -> None:
+def test_failed_count_is_reported() -> None:
     def count() -> CoinCount:
         raise KeyError
 

@@ -41,13 +41,13 @@ def test_too_little_weight_is_refused() -> None:
         aggregate(MESSAGE, SET, {}, percentage=0)
 
 
-def test_another_share_of_the_weight_may_be_asked_for() -> None:
+def test_share_of_the_weight_is_configurable() -> None:
     signed = parse_signed(aggregate(MESSAGE, SET, only(0, 3), percentage=40))
 
     verify_message(signed, NETWORK, SET, numerator=40)
 
 
-def test_signatures_that_do_not_hold_are_left_out() -> None:
+def test_invalid_signatures_are_omitted() -> None:
     wrong = {KEYS[3]: SIGNATURES[KEYS[0]], b"x" * 48: SIGNATURES[KEYS[1]]}
 
     signed = parse_signed(aggregate(MESSAGE, SET, {**only(0, 1, 2), **wrong}))

@@ -36,7 +36,7 @@ def test_price_of_an_excess(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("fee_state", op="read"))
-def test_values_that_follow_from_a_state(case: dict[str, Any]) -> None:
+def test_values_derived_from_a_state(case: dict[str, Any]) -> None:
     _state(case["state"])
 
 

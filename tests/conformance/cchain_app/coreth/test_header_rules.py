@@ -80,5 +80,5 @@ def test_claimed_gas(case: dict[str, Any]) -> None:
     assert str(caught.value).endswith(case["verifyGasUsedError"])
 
 
-def test_cases_of_granite_are_there() -> None:
+def test_vectors_include_cases_of_granite() -> None:
     assert len(_CASES) > 40

@@ -49,11 +49,11 @@ def test_state_root_and_leaves(case: dict[str, Any]) -> None:
         assert proof.storage_root == data(account["storageRoot"])
 
 
-def test_there_are_plain_cases() -> None:
+def test_vectors_include_plain_cases() -> None:
     assert len(_PLAIN) >= 3
 
 
-def test_a_proof_has_the_value_of_the_cleared_key_and_the_path_of_the_given_one() -> None:
+def test_proof_has_the_value_of_the_cleared_key_and_the_path_of_the_given_key() -> None:
     trie, nodes = PythonStateTrie(of_coreth=True), MemoryNodes()
     address, plain = Address(b"\x07" * 20), Slot(b"\xfe" + bytes(31))
     marked = Slot(b"\xff" + bytes(31))

@@ -49,7 +49,7 @@ def test_the_list_has_the_state_of_each_transaction(browse: Browse, sent: dict[s
     assert 'href="/admin/cchain_app/blob/"' in page.text  # its entry in the menu
 
 
-def test_a_page_shows_the_blob_and_what_proves_it(browse: Browse, sent: dict[str, str]) -> None:
+def test_page_shows_the_blob_and_its_proofs(browse: Browse, sent: dict[str, str]) -> None:
     key = Blob.objects.values_list("pk", flat=True).order_by("pk")[0]
     text = browse(detail("blob", key)).text
     assert hexed(ZERO_HASH) in text

@@ -196,7 +196,7 @@ def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.M
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(admissions.rows, "add", fail)
+        patched.setattr(admissions.pool_rows, "add", fail)
         with pytest.raises(OSError, match="disk full"):
             transactions.submit(evm_runtime(), [made.raw])
 

@@ -45,7 +45,7 @@ def garbled(message: Message, _receiver: NodeID) -> Message:
     )
 
 
-async def test_connected_peers_sign_and_the_others_are_left_out() -> None:
+async def test_only_connected_peers_sign() -> None:
     world = World()
     config = quick_config(**PATIENT)
     asker = world.add("asker", config=config)

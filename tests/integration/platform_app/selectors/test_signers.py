@@ -38,7 +38,7 @@ def test_a_subnet_s_own_validators_sign_what_it_reads_from_the_primary_network(
 
 
 @pytest.mark.parametrize("receiver", [PRIMARY_NETWORK_ID, L1])
-def test_nobody_signs_for_an_unknown_chain(pchain: PChain, receiver: ID) -> None:
+def test_unknown_chain_has_no_signers(pchain: PChain, receiver: ID) -> None:
     with raises(SourceReason.UNKNOWN_CHAIN):
         signers(receiver, L1)
 

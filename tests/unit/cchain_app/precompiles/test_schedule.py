@@ -62,7 +62,7 @@ def test_a_chain_without_precompiles_has_none() -> None:
     assert list(NO_STATEFUL.addresses()) == []
 
 
-def test_one_is_in_force_from_its_begin_to_its_end() -> None:
+def test_precompile_is_active_from_its_begin_to_its_end() -> None:
     one = later(MINTER, 10, 20)
 
     assert [active(one, time).native_minter for time in (9, 10, 19, 20)] == [
@@ -73,7 +73,7 @@ def test_one_is_in_force_from_its_begin_to_its_end() -> None:
     ]
 
 
-def test_one_without_time_never_begins() -> None:
+def test_precompile_without_time_never_begins() -> None:
     one = PrecompileSchedule((PrecompileConfig(MINTER, None),))
 
     assert not active(one, 2**63).native_minter
@@ -120,7 +120,7 @@ def test_an_end_deletes_the_account() -> None:
     assert role_of(state, addresses.NATIVE_MINTER, ADMIN) == Role.NONE
 
 
-def test_a_begin_and_an_end_in_one_block_leave_nothing() -> None:
+def test_begin_and_end_in_one_block_leave_nothing() -> None:
     state = MemoryState()
 
     changes = upgrade_changes(later(MINTER, 10, 20), state, parent=5, timestamp=30, number=4)
@@ -145,7 +145,7 @@ def test_the_fee_manager_decides_from_the_next_block_on() -> None:
     assert fee_config_after(schedule(), state, 0) == CurrentFeeConfig(new, 77)
 
 
-def test_without_fee_manager_the_file_decides() -> None:
+def test_fee_config_without_manager_is_the_genesis_files() -> None:
     own = DEFAULT_FEE_CONFIG._replace(min_base_fee=3)
 
     found = fee_config_after(PrecompileSchedule(fee_config=own), MemoryState(), 0)
@@ -172,7 +172,7 @@ def test_the_reward_manager_names_the_recipient(
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [(True, None), (False, BLACKHOLE)])
-def test_without_reward_manager_the_file_decides(
+def test_fee_recipient_without_manager_follows_the_genesis_file(
     allowed: bool,  # noqa: FBT001  # a parameter
     expected: Address | None,
 ) -> None:

@@ -57,7 +57,7 @@ def beacons(
         "nobody in a node without bootstrappers",
     ],
 )
-def test_a_subnets_chain_bootstraps_from(found: Beacons, expected: Beacons) -> None:
+def test_beacons_of_a_subnets_chain(found: Beacons, expected: Beacons) -> None:
     assert found == expected
 
 
