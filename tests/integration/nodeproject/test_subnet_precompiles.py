@@ -19,6 +19,7 @@ from cchain_app.store import subnet_chains as rows
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction, contract_address
+from chaindb.connections import in_thread
 from nodeproject.node import Node
 from nodeproject.startup.chain_databases import upgrade_file_of
 from primitives import bls
@@ -29,10 +30,10 @@ from tests.builders.bytecode import assemble, deploy_code
 from tests.builders.reasons import reason_of
 from tests.builders.subnet_evm import FEES, subnet_genesis
 from tests.builders.transactions import KEY, SENDER, unsigned
-from tests.integration.nodeproject.test_subnet_chains import World, forget, started, world
-from tests.integration.nodeproject.test_third_chain import mine
+from tests.integration.nodeproject.test_subnet_chains import World, forget, node, started, world
+from tests.integration.nodeproject.test_third_chain import application, client, end, mine, over_http
 
-__all__ = ["world"]
+__all__ = ["application", "client", "node", "world"]
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -229,3 +230,25 @@ def test_an_upgrade_file_begins_a_precompile_later_but_not_earlier(world: World)
         found = next(row for row in rows.rows(node.database) if row.blockchain_id == blockchain_id)
         assert found.reason == reason
         node.endpoints.workers.close()
+
+
+async def test_prices_follow_the_manager_over_http(application: Any, world: World) -> None:
+    chain = await in_thread(Precompiled, world)
+    fees = DEFAULT_FEE_CONFIG._replace(min_base_fee=7 * GWEI)
+    await in_thread(chain.call, addresses.FEE_MANAGER, "8f10b586", *fees)
+    path = f"/ext/bc/{chain.evm.name}/rpc"
+
+    async def asked(method: str, *params: Any) -> Any:
+        return await over_http(application, path, method, *params)
+
+    assert int(await asked("eth_baseFee"), 16) == 7 * GWEI
+    assert int(await asked("eth_gasPrice"), 16) >= 7 * GWEI
+    history = await asked("eth_feeHistory", "0x1", "latest", [])
+    assert [int(price, 16) for price in history["baseFeePerGas"]] == [GWEI, 7 * GWEI]
+    pending = await asked("eth_getBlockByNumber", "pending", False)
+    assert int(pending["baseFeePerGas"], 16) == 7 * GWEI
+    sender = encode_data(SENDER)
+    assert int(await asked("eth_estimateGas", {"from": sender, "to": sender}), 16) == 21_000
+    (simulated,) = await asked("eth_simulateV1", {"blockStateCalls": [{}]}, "latest")
+    assert int(simulated["number"], 16) == 2
+    await end(application)
