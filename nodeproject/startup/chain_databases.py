@@ -37,6 +37,11 @@ def file_of(blockchain_id: ID, settings: NodeSettings) -> Path:
     return settings.common.directory / DIRECTORY / f"{blockchain_id}.sqlite3"
 
 
+def upgrade_file_of(blockchain_id: ID, settings: NodeSettings) -> Path:
+    """Return the path of the operator's upgrade file of a chain."""
+    return settings.common.directory / DIRECTORY / f"{blockchain_id}.upgrade.json"
+
+
 def open_database(blockchain_id: ID, settings: NodeSettings) -> Database:
     """Make the database of a chain known to this process; it need not have tables yet. A second call does nothing."""
     alias = alias_of(blockchain_id)

@@ -16,9 +16,11 @@ from django.db import DatabaseError
 from cchain_app.chain import EvmChain
 from cchain_app.forking.settings import ForkSettings
 from cchain_app.genesis_fields import GenesisFileError
+from cchain_app.precompiles.addresses import ADDRESSES, CODE
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.rules.subnet_evm.rules import SubnetEvmRuleSet
+from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_after
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.settings import EvmSettings
@@ -28,7 +30,7 @@ from chaindb.connections import release
 from chaindb.database import Database
 from chaindb.events import ChainEvents
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.chain_databases import alias_of, make_database
+from nodeproject.startup.chain_databases import alias_of, make_database, upgrade_file_of
 from nodeproject.startup.process import CannotStart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, subnets
@@ -192,8 +194,11 @@ class SubnetChains:
         assert isinstance(creation, CreateChainTx)
         if creation.fx_ids:
             raise ChainRefused("unsupported feature extensions")
+        upgrades = upgrade_file_of(created.blockchain_id, self._settings)
         rule_set = SubnetEvmRuleSet(
-            self._platform.config.upgrades, lambda block: state_after(chain, block)
+            self._platform.config.upgrades,
+            lambda block: state_after(chain, block),
+            upgrades.read_bytes() if upgrades.exists() else b"",
         )
         text = bytes(creation.genesis_data)
         self._verify(rule_set, text)
@@ -214,6 +219,7 @@ class SubnetChains:
             label=created.name or None,
         )
         load_genesis(chain)
+        _verify_upgrades(chain)
         return chain
 
     def _verify(self, rule_set: SubnetEvmRuleSet, text: bytes) -> None:
@@ -240,6 +246,28 @@ class SubnetChains:
     def _record(self, row: SubnetChainRow) -> None:
         with self._platform.db.atomic():
             rows.record(self._platform.db, row)
+
+
+def _verify_upgrades(chain: EvmChain) -> None:
+    """Check that precompiles which should have begun or ended by now have done so.
+
+    Raises:
+        ChainRefused: The upgrade file has changed for a time that has passed.
+    """
+    schedule, head = chain.config.stateful, blocks.head(chain)
+    state = state_after(chain, head)
+    for key, address in ADDRESSES.items():
+        if address in chain.genesis.alloc:
+            continue  # the genesis file may give it other code
+        account = state.account(address)
+        code = b"" if account is None else state.code(account.code_hash)
+        is_active = schedule.config_at(key, head.header.timestamp) is not None
+        if is_active != (code == CODE):
+            should = "begun" if is_active else "ended"
+            raise ChainRefused(
+                f"upgrade file: {key} should have {should} by block {head.number}, and has not: "
+                "upgrades cannot change for a time that has passed"
+            )
 
 
 _RESERVED: Final = frozenset({"X", "avm", "AVM", "xvm"})

@@ -1,6 +1,6 @@
 """The parameters of an EVM chain of a subnet: its fork times follow from the upgrades of its network (etna.md 12.3)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -63,9 +63,19 @@ class SubnetEvmConfig(ChainConfig):
 
 
 def parse_config(
-    document: Document | None, upgrades: UpgradeTimes, *, coinbase: Address = BLACKHOLE
+    document: Document | None,
+    upgrades: UpgradeTimes,
+    *,
+    coinbase: Address = BLACKHOLE,
+    precompile_upgrades: Sequence[Document] = (),
 ) -> SubnetEvmConfig:
-    """Return the parameters from the `config` of a file; None: the file has none.
+    """Return the parameters from the `config` of a file.
+
+    Args:
+        document: The `config`; None: the file has none.
+        upgrades: The upgrades of the network.
+        coinbase: Recipient of the tips, from settings.
+        precompile_upgrades: The entries of an upgrade file.
 
     Raises:
         GenesisFileError: It cannot be used; the message is the reference's.
@@ -96,6 +106,7 @@ def parse_config(
         granite=times["granite"],
         fee_config=fees,
         allow_fee_recipients=read_flag(document, "allowFeeRecipients", "config."),
+        upgrades=precompile_upgrades,
     )
     _verify_times(document, times, upgrades)
     blocks = {key: read_number(document, key, "config.", default=0) for key in _BLOCK_KEYS}

@@ -1,7 +1,7 @@
 """The genesis file of an EVM chain of a subnet (etna.md 12.3). The state of block 0 is that of a plain EVM."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from cchain_app.config import BLACKHOLE
@@ -22,13 +22,20 @@ from primitives.upgrades import UpgradeTimes
 _REQUIRED: Final = ("gasLimit", "difficulty", "alloc")
 
 
-def load_genesis(text: bytes, upgrades: UpgradeTimes, *, coinbase: Address = BLACKHOLE) -> Genesis:
+def load_genesis(
+    text: bytes,
+    upgrades: UpgradeTimes,
+    *,
+    coinbase: Address = BLACKHOLE,
+    upgrade_file: bytes = b"",
+) -> Genesis:
     """Return the chain that a genesis file of subnet-evm describes.
 
     Args:
         text: The file.
         upgrades: The upgrades of the network.
         coinbase: Recipient of the tips, from settings.
+        upgrade_file: The operator's file with later begins and ends of precompiles; empty: there is none.
 
     Raises:
         GenesisFileError: The file cannot be used; the message is the reference's.
@@ -43,7 +50,10 @@ def load_genesis(text: bytes, upgrades: UpgradeTimes, *, coinbase: Address = BLA
     gas_limit = read_quantity(document, "gasLimit")
     _verify_gas_limit(given, gas_limit)
     config = parse_config(
-        None if given is None else read_object(document, "config"), upgrades, coinbase=coinbase
+        None if given is None else read_object(document, "config"),
+        upgrades,
+        coinbase=coinbase,
+        precompile_upgrades=_read_upgrades(upgrade_file) if upgrade_file else (),
     )
     if given is None and config.fees.gas_limit != gas_limit:
         raise _other_gas_limit(config.fees.gas_limit, gas_limit)
@@ -87,6 +97,25 @@ def _read(text: bytes) -> Document:
     if not isinstance(document, Mapping):
         raise GenesisFileError("parsing genesis: not a JSON object")
     return document
+
+
+def _read_upgrades(text: bytes) -> Sequence[Document]:
+    """Return the begins and ends of precompiles in an upgrade file.
+
+    Raises:
+        GenesisFileError: It cannot be read, or has upgrades of another kind.
+    """
+    try:
+        document = _read(text)
+    except GenesisFileError as error:
+        raise GenesisFileError(f"upgrade file: {error}") from error
+    for key in ("stateUpgrades", "networkUpgradeOverrides"):
+        if document.get(key):
+            raise GenesisFileError(f"upgrade file: {key}: this kind of upgrade is not supported")
+    found = document.get("precompileUpgrades") or []
+    if not isinstance(found, list) or not all(isinstance(entry, Mapping) for entry in found):
+        raise GenesisFileError("upgrade file: precompileUpgrades: not a list of objects")
+    return found
 
 
 def _verify_gas_limit(config: object, gas_limit: int) -> None:

@@ -363,12 +363,14 @@ class SubnetEvmRuleSet:
     """The upgrades of the network."""
     state_after: StateAfterBlock | None = None
     """Returns the state after a block of the chain."""
+    upgrade_file: bytes = b""
+    """The operator's file with later begins and ends of precompiles; empty: there is none."""
     name: str = SUBNET_EVM
     format: BlockFormat = SUBNET_EVM_FORMAT
 
     def load_genesis(self, text: bytes) -> Genesis:
         """Read a genesis file of subnet-evm. Raises GenesisFileError."""
-        return load_genesis(text, self.upgrades)
+        return load_genesis(text, self.upgrades, upgrade_file=self.upgrade_file)
 
     def rules(self, genesis: Genesis, identity: WarpIdentity | None) -> ChainRules:
         """Return the rules of the chain with a genesis."""

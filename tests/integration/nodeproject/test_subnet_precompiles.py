@@ -15,9 +15,13 @@ from cchain_app.rules.subnet_evm.fees import WINDOW_SIZE
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.state import state_at
 from cchain_app.services import transactions
+from cchain_app.store import subnet_chains as rows
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction, contract_address
+from chaindb.connections import in_thread
+from nodeproject.node import Node
+from nodeproject.startup.chain_databases import upgrade_file_of
 from primitives import bls
 from primitives.evm import Address, Slot
 from primitives.hexadecimal import encode_data
@@ -26,10 +30,10 @@ from tests.builders.bytecode import assemble, deploy_code
 from tests.builders.reasons import reason_of
 from tests.builders.subnet_evm import FEES, subnet_genesis
 from tests.builders.transactions import KEY, SENDER, unsigned
-from tests.integration.nodeproject.test_subnet_chains import World, world
-from tests.integration.nodeproject.test_third_chain import mine
+from tests.integration.nodeproject.test_subnet_chains import World, forget, node, started, world
+from tests.integration.nodeproject.test_third_chain import application, client, end, mine, over_http
 
-__all__ = ["world"]
+__all__ = ["application", "client", "node", "world"]
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -184,3 +188,67 @@ def reading() -> bytes:
     head = assemble(0x6F825350 << 224, 0, "MSTORE")
     called = assemble(96, 64, 36, 0, 0, int.from_bytes(addresses.WARP, "big"), "GAS CALL POP")
     return head + called + assemble(96, "MLOAD", 1, "ADD", 1, "SSTORE")
+
+
+def test_an_upgrade_file_begins_a_precompile_later_but_not_earlier(world: World) -> None:
+    settings = world.node.settings
+    blockchain_id = world.create(subnet_genesis(CHAIN_ID))
+    name, path = str(blockchain_id), upgrade_file_of(blockchain_id, settings)
+    first = blocks.by_number(world.chain(blockchain_id), mine(world.node, name))
+    assert first is not None
+
+    def upgraded(*entries: Any) -> Node:
+        """Return the node as it starts with an upgrade file."""
+        path.write_text(json.dumps({"precompileUpgrades": entries}))
+        forget(world.node)
+        node = started(settings)
+        node.subnet_chains.look()
+        return node
+
+    later = {"contractNativeMinterConfig": {**ROLES, "blockTimestamp": first.header.timestamp + 1}}
+    node = upgraded(later)
+    chain = node.evm_chains[name]
+    before = state_at(chain, 1).account(addresses.NATIVE_MINTER)
+    number = mine(node, name)
+    after = state_at(chain, number).account(addresses.NATIVE_MINTER)
+    node.endpoints.workers.close()
+
+    assert before is None
+    assert after is not None
+    assert after.nonce == 1
+    for entries, reason in (
+        ((), "upgrade file: contractNativeMinterConfig should have ended by block 2, and has not: "
+         "upgrades cannot change for a time that has passed"),
+        ((later,), ""),
+        ((later, {"rewardManagerConfig": {"blockTimestamp": first.header.timestamp + 1}}),
+         "upgrade file: rewardManagerConfig should have begun by block 2, and has not: "
+         "upgrades cannot change for a time that has passed"),
+        (({"noConfig": {}},), "precompileUpgrades[0]: unknown precompile config: noConfig"),
+        (("no object",), "upgrade file: precompileUpgrades: not a list of objects"),
+    ):  # fmt: skip
+        node = upgraded(*entries)
+        found = next(row for row in rows.rows(node.database) if row.blockchain_id == blockchain_id)
+        assert found.reason == reason
+        node.endpoints.workers.close()
+
+
+async def test_prices_follow_the_manager_over_http(application: Any, world: World) -> None:
+    chain = await in_thread(Precompiled, world)
+    fees = DEFAULT_FEE_CONFIG._replace(min_base_fee=7 * GWEI)
+    await in_thread(chain.call, addresses.FEE_MANAGER, "8f10b586", *fees)
+    path = f"/ext/bc/{chain.evm.name}/rpc"
+
+    async def asked(method: str, *params: Any) -> Any:
+        return await over_http(application, path, method, *params)
+
+    assert int(await asked("eth_baseFee"), 16) == 7 * GWEI
+    assert int(await asked("eth_gasPrice"), 16) >= 7 * GWEI
+    history = await asked("eth_feeHistory", "0x1", "latest", [])
+    assert [int(price, 16) for price in history["baseFeePerGas"]] == [GWEI, 7 * GWEI]
+    pending = await asked("eth_getBlockByNumber", "pending", False)
+    assert int(pending["baseFeePerGas"], 16) == 7 * GWEI
+    sender = encode_data(SENDER)
+    assert int(await asked("eth_estimateGas", {"from": sender, "to": sender}), 16) == 21_000
+    (simulated,) = await asked("eth_simulateV1", {"blockStateCalls": [{}]}, "latest")
+    assert int(simulated["number"], 16) == 2
+    await end(application)
