@@ -8,7 +8,7 @@ such process runs, Celery's beat produces the blocks, one tick after the other.
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, Final
 
@@ -17,11 +17,13 @@ from psycopg import sql
 from typing_extensions import override
 
 from cchain_app import tasks as evm
+from cchain_app.services.runtime import EvmRuntime
 from chaindb.connections import release
 from chaindb.postgresql.session import set_parameters
 from chaindb.wakeup import Wakeup
 from nodeproject.node import Node
 from platform_app import tasks as platform
+from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import title
 from xchain_app import tasks as xchain
 
@@ -139,7 +141,83 @@ class ProducerLoop(threading.Thread):
             release()
 
 
-def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
+class SubnetProducer(threading.Thread):
+    """Produces the blocks of all chains of subnets, one chain after the other, with one session for all of them.
+
+    Args:
+        node: The node.
+        stopping: Set when the thread is to end.
+    """
+
+    def __init__(self, node: Node, stopping: threading.Event) -> None:
+        super().__init__(name="producer-subnets", daemon=True)
+        self._node = node
+        self._stopping = stopping
+        self._held: dict[str, EvmRuntime] = {}
+        """The chains whose blocks this process makes, by the channel of their requests."""
+
+    @override
+    def run(self) -> None:
+        while not self._stopping.is_set():
+            self._held = {}
+            try:
+                with self._open() as session:
+                    while not self._stopping.is_set():
+                        self._claim(session)
+                        for runtime in self._wait(session):
+                            self._make(runtime)
+            except psycopg.Error as error:
+                _log.warning("the producer of subnets' chains lost PostgreSQL: %s", error)
+                self._stopping.wait(RETRY)
+            except Exception:  # whatever it is, the thread must keep running
+                _log.exception("the producer of subnets' chains failed and restarts")
+                self._stopping.wait(RETRY)
+
+    def _open(self) -> psycopg.Connection[Any]:
+        parameters = self._node.database.connection.get_connection_params()
+        session: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
+        set_parameters(session)
+        return session
+
+    def _claim(self, session: psycopg.Connection[Any]) -> None:
+        """Begin the chains that were created, and take over those whose producer has ended."""
+        try:
+            self._node.subnet_chains.look()
+        finally:
+            release()
+        for runtime in tuple(self._node.evm_runtimes.values()):
+            chain = runtime.chain
+            channel = chain.producer.channel
+            if chain.subnet_id == PRIMARY_NETWORK_ID or channel in self._held:
+                continue
+            key = [chain.producer.lock_key]
+            row = session.execute("SELECT pg_try_advisory_lock(%s)", key).fetchone()
+            if row is not None and row[0]:
+                session.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                self._held[channel] = runtime
+                _log.info("this process produces the blocks of %s", chain.title)
+
+    def _wait(self, session: psycopg.Connection[Any]) -> Collection[EvmRuntime]:
+        """Return the chains whose blocks are requested; after a second without a request all of them."""
+        until = time.monotonic() + TICK
+        found: dict[str, EvmRuntime] = {}
+        while not found and not self._stopping.is_set() and time.monotonic() < until:
+            left = max(0.0, until - time.monotonic())
+            for notified in session.notifies(timeout=left, stop_after=1):
+                if (runtime := self._held.get(notified.channel)) is not None:
+                    found[notified.channel] = runtime
+        return found.values() or tuple(self._held.values())
+
+    def _make(self, runtime: EvmRuntime) -> None:
+        try:
+            evm.beat(runtime)
+        except Exception:  # the next request or tick tries again, and the other chains go on
+            _log.exception("the blocks of %s could not be produced", runtime.chain.title)
+        finally:
+            release()
+
+
+def producers(node: Node, stopping: threading.Event) -> list[threading.Thread]:
     """Return the producers of all chains, not started yet; `stopping` ends them."""
     settings = node.settings
     by_clock = settings.cchain.mines_by_clock
@@ -159,7 +237,8 @@ def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
             by_clock=by_clock,
             stopping=stopping,
         )
-        for runtime in node.evm_runtimes.values()
+        for runtime in tuple(node.evm_runtimes.values())
+        if runtime.chain.subnet_id == PRIMARY_NETWORK_ID
     ]
     of_avm = ProducerLoop(
         node.avm_chain.name,
@@ -168,4 +247,4 @@ def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
         tick=TICK,
         stopping=stopping,
     )
-    return [of_platform, *of_evms, of_avm]
+    return [of_platform, *of_evms, of_avm, SubnetProducer(node, stopping)]

@@ -27,10 +27,9 @@ from cchain_app.settings import EvmSettings
 from cchain_app.store import subnet_chains as rows
 from cchain_app.store.subnet_chains import SubnetChainRow
 from chaindb.connections import release
-from chaindb.database import Database
 from chaindb.events import ChainEvents
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.chain_databases import alias_of, make_database, upgrade_file_of
+from nodeproject.startup.chain_databases import make_database, upgrade_file_of
 from nodeproject.startup.process import CannotStart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, subnets
@@ -277,8 +276,3 @@ _RESERVED: Final = frozenset({"X", "avm", "AVM", "xvm"})
 def subnet_settings(settings: EvmSettings) -> EvmSettings:
     """Return the settings of chains of subnets: the C-Chain's, without those about its own genesis or fork."""
     return replace(settings, genesis="", chain_id=0, fork=ForkSettings())
-
-
-def database_of(blockchain_id: ID) -> Database:
-    """Return the database of a chain that this process has opened."""
-    return Database(alias_of(blockchain_id))

@@ -20,6 +20,7 @@ from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.builders.subnet_evm import subnet_genesis
 from tests.builders.transactions import KEY, RECIPIENT, unsigned
+from tests.e2e.conftest import ALONE, Postgresql
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.platform_wallet import Wallet, raw, worth
 from tests.servers.node import RunningNode
@@ -218,3 +219,22 @@ def test_a_restored_backup_has_the_chains(
             assert found == block
             live.receipt(name, live.send(name, node=node, to=RECIPIENT, value=1), node)
     live.node.start()
+
+
+def test_the_production_profile_makes_blocks_of_subnets_chains(
+    tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql
+) -> None:
+    directory = tmp_path_factory.mktemp("subnets") / "production"
+    with RunningNode(directory, postgresql=postgresql(), beside=ALONE) as node:
+        node.start()
+        made = Live(node)
+        made.create()
+        for name in CHAINS:
+            wait_for(lambda name=name: served(node, name))
+            sent = made.send(name, to=RECIPIENT, value=3)
+            assert made.receipt(name, sent)["status"] == "0x1"
+        node.stop()
+        node.start()
+        sent = made.send("dex", to=RECIPIENT, value=3)
+        assert made.receipt("dex", sent)["status"] == "0x1"
+        assert "this process produces the blocks of dex" in node.log("producer")

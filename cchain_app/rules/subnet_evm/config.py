@@ -55,7 +55,7 @@ class SubnetEvmConfig(ChainConfig):
     granite: int = 0
     """Time of Granite, Unix seconds."""
     shown: Mapping[str, Any] = field(default_factory=dict)
-    """The configuration as eth_getChainConfig shows it."""
+    """The configuration as the reference's eth_getChainConfig shows it, which this node does not have."""
 
     def has_granite(self, timestamp: int) -> bool:
         """Return whether blocks of this time have the fields of Granite."""

@@ -1,4 +1,4 @@
-"""Configurations of precompiles as eth_getChainConfig shows them, in the reference's form."""
+"""Configurations of precompiles as the reference's eth_getChainConfig shows them."""
 
 from collections.abc import Mapping
 from typing import Any
