@@ -29,7 +29,6 @@ from jsonrpc.limits.interpreter import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
 from nodeproject.copies.snapshots import Snapshots
-from nodeproject.heads.shared_head import share_head
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.c_chain import genesis_of_network
 from nodeproject.startup.identity import files_of
@@ -40,6 +39,7 @@ from nodeproject.web.get_pages import PlainPages
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.reference import Reference
 from nodeproject.web.paths import running_url
+from nodeproject.web.shared_head import share_head
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app.api import PlatformRpc
 from platform_app.api.presence import own_node_id

@@ -1,9 +1,7 @@
 """Verification of warp messages in access lists: enough validators of the source must have signed (etna.md 7.2, 7.3)."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Final, Protocol
 
 from cchain_app.precompiles.predicates import (
@@ -13,6 +11,7 @@ from cchain_app.precompiles.predicates import (
     parse_predicates,
 )
 from cchain_app.precompiles.schedule import PrecompileConfig
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID
 from primitives.warp import CanonicalSet, SignedMessage, WarpError, verify_message
 
@@ -42,23 +41,6 @@ class FindSigners(Protocol):
 _Key = tuple[SignedMessage, CanonicalSet, int]
 
 
-class _Results:
-    """The results of the last verified messages; for several threads."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[_Key, bool] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: _Key) -> bool | None:
-        return self._known.get(key)
-
-    def put(self, key: _Key, *, holds: bool) -> None:
-        with self._lock:
-            self._known[key] = holds
-            if len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-
-
 @dataclass(frozen=True, slots=True)
 class WarpIdentity:
     """The identity of a chain that sends and receives warp messages, and the validators that sign for others."""
@@ -67,7 +49,9 @@ class WarpIdentity:
     blockchain_id: Callable[[], ID]
     """Returns the chain's ID, which a genesis determines."""
     signers: FindSigners
-    _results: _Results = field(default_factory=_Results, compare=False, repr=False)
+    _results: BoundedCache[_Key, bool] = field(
+        default_factory=lambda: BoundedCache(_KEPT), compare=False, repr=False
+    )
 
     def failed(
         self,
@@ -124,7 +108,7 @@ class WarpIdentity:
                 known = True
             except WarpError:
                 known = False
-            self._results.put(key, holds=known)
+            self._results.put(key, known)
         return known
 
     def _signers_of(

@@ -25,7 +25,7 @@ from cchain_app.memory import FEW
 from cchain_app.pool.queues import BlobMarket
 from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles
 from cchain_app.selectors import development
-from cchain_app.store import chain as rows
+from cchain_app.store import chain as stored
 from cchain_app.store import queries
 from chaindb import clock
 from chaindb.database import Row
@@ -104,7 +104,7 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     if old is not None and (number, block_hash) == (old.number, old.hash):
         return old
     if old is None or not 0 < number - old.number <= FEW or hash_at_seen != old.hash:
-        read = rows.load_blocks(chain.db, number, number, chain.format)
+        read = stored.load_blocks(chain.db, number, number, chain.format)
         if not read or read[-1].hash != block_hash:
             return None
         remembered.reset_to(read[-1])
@@ -135,7 +135,7 @@ def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
         remembered.asked.hit()
         return found
     try:
-        found = rows.load_block(chain.db, number, chain.format)
+        found = stored.load_block(chain.db, number, chain.format)
     except models.Block.DoesNotExist:  # a development chain was rewound in between
         return None
     remembered.asked.miss()
@@ -241,7 +241,7 @@ def _caught_up(chain: EvmChain, number: int) -> AcceptedBlock | None:
 
 def are_made(chain: EvmChain) -> bool:
     """Return whether this node makes blocks on the chain; it makes none on an imported chain, unless configured to."""
-    return rows.makes_blocks(chain.db)
+    return stored.makes_blocks(chain.db)
 
 
 def fork_after(chain: EvmChain, head: AcceptedBlock, now: int) -> str:
@@ -381,7 +381,7 @@ def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _
 def _in_parts(chain: EvmChain, first: int, last: int) -> Iterator[Row]:
     """Yield the rows of blocks from height `first` to `last`, in that order, read in parts."""
     if abs(last - first) >= ROWS_AT_ONCE:  # avoids reading parts that have no rows
-        lowest, highest = chain.first_number, rows.head_number(chain.db) or 0
+        lowest, highest = chain.first_number, stored.head_number(chain.db) or 0
         if max(first, last) < lowest or min(first, last) > highest:
             return
         first, last = (min(max(value, lowest), highest) for value in (first, last))

@@ -24,7 +24,7 @@ from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_after
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.settings import EvmSettings
-from cchain_app.store import subnet_chains as rows
+from cchain_app.store import subnet_chains as subnet_chain_rows
 from cchain_app.store.subnet_chains import SubnetChainRow
 from chaindb.connections import release
 from chaindb.events import ChainEvents
@@ -136,7 +136,7 @@ class SubnetChains:
             created.subnet_id,
             created.name,
             created.vm_id,
-            rows.UNTRACKED,
+            subnet_chain_rows.UNTRACKED,
         )
         if not self._settings.common.tracks(created.subnet_id):
             reason = f"subnet {created.subnet_id} is not tracked (NODE_TRACK_SUBNETS)"
@@ -144,7 +144,7 @@ class SubnetChains:
             return
         if created.vm_id != SUBNET_EVM_ID:
             reason = f"unknown VM {created.vm_id}: this node runs subnetevm chains"
-            self._record(row._replace(state=rows.REFUSED, reason=reason))
+            self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason))
             if self._settings.common.track_subnets:
                 self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
             return
@@ -158,7 +158,7 @@ class SubnetChains:
                 _log.error(
                     "chain %s (%s) does not run: %s", created.blockchain_id, created.name, reason
                 )
-            self._record(row._replace(state=rows.REFUSED, reason=reason))
+            self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason))
             self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
             if isinstance(error, _MAY_PASS):
                 self._again[created.blockchain_id] = created
@@ -172,7 +172,7 @@ class SubnetChains:
         )
         self._record(
             row._replace(
-                state=rows.RUNNING,
+                state=subnet_chain_rows.RUNNING,
                 rules="" if chain.rule_set is None else chain.rule_set.name,
                 database=chain.db.alias,
                 chain_id=chain_id,
@@ -180,7 +180,7 @@ class SubnetChains:
         )
 
     def _chain(self, created: BlockchainRecord) -> EvmChain:
-        """Return a chain with its genesis block and rows.
+        """Return a chain with its genesis block and subnet_chain_rows.
 
         Raises:
             ChainRefused: This node cannot run it.
@@ -244,7 +244,7 @@ class SubnetChains:
 
     def _record(self, row: SubnetChainRow) -> None:
         with self._platform.db.atomic():
-            rows.record(self._platform.db, row)
+            subnet_chain_rows.record(self._platform.db, row)
 
 
 def _verify_upgrades(chain: EvmChain) -> None:

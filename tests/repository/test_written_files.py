@@ -17,7 +17,7 @@ ALLOWED = {
     "chaindb/snapshots/sqlite.py": "the lock of the snapshots",
     "health_app/metrics/sharing.py": "the locks of the processes that count together",
     "chaindb/followers.py": "the locks of the processes that follow the rows",
-    "nodeproject/heads/shared_head.py": "shared memory",
+    "nodeproject/web/shared_head.py": "shared memory",
     "nodeproject/startup/identity.py": "the lock of the identity",
     "nodeproject/startup/process.py": "the lock of the data directory",
 }

@@ -13,8 +13,8 @@ import pytest
 
 from cchain_app.memory.chain import BlockMemory
 from cchain_app.selectors import blocks
-from nodeproject.heads import shared_head
-from nodeproject.heads.shared_head import HeadPage, SharedHead, share_head
+from nodeproject.web import shared_head
+from nodeproject.web.shared_head import HeadPage, SharedHead, share_head
 
 SECONDS = 60.0
 

@@ -1,1 +1,0 @@
-"""How the processes of a node learn of new blocks and stay at one head."""
