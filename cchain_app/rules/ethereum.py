@@ -1,10 +1,8 @@
 """The rules of Ethereum's blocks, as this node builds them: EIP-1559 with a floor, no extension."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
-
-from typing_extensions import override
 
 from cchain_app.blocks import assembly, candidate, header, verification
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
@@ -46,10 +44,7 @@ class EthereumFormat:
 
     decode_header = staticmethod(header.decode_header)
     parse_header = staticmethod(candidate.parse_header)
-
-    def parse_block(self, raw: bytes) -> CandidateBlock:
-        """Read a block. Raises as `candidate.parse_block`."""
-        return candidate.parse_block(raw)
+    parse_block: Callable[[bytes], CandidateBlock] = staticmethod(candidate.parse_block)
 
     def genesis_block(self, genesis: Genesis, state_root: Hash) -> AcceptedBlock:
         """Return block 0, with the header fields of the fork in force at that time."""
@@ -85,9 +80,7 @@ class EthereumFormat:
 class PayloadFormat(EthereumFormat):
     """Blocks whose body may have a payload as the last item, and then withdrawals."""
 
-    @override
-    def parse_block(self, raw: bytes) -> CandidateBlock:
-        return candidate.parse_block_with_payload(raw)
+    parse_block = staticmethod(candidate.parse_block_with_payload)
 
 
 class NoExtension:
