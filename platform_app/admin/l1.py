@@ -115,6 +115,8 @@ class L1ValidatorAdmin(IdentifierAdmin):
 
     @override
     def prepare(self, validators: Sequence[Any]) -> None:
+        if not validators:  # there may be no P-Chain yet
+            return
         tip = platform_chain().tip()
         for validator in validators:
             validator.tip = tip
