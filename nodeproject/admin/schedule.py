@@ -25,6 +25,8 @@ class TaskSelect(UnfoldAdminSelectWidget, beat_admin.TaskSelectWidget):  # type:
 
     def tasks_as_choices(self) -> Any:
         """Return the tasks. Celery sets up Django before it looks for them, which resets the script prefix."""
+        import nodeproject.celery  # noqa: F401  # else a web process that has sent no task lists none
+
         prefix = get_script_prefix()
         try:
             return super().tasks_as_choices()
