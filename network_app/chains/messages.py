@@ -3,12 +3,10 @@
 import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.services.warp import WarpReason, WarpRefused
-from network_app.chains.statements import ReachedPeers
-from network_app.wire.sdk_pb2 import SignatureRequest
 from platform_app.chain import PlatformChain
 from platform_app.services.errors import NotAggregated
 from platform_app.services.signatures import aggregate_signatures
@@ -16,6 +14,9 @@ from primitives import bls
 from primitives.ids import ID, NodeID
 from primitives.node_identity import NodeIdentity
 from primitives.warp import UnsignedMessage
+
+if TYPE_CHECKING:
+    from network_app.chains.statements import ReachedPeers
 
 AT_ONCE: Final = 4
 """Aggregations that may wait for peers at the same time: each one keeps a thread."""
@@ -33,7 +34,7 @@ class MessageSigners:
         self._platform = platform
         self._identity = identity
         self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self.peers: Callable[[str], ReachedPeers] | None = None
+        self.peers: Callable[[str], "ReachedPeers"] | None = None
         """Returns the requests of a chain by its name; None while this process has no connections to peers."""
 
     def sign(self, message: UnsignedMessage) -> bytes:
@@ -71,6 +72,8 @@ class MessageSigners:
         justification: bytes,
         node_ids: Collection[NodeID],
     ) -> Mapping[NodeID, bytes]:
+        from network_app.wire.sdk_pb2 import SignatureRequest  # takes long to import
+
         own = self._identity().node_id
         others = [node_id for node_id in node_ids if node_id != own]
         request = SignatureRequest(message=message.raw, justification=justification)

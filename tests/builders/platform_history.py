@@ -241,8 +241,8 @@ _WRITTEN: tuple[Any, ...] = (
     models.MempoolInput, models.MempoolTx, models.DroppedTx, models.KeystoreKey,
     models.KeystoreUser, models.StakeOutput, models.ValidatorUptime, models.Staker,
     models.SubnetOwner, models.Subnet, models.Blockchain, models.UTXOOwner, models.UTXO,
-    shared_models.SharedOwner, shared_models.SharedOutput, models.RewardUTXO, models.Supply, models.Tx,
-    models.Block, models.Chain,
+    shared_models.SharedOwner, shared_models.SharedOutput, shared_models.ChainTransfer,
+    models.RewardUTXO, models.Supply, models.Tx, models.Block, models.Chain,
 )  # fmt: skip
 
 SALT, VERIFIER, SEALED = b"salt of a user", b"verifier of a password", b"sealed private key"
