@@ -26,7 +26,7 @@ def test_tables_and_views_can_be_taken_away_and_made_again() -> None:
     call_command("migrate", "network_app", "zero", verbosity=0)
     assert names() == set()
 
-    call_command("migrate", "network_app", verbosity=0)
+    call_command("migrate", verbosity=0)
     assert names() == before
 
 
@@ -86,7 +86,7 @@ def test_migration_keeps_outer_blocks_and_allows_further_chains() -> None:
     before, seen = ask(KEYS), ask(SEEN)
     assert len(before) == len(seen) == len(BLOCKS)
 
-    call_command("migrate", "network_app", verbosity=0)
+    call_command("migrate", verbosity=0)
 
     assert ask(KEYS) == before
     assert ask(SEEN) == seen
@@ -103,5 +103,5 @@ def test_migration_keeps_outer_blocks_and_allows_further_chains() -> None:
         (2, "P", 1), (3, "C", 1), (4, "P", 2), (5, "C", 2), (6, "P", 3), (7, "C", 3),
     ]  # fmt: skip
     assert ask("SELECT COUNT(*) FROM network_app_blockdecision") == [(len(BLOCKS),)]
-    call_command("migrate", "network_app", verbosity=0)
+    call_command("migrate", verbosity=0)
     assert [item.height for item in outer.latest(db, "P", 9)] == [3, 2, 1]

@@ -57,7 +57,7 @@ SEARCHES = [
     ("blockchain", past.subnet_tx(3).tx_id, 3),
     ("utxo", address(past.person(0)), 3),
     ("utxo", past.transfer_tx(3).tx_id, 5),
-    ("sharedoutput", address(past.person(3)), 8),
+    ("sharedoutput", address(past.person(3)), 10),
     ("mempooltx", past.waiting_tx(3).tx_id, 3),
     ("mempooltx", past.platform.utxo(1, number=1_003).utxo_id, 3),
     ("droppedtx", past.dropped_id(59), 1),

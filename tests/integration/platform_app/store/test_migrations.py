@@ -26,7 +26,7 @@ def test_tables_and_views_can_be_taken_away_and_made_again() -> None:
     call_command("migrate", "platform_app", "zero", verbosity=0)
     assert names() == set()
 
-    call_command("migrate", "platform_app", verbosity=0)
+    call_command("migrate", verbosity=0)
     assert names() == before
 
 
@@ -46,7 +46,7 @@ def test_uptimes_survive_the_way_back_and_forth() -> None:
     assert ask("SELECT up_duration, connected_since FROM p_uptime") == [(300, None)]
     assert ask("SELECT connected_since FROM platform_app_validatoruptime") == [(None,)]
 
-    call_command("migrate", "platform_app", verbosity=0)
+    call_command("migrate", verbosity=0)
 
     assert names() == before
     assert ask("SELECT up_duration, connected_since FROM p_uptime") == [(300, None)]
