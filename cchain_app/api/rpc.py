@@ -17,6 +17,7 @@ from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
+from cchain_app.feemarket import BlockFees
 from cchain_app.selectors.blocks import blob_base_fee
 from cchain_app.services.pending import PendingBlocks
 from cchain_app.services.runtime import EvmRuntime
@@ -157,6 +158,7 @@ class EvmRpc:
         self.pending = PendingBlocks(runtime)
         """Builds the pending block."""
         self.tips: RenderedCache[int] = RenderedCache(1)
+        self.fees: RenderedCache[BlockFees] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)
         self.low_tips: RenderedCache[tuple[int, ...]] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)
         turn = turn or LoopTurn()
         self.loop_gas = LoopGas(turn=turn)

@@ -22,6 +22,9 @@ MAX_HISTORY: Final = 1024
 HISTORY_ON_EVENT_LOOP: Final = 32
 """Maximum number of blocks of a fee history that is computed on the event loop."""
 
+TRANSACTIONS_ON_EVENT_LOOP: Final = 4_000
+"""Maximum number of transactions in those blocks whose tips are not in memory yet, about a millisecond's work."""
+
 MAX_NORMAL_TIP: Final = 20 * 10**9
 """The ceiling of eth_suggestPriceOptions' normal tip, in wei."""
 
@@ -76,7 +79,7 @@ def fee_history(
     Raises:
         JsonRpcError: -32000, the newest block is above the head.
         InvalidPercentiles: The percentiles are out of range or order.
-        WouldBlock: There are too many blocks for the event loop.
+        WouldBlock: There are too many blocks or transactions for the event loop.
     """
     if count < 1:
         return {"oldestBlock": "0x0", "gasUsedRatio": None}
@@ -131,13 +134,17 @@ def _fees_of_blocks(rpc: EvmRpc, numbers: range) -> list[BlockFees]:
     """Return the fees of accepted blocks.
 
     Raises:
-        WouldBlock: There are too many blocks for the event loop.
+        WouldBlock: There are too many blocks or transactions for the event loop.
     """
-    if len(numbers) <= HISTORY_ON_EVENT_LOOP:
-        return [feemarket.block_fees(_accepted(rpc, number)) for number in numbers]
-    if on_event_loop():
+    if len(numbers) > HISTORY_ON_EVENT_LOOP:
+        if on_event_loop():
+            raise WouldBlock
+        return blocks.stored_fees(rpc.chain, numbers.start, numbers.stop - 1)
+    found = [_accepted(rpc, number) for number in numbers]
+    new = sum(len(block.transactions) for block in found if block.hash not in rpc.fees)
+    if new > TRANSACTIONS_ON_EVENT_LOOP and on_event_loop():
         raise WouldBlock
-    return blocks.stored_fees(rpc.chain, numbers.start, numbers.stop - 1)
+    return [rpc.fees.of(block.hash, partial(feemarket.block_fees, block)) for block in found]
 
 
 def _option(tip: int, base: int) -> Tips:
