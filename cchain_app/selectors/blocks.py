@@ -268,12 +268,20 @@ def precompiles_after(chain: EvmChain, head: AcceptedBlock) -> StatefulPrecompil
     return schedule.active_at(time, network_id=chain.node.network_id, blockchain_id=b"")
 
 
-def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
-    """Return the base fee of the block after `head`, in wei; None before London.
+def base_fee_after(chain: EvmChain, head: AcceptedBlock, now: int | None = None) -> int | None:
+    """Return the base fee of the block after `head` if it is made now, in wei; None before London.
 
     It is the override for the next block, if a cheat has set one and `head` is the head.
+
+    Args:
+        chain: The chain.
+        head: Its head, or an undecided block.
+        now: The new block's time in Unix seconds; None: that of the node's clock.
     """
-    by_rules = chain.rules.base_fee_after(head, head.header.timestamp)
+    time, rules = head.header.timestamp, chain.rules
+    if rules.fees_follow_time:
+        time = max(time, clock.cchain_now() if now is None else now)
+    by_rules = rules.base_fee_after(head, time)
     given = development.conditions(chain).next_base_fee
     if by_rules is None or given is None:
         return by_rules

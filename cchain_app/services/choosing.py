@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 def choose(
     chain: EvmChain,
     parent: AcceptedBlock,
+    now: int,
     included: Collection[Hash] = (),
     exporters: Mapping[Address, AccountState | None] = MappingProxyType({}),
 ) -> list[Transaction]:
@@ -36,6 +37,7 @@ def choose(
     Args:
         chain: The chain.
         parent: The parent block.
+        now: The time of the new block in Unix seconds.
         included: Transactions that undecided blocks up to the parent contain already.
         exporters: Accounts after the exports of those blocks and of the block itself, and after the included
             transactions.
@@ -57,7 +59,7 @@ def choose(
     ]
     chosen = select(
         pending,
-        base_fee_after(chain, parent) or 0,
+        base_fee_after(chain, parent, now) or 0,
         chain.config.limits.in_block(parent.header.gas_limit) * _CHOICE,
         chain.pool_limits.minimum_tip,
         MAX_BYTES,

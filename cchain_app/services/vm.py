@@ -134,7 +134,7 @@ class EvmVM:
             return None
         cheats = self._cheats(tree, parent) if self._chain.is_development else None
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
-        choose_transactions = partial(self._chosen, tree, parent, branch)
+        choose_transactions = partial(self._chosen, tree, parent, branch, context.now)
         chosen = () if payload is not None else choose_transactions(StateChanges())
         if not chosen and payload is None and not allow_empty:
             return None
@@ -335,6 +335,7 @@ class EvmVM:
         tree: EvmProcessingBlocks,
         parent: AcceptedBlock,
         branch: Sequence[AcceptedBlock],
+        now: int,
         debits: StateChanges,
     ) -> Sequence[Transaction]:
         """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `branch`.
@@ -343,6 +344,7 @@ class EvmVM:
             tree: The processing blocks.
             parent: The parent.
             branch: The undecided blocks up to the parent.
+            now: The time of the block in Unix seconds.
             debits: What the payload of the block changes before them.
         """
         chosen: Sequence[Transaction]
@@ -352,7 +354,7 @@ class EvmVM:
             included = {transaction.hash for block in branch for transaction in block.transactions}
             exporters = self._exporters(tree, parent, branch)
             exporters |= {address: change.after for address, change in debits.accounts.items()}
-            chosen = choose(self._chain, parent, included, exporters)
+            chosen = choose(self._chain, parent, now, included, exporters)
         # The senders were already read to find executable transactions.
         self._prefetch([item.to for item in chosen], tree.head)
         return chosen

@@ -35,10 +35,13 @@ def gas_price(rpc: EvmRpc) -> str:
     """eth_gasPrice: the suggested tip plus the base fee, in wei.
 
     Unspecified: the base fee is the next block's, as in coreth, because a transaction with a lower price is not mined;
-    or the head's if that is higher, as in geth, because an estimate at the head fails with a lower price.
+    or the head's if that is higher, as in geth, because an estimate at the head fails with a lower price. Where the base
+    fee falls with time it is always that of a block made now, as in coreth.
     """
-    head_fee = blocks.head(rpc.chain).header.base_fee or 0
-    return encode_quantity(suggested_tip(rpc) + max(next_base_fee(rpc), head_fee))
+    base = next_base_fee(rpc)
+    if not rpc.chain.rules.fees_follow_time:
+        base = max(base, blocks.head(rpc.chain).header.base_fee or 0)
+    return encode_quantity(suggested_tip(rpc) + base)
 
 
 def max_priority_fee_per_gas(rpc: EvmRpc) -> str:
@@ -95,8 +98,12 @@ def fee_history(
     if pending is not None:
         fees.append(feemarket.block_fees(pending))
     newest_block = _accepted(rpc, last) if pending is None else pending
-    following = base_fee_after(rpc.chain, newest_block) or 0
-    history = feemarket.fee_history(fees, following, percentiles)
+    following = (
+        _accepted(rpc, last + 1).header.base_fee
+        if last < head
+        else base_fee_after(rpc.chain, newest_block)
+    )
+    history = feemarket.fee_history(fees, following or 0, percentiles)
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
         "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
