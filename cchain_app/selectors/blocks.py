@@ -19,6 +19,7 @@ from cchain_app.blocks.accepted import (
 )
 from cchain_app.blocks.assembly import BlobFees, blob_fees, blob_fees_at
 from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import StateReader
 from cchain_app.feemarket import BlockFees, PaidTip
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
@@ -268,17 +269,24 @@ def precompiles_after(chain: EvmChain, head: AcceptedBlock) -> StatefulPrecompil
     return schedule.active_at(time, network_id=chain.node.network_id, blockchain_id=b"")
 
 
-def base_fee_after(chain: EvmChain, head: AcceptedBlock, now: int | None = None) -> int | None:
+def base_fee_after(
+    chain: EvmChain,
+    head: AcceptedBlock,
+    now: int | None = None,
+    state: StateReader | None = None,
+) -> int | None:
     """Return the base fee of the block after `head` if it is made now, in wei; None before London.
 
     It is the override for the next block, if a cheat has set one and `head` is the head.
 
     Args:
         chain: The chain.
-        head: Its head, or an undecided block.
+        head: Its head, the pending block or an undecided one.
         now: The new block's time in Unix seconds; None: that of the node's clock.
+        state: The state after `head`, in which a fee manager may decide; None: the block is not undecided.
     """
-    time, rules = head.header.timestamp, chain.rules
+    time = head.header.timestamp
+    rules = chain.rules if state is None else chain.rules.on(state)
     if rules.fees_follow_time:
         time = max(time, clock.cchain_now() if now is None else now)
     by_rules = rules.base_fee_after(head, time)

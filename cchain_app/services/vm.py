@@ -354,7 +354,9 @@ class EvmVM:
             included = {transaction.hash for block in branch for transaction in block.transactions}
             exporters = self._exporters(tree, parent, branch)
             exporters |= {address: change.after for address, change in debits.accounts.items()}
-            chosen = choose(self._chain, parent, now, included, exporters)
+            after = tree.state_after(ID(parent.hash))
+            base_fee = blocks.base_fee_after(self._chain, parent, now, after) or 0
+            chosen = choose(self._chain, parent, base_fee, included, exporters)
         # The senders were already read to find executable transactions.
         self._prefetch([item.to for item in chosen], tree.head)
         return chosen
