@@ -21,7 +21,7 @@ from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import AccountState, StateChanges
-from cchain_app.evm.overrides import BlockOverride
+from cchain_app.evm.overrides import BlockOverride, time_of_next
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import TrieError, Tries
 from cchain_app.processing import EvmProcessingBlocks, VerifiedBlock
@@ -134,7 +134,9 @@ class EvmVM:
             return None
         cheats = self._cheats(tree, parent) if self._chain.is_development else None
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
-        choose_transactions = partial(self._chosen, tree, parent, branch, context.now)
+        override = None if cheats is None else cheats.override
+        time = time_of_next(parent.header.timestamp, context.now, override)
+        choose_transactions = partial(self._chosen, tree, parent, branch, time)
         chosen = () if payload is not None else choose_transactions(StateChanges())
         if not chosen and payload is None and not allow_empty:
             return None
@@ -144,7 +146,7 @@ class EvmVM:
                 chosen if payload is None else choose_transactions,
                 context,
                 allow_empty=allow_empty,
-                override=None if cheats is None else cheats.override,
+                override=override,
                 edits=None if cheats is None else cheats.changes,
                 choose_payload=payload,
             )

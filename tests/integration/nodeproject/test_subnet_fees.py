@@ -11,6 +11,7 @@ from cchain_app.precompiles import addresses
 from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG
 from cchain_app.selectors import blocks, figures
 from cchain_app.services import choosing, transactions
+from cchain_app.services.manual_mining import set_next_timestamp
 from cchain_app.services.vm import EvmVM
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
@@ -96,6 +97,20 @@ def test_a_transaction_that_the_peak_shuts_out_is_mined_when_the_base_fee_has_fa
     assert due is not None
     assert due.transactions == 1
     assert chain.produced() == 1
+
+
+def test_a_transaction_is_mined_in_a_later_block_whose_time_a_cheat_has_set(world: World) -> None:
+    chain = SteepChain(world)
+    chain.at(5)
+    chain.send(1, 2 * GWEI)
+    assert chain.produced() is None
+
+    set_next_timestamp(chain.evm, chain.began + 20)
+
+    assert blocks.base_fee_after(chain.evm, blocks.head(chain.evm)) == GWEI
+    assert chain.produced() == 1
+    header = blocks.head(chain.evm).header
+    assert (header.timestamp, header.base_fee) == (chain.began + 20, GWEI)
 
 
 async def test_prices_are_those_of_a_block_made_now(application: Any, world: World) -> None:
