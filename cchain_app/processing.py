@@ -27,7 +27,7 @@ from cchain_app.evm.engine import (
     StateChanges,
     StateReader,
 )
-from cchain_app.evm.overrides import BlockOverride
+from cchain_app.evm.overrides import BlockOverride, time_of_next
 from cchain_app.evm.pending_state import PendingState, leaves_of, merged, state_after, with_owners
 from cchain_app.evm.trie import NodeReader, OverlayReader, Tries, TrieUpdate, overlay
 from cchain_app.rules.port import ChainRules
@@ -299,7 +299,8 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         Args:
             transactions: In the order in which they should run, without those of an undecided ancestor; or what chooses
                 them once the payload is known.
-            context: The block's context. The block gets its time as timestamp, unless its parent's is later.
+            context: The block's context. The block gets its time as timestamp, unless its parent's is later or a cheat
+                has set another one.
             allow_empty: Build the block even if it contains no transaction.
             override: Fields of its environment that a cheat has set (devnet.md 2 and 7).
             edits: Changes that cheats made to the head since its block. The state includes them already,
@@ -313,7 +314,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         parent = self._block(parent_id)
         assert parent is not None
         state = self.state_after(parent_id)
-        time = max(context.now, parent.header.timestamp)
+        time = time_of_next(parent.header.timestamp, context.now, override)
         env = self._rules.on(state).env_after(parent, time)
         if override is not None:
             env = override.apply(env)

@@ -339,13 +339,17 @@ def _execution(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 def _fees(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    methods.add("eth_gasPrice", rpc.bind_kept("eth_gasPrice", eth_fees.gas_price), hot=True)
+    methods.add(
+        "eth_gasPrice", rpc.bind_kept("eth_gasPrice", eth_fees.gas_price, is_fee=True), hot=True
+    )
     methods.add(
         "eth_maxPriorityFeePerGas",
         rpc.bind_kept("eth_maxPriorityFeePerGas", eth_fees.max_priority_fee_per_gas),
         hot=True,
     )
-    methods.add("eth_baseFee", rpc.bind_kept("eth_baseFee", eth_fees.base_fee), hot=True)
+    methods.add(
+        "eth_baseFee", rpc.bind_kept("eth_baseFee", eth_fees.base_fee, is_fee=True), hot=True
+    )
     methods.add(
         "eth_blobBaseFee", rpc.bind_kept("eth_blobBaseFee", eth_fees.blob_base_fee), hot=True
     )

@@ -393,6 +393,9 @@ class RenderedCache(Generic[T]):
     def __init__(self, most: int) -> None:
         self._values: BoundedCache[Hash, T] = BoundedCache(most)
 
+    def __contains__(self, block_hash: Hash) -> bool:
+        return block_hash in self._values
+
     def of(self, block_hash: Hash, reckon: Callable[[], T]) -> T:
         """Return the value for a block; calculate it if it is not stored."""
         known = self._values.peek(block_hash)

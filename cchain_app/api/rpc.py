@@ -17,6 +17,7 @@ from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
+from cchain_app.feemarket import BlockFees
 from cchain_app.selectors.blocks import blob_base_fee
 from cchain_app.services.pending import PendingBlocks
 from cchain_app.services.runtime import EvmRuntime
@@ -157,6 +158,7 @@ class EvmRpc:
         self.pending = PendingBlocks(runtime)
         """Builds the pending block."""
         self.tips: RenderedCache[int] = RenderedCache(1)
+        self.fees: RenderedCache[BlockFees] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)
         self.low_tips: RenderedCache[tuple[int, ...]] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)
         turn = turn or LoopTurn()
         self.loop_gas = LoopGas(turn=turn)
@@ -224,10 +226,18 @@ class EvmRpc:
             answers.keep_block(epoch, block.number, block.hash, full, bytes(result))
         return result
 
-    def bind_kept(self, name: str, handler: Callable[["EvmRpc"], object]) -> Callable[[], object]:
+    def bind_kept(
+        self, name: str, handler: Callable[["EvmRpc"], object], *, is_fee: bool = False
+    ) -> Callable[[], object]:
         """Bind a handler without params to this context, and store its result for the shortcut.
 
         The result may depend only on the head, the rules and the development overrides.
+
+        Args:
+            name: The method.
+            handler: Its handler.
+            is_fee: Whether the result depends on the base fee of the next block; it is not stored on a chain on which
+                that depends on the time.
         """
         answers = self.chain.memory.answers
         if answers is None:
@@ -236,7 +246,8 @@ class EvmRpc:
         def keeping() -> Raw:
             epoch = answers.epoch
             result = _encode(handler(self))
-            answers.keep(epoch, name, result)
+            if not (is_fee and self.chain.rules.fees_follow_time):
+                answers.keep(epoch, name, result)
             return Raw(result)
 
         return update_wrapper(keeping, handler)

@@ -85,6 +85,21 @@ class BlockOverride:
         )
 
 
+def time_of_next(reached: int, now: int, override: BlockOverride | None) -> int:
+    """Return the time of a new block in Unix seconds: that of its override, else the node's, but not before its parent's.
+
+    A block's rules, fees and precompiles are those of its time, so it is needed before the rest of an environment.
+
+    Args:
+        reached: The parent's time.
+        now: The node's time.
+        override: The overrides of the block.
+    """
+    if override is not None and override.time is not None:
+        return override.time
+    return max(reached, now)
+
+
 class OverriddenState:
     """A `StateReader` with overrides for some accounts."""
 

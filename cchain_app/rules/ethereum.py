@@ -143,6 +143,11 @@ class EthereumRules:
         """False: the base fee is burned."""
         return False
 
+    @property
+    def fees_follow_time(self) -> bool:
+        """False: the base fee follows from the parent alone."""
+        return False
+
     def on(self, state: StateReader) -> "EthereumRules":
         """Return the same rules: no state decides on fees."""
         del state

@@ -126,6 +126,10 @@ class ChainRules(Protocol):
     def pays_base_fee(self) -> bool:
         """Whether the coinbase gets the base fee of a block's gas, after its transactions."""
 
+    @property
+    def fees_follow_time(self) -> bool:
+        """Whether the base fee of the block after a given one depends on the new block's time."""
+
     def on(self, state: StateReader) -> "ChainRules":
         """Return the rules for the blocks after a block with this state, which may be undecided.
 

@@ -19,6 +19,8 @@ from cchain_app.blocks.accepted import (
 )
 from cchain_app.blocks.assembly import BlobFees, blob_fees, blob_fees_at
 from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import StateReader
+from cchain_app.evm.overrides import time_of_next
 from cchain_app.feemarket import BlockFees, PaidTip
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
@@ -253,7 +255,19 @@ def fork_of_next(chain: EvmChain, head: AcceptedBlock) -> str:
     """Return the rule set of the block after `head`, by the node's clock if the time makes a difference."""
     reached = head.header.timestamp
     later = chain.config.may_change_after(head.number + 1, reached)
-    return fork_after(chain, head, clock.cchain_now() if later else reached)
+    return fork_after(chain, head, time_after(chain, head) if later else reached)
+
+
+def time_after(chain: EvmChain, head: AcceptedBlock) -> int:
+    """Return the time of the block after `head` if it is made now, in Unix seconds.
+
+    It is the node's, unless a cheat has set another one; one for the next block alone applies if `head` is the head.
+    """
+    found, reached = development.conditions(chain), head.header.timestamp
+    last = chain.memory.blocks.head
+    if last is not None and head.number != last.number:
+        found = found.used()
+    return time_of_next(reached, clock.cchain_now(), found.of_next_block(reached))
 
 
 def precompiles_after(chain: EvmChain, head: AcceptedBlock) -> StatefulPrecompiles:
@@ -264,16 +278,31 @@ def precompiles_after(chain: EvmChain, head: AcceptedBlock) -> StatefulPrecompil
     schedule = chain.config.stateful
     if not schedule:
         return NO_STATEFUL
-    time = max(head.header.timestamp, clock.cchain_now())
+    time = time_after(chain, head)
     return schedule.active_at(time, network_id=chain.node.network_id, blockchain_id=b"")
 
 
-def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
-    """Return the base fee of the block after `head`, in wei; None before London.
+def base_fee_after(
+    chain: EvmChain,
+    head: AcceptedBlock,
+    now: int | None = None,
+    state: StateReader | None = None,
+) -> int | None:
+    """Return the base fee of the block after `head` if it is made now, in wei; None before London.
 
     It is the override for the next block, if a cheat has set one and `head` is the head.
+
+    Args:
+        chain: The chain.
+        head: Its head, the pending block or an undecided one.
+        now: The new block's time in Unix seconds; None: `time_after`.
+        state: The state after `head`, in which a fee manager may decide; None: the block is not undecided.
     """
-    by_rules = chain.rules.base_fee_after(head, head.header.timestamp)
+    time = head.header.timestamp
+    rules = chain.rules if state is None else chain.rules.on(state)
+    if rules.fees_follow_time:
+        time = time_after(chain, head) if now is None else max(time, now)
+    by_rules = rules.base_fee_after(head, time)
     given = development.conditions(chain).next_base_fee
     if by_rules is None or given is None:
         return by_rules
@@ -285,7 +314,7 @@ def blob_market_after(chain: EvmChain, head: AcceptedBlock) -> BlobMarket:
     """Return how many blobs the block after `head` may have, and their price."""
     reached, number = head.header.timestamp, head.number + 1
     later = chain.config.may_change_after(number, reached)
-    time = max(reached, clock.cchain_now()) if later else reached
+    time = time_after(chain, head) if later else reached
     return BlobMarket(
         chain.rules.blob_base_fee_after(head, time), chain.config.max_blobs_at(number, time)
     )

@@ -109,7 +109,7 @@ def due(chain: EvmChain, now: int) -> DueBlock | None:
     if not waiting or not blocks.are_made(chain):
         return None
     parent = blocks.catch_up(chain)
-    fee = base_fee_after(chain, parent) or 0
+    fee = base_fee_after(chain, parent, now) or 0
     queues = [
         queue for queue in pool.queues(chain, waiting).values() if _can_run(chain, queue, fee)
     ]

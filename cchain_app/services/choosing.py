@@ -9,7 +9,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState, SkippedTransaction
 from cchain_app.pool.queues import select
 from cchain_app.selectors import pool
-from cchain_app.selectors.blocks import base_fee_after, blob_market_after
+from cchain_app.selectors.blocks import blob_market_after
 from cchain_app.store import pool as pool_rows
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 def choose(
     chain: EvmChain,
     parent: AcceptedBlock,
+    base_fee: int,
     included: Collection[Hash] = (),
     exporters: Mapping[Address, AccountState | None] = MappingProxyType({}),
 ) -> list[Transaction]:
@@ -36,6 +37,7 @@ def choose(
     Args:
         chain: The chain.
         parent: The parent block.
+        base_fee: The new block's, in wei; 0 before London.
         included: Transactions that undecided blocks up to the parent contain already.
         exporters: Accounts after the exports of those blocks and of the block itself, and after the included
             transactions.
@@ -57,7 +59,7 @@ def choose(
     ]
     chosen = select(
         pending,
-        base_fee_after(chain, parent) or 0,
+        base_fee,
         chain.config.limits.in_block(parent.header.gas_limit) * _CHOICE,
         chain.pool_limits.minimum_tip,
         MAX_BYTES,

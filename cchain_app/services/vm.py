@@ -21,7 +21,7 @@ from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.evm.engine import AccountState, StateChanges
-from cchain_app.evm.overrides import BlockOverride
+from cchain_app.evm.overrides import BlockOverride, time_of_next
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import TrieError, Tries
 from cchain_app.processing import EvmProcessingBlocks, VerifiedBlock
@@ -134,7 +134,9 @@ class EvmVM:
             return None
         cheats = self._cheats(tree, parent) if self._chain.is_development else None
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
-        choose_transactions = partial(self._chosen, tree, parent, branch)
+        override = None if cheats is None else cheats.override
+        time = time_of_next(parent.header.timestamp, context.now, override)
+        choose_transactions = partial(self._chosen, tree, parent, branch, time)
         chosen = () if payload is not None else choose_transactions(StateChanges())
         if not chosen and payload is None and not allow_empty:
             return None
@@ -144,7 +146,7 @@ class EvmVM:
                 chosen if payload is None else choose_transactions,
                 context,
                 allow_empty=allow_empty,
-                override=None if cheats is None else cheats.override,
+                override=override,
                 edits=None if cheats is None else cheats.changes,
                 choose_payload=payload,
             )
@@ -335,6 +337,7 @@ class EvmVM:
         tree: EvmProcessingBlocks,
         parent: AcceptedBlock,
         branch: Sequence[AcceptedBlock],
+        now: int,
         debits: StateChanges,
     ) -> Sequence[Transaction]:
         """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `branch`.
@@ -343,6 +346,7 @@ class EvmVM:
             tree: The processing blocks.
             parent: The parent.
             branch: The undecided blocks up to the parent.
+            now: The time of the block in Unix seconds.
             debits: What the payload of the block changes before them.
         """
         chosen: Sequence[Transaction]
@@ -352,7 +356,9 @@ class EvmVM:
             included = {transaction.hash for block in branch for transaction in block.transactions}
             exporters = self._exporters(tree, parent, branch)
             exporters |= {address: change.after for address, change in debits.accounts.items()}
-            chosen = choose(self._chain, parent, included, exporters)
+            after = tree.state_after(ID(parent.hash))
+            base_fee = blocks.base_fee_after(self._chain, parent, now, after) or 0
+            chosen = choose(self._chain, parent, base_fee, included, exporters)
         # The senders were already read to find executable transactions.
         self._prefetch([item.to for item in chosen], tree.head)
         return chosen

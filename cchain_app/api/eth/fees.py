@@ -22,6 +22,9 @@ MAX_HISTORY: Final = 1024
 HISTORY_ON_EVENT_LOOP: Final = 32
 """Maximum number of blocks of a fee history that is computed on the event loop."""
 
+TRANSACTIONS_ON_EVENT_LOOP: Final = 4_000
+"""Maximum number of transactions in those blocks whose tips are not in memory yet, about a millisecond's work."""
+
 MAX_NORMAL_TIP: Final = 20 * 10**9
 """The ceiling of eth_suggestPriceOptions' normal tip, in wei."""
 
@@ -32,10 +35,13 @@ def gas_price(rpc: EvmRpc) -> str:
     """eth_gasPrice: the suggested tip plus the base fee, in wei.
 
     Unspecified: the base fee is the next block's, as in coreth, because a transaction with a lower price is not mined;
-    or the head's if that is higher, as in geth, because an estimate at the head fails with a lower price.
+    or the head's if that is higher, as in geth, because an estimate at the head fails with a lower price. Where the base
+    fee falls with time it is always that of a block made now, as in coreth.
     """
-    head_fee = blocks.head(rpc.chain).header.base_fee or 0
-    return encode_quantity(suggested_tip(rpc) + max(next_base_fee(rpc), head_fee))
+    base = next_base_fee(rpc)
+    if not rpc.chain.rules.fees_follow_time:
+        base = max(base, blocks.head(rpc.chain).header.base_fee or 0)
+    return encode_quantity(suggested_tip(rpc) + base)
 
 
 def max_priority_fee_per_gas(rpc: EvmRpc) -> str:
@@ -76,7 +82,7 @@ def fee_history(
     Raises:
         JsonRpcError: -32000, the newest block is above the head.
         InvalidPercentiles: The percentiles are out of range or order.
-        WouldBlock: There are too many blocks for the event loop.
+        WouldBlock: There are too many blocks or transactions for the event loop.
     """
     if count < 1:
         return {"oldestBlock": "0x0", "gasUsedRatio": None}
@@ -92,8 +98,12 @@ def fee_history(
     if pending is not None:
         fees.append(feemarket.block_fees(pending))
     newest_block = _accepted(rpc, last) if pending is None else pending
-    following = base_fee_after(rpc.chain, newest_block) or 0
-    history = feemarket.fee_history(fees, following, percentiles)
+    following = (
+        _accepted(rpc, last + 1).header.base_fee
+        if last < head
+        else base_fee_after(rpc.chain, newest_block)
+    )
+    history = feemarket.fee_history(fees, following or 0, percentiles)
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
         "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
@@ -131,13 +141,17 @@ def _fees_of_blocks(rpc: EvmRpc, numbers: range) -> list[BlockFees]:
     """Return the fees of accepted blocks.
 
     Raises:
-        WouldBlock: There are too many blocks for the event loop.
+        WouldBlock: There are too many blocks or transactions for the event loop.
     """
-    if len(numbers) <= HISTORY_ON_EVENT_LOOP:
-        return [feemarket.block_fees(_accepted(rpc, number)) for number in numbers]
-    if on_event_loop():
+    if len(numbers) > HISTORY_ON_EVENT_LOOP:
+        if on_event_loop():
+            raise WouldBlock
+        return blocks.stored_fees(rpc.chain, numbers.start, numbers.stop - 1)
+    found = [_accepted(rpc, number) for number in numbers]
+    new = sum(len(block.transactions) for block in found if block.hash not in rpc.fees)
+    if new > TRANSACTIONS_ON_EVENT_LOOP and on_event_loop():
         raise WouldBlock
-    return blocks.stored_fees(rpc.chain, numbers.start, numbers.stop - 1)
+    return [rpc.fees.of(block.hash, partial(feemarket.block_fees, block)) for block in found]
 
 
 def _option(tip: int, base: int) -> Tips:

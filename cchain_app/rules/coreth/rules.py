@@ -101,6 +101,11 @@ class CorethRules:
         """False: the engine pays it after each transaction (`BlockEnv.variant`)."""
         return False
 
+    @property
+    def fees_follow_time(self) -> bool:
+        """True: the price of gas falls with each second (ACP-176)."""
+        return True
+
     def on(self, state: StateReader) -> "CorethRules":
         """Return the same rules: no state decides on fees."""
         del state

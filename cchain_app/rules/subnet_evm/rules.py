@@ -130,6 +130,11 @@ class SubnetEvmRules:
         """True: nothing is burned."""
         return True
 
+    @property
+    def fees_follow_time(self) -> bool:
+        """True: the base fee follows the gas of the last ten seconds."""
+        return True
+
     def on(self, state: StateReader) -> "SubnetEvmRules":
         """Return the rules for the blocks after a block with this state."""
         return replace(self, state_after=lambda _: state) if self.config.stateful else self

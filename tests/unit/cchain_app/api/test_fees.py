@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
+from cchain_app import feemarket
 from cchain_app.api.eth import fees as eth_fees
 from cchain_app.api.params.values import Tag
+from cchain_app.api.rendered import RenderedCache
 from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
@@ -151,3 +153,30 @@ def test_a_long_history_is_left_to_a_thread(memory_chain):
     assert asyncio.run(ask(10))["oldestBlock"] == "0x1f"
     with pytest.raises(WouldBlock):
         asyncio.run(ask(41))
+
+
+def test_many_transactions_are_left_to_a_thread_which_keeps_their_fees(memory_chain, monkeypatch):
+    for number in range(3):
+        memory_chain.accept(paying(GWEI, 2 * number), paying(2 * GWEI, 2 * number + 1))
+    rpc, of_block, computed = this_node().evm_rpc, feemarket.block_fees, []
+    monkeypatch.setattr(rpc, "fees", RenderedCache(80))
+    monkeypatch.setattr(eth_fees, "TRANSACTIONS_ON_EVENT_LOOP", 5)
+    monkeypatch.setattr(
+        feemarket, "block_fees", lambda block: computed.append(block.number) or of_block(block)
+    )
+
+    def ask():
+        return eth_fees.fee_history(rpc, 3, Tag.LATEST, [0])["reward"]
+
+    async def on_event_loop():
+        return ask()
+
+    with pytest.raises(WouldBlock):
+        asyncio.run(on_event_loop())
+    assert computed == []
+    assert ask() == [[hex(GWEI)]] * 3
+    assert asyncio.run(on_event_loop()) == [[hex(GWEI)]] * 3
+    assert computed == [1, 2, 3]
+    memory_chain.accept(paying(3 * GWEI, 6), paying(3 * GWEI, 7))
+    assert asyncio.run(on_event_loop())[-1] == [hex(3 * GWEI)]
+    assert computed == [1, 2, 3, 4]

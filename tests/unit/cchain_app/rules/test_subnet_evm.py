@@ -12,10 +12,11 @@ from cchain_app.blocks.errors import BlockReason
 from cchain_app.blocks.receipt import encode_logs
 from cchain_app.config import BLACKHOLE
 from cchain_app.evm.engine import AccountState
+from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.select import has_native, select_engine, select_trie
 from cchain_app.evm.trie import Tries
 from cchain_app.precompiles import addresses
-from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG
+from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG, FeeConfig
 from cchain_app.precompiles.predicates import NO_RESULTS, encode_results
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.processing import BlockExecutor, EvmProcessingBlocks
@@ -52,13 +53,14 @@ def nobody(source: ID, p_chain_height: int | None, *, primary_network: bool) -> 
     return CanonicalSet((), 0)
 
 
-def processing(*, warp: bool = True) -> EvmProcessingBlocks:
+def processing(*, warp: bool = True, **of_config: Any) -> EvmProcessingBlocks:
     document = json.loads(
         subnet_genesis(
             CHAIN_ID,
             feeManagerConfig=ROLES,
             rewardManagerConfig=ROLES,
             warpConfig={"blockTimestamp": GENESIS_TIME} if warp else None,
+            **of_config,
         )
     )
     document["alloc"] = {account.hex(): {"balance": hex(1_000 * COIN)} for account in SENDERS}
@@ -82,8 +84,8 @@ def sent(sender: int = 0, **changes: Any) -> Transaction:
     return transaction(sender, **{**values, "max_priority_fee_per_gas": 0, **changes})
 
 
-def set_fees(**changes: Any) -> Transaction:
-    data = bytes.fromhex("8f10b586") + b"".join(value.to_bytes(32, "big") for value in NEW_FEES)
+def set_fees(fees: FeeConfig = NEW_FEES, **changes: Any) -> Transaction:
+    data = bytes.fromhex("8f10b586") + b"".join(value.to_bytes(32, "big") for value in fees)
     return sent(to=addresses.FEE_MANAGER, data=data, **changes)
 
 
@@ -128,6 +130,31 @@ def test_managers_decide_on_children_of_undecided_blocks() -> None:
     found = there.get(ID(line[1].hash))
     assert found is not None
     assert found.block == line[1]
+
+
+def test_fees_and_precompiles_are_those_of_a_time_that_a_cheat_has_set() -> None:
+    minter = {"contractNativeMinterConfig": {**ROLES, "blockTimestamp": NOW + 30}}
+    here, there = processing(**minter), processing(**minter)
+    line = [
+        built(here, set_fees()),
+        built(here, set_fees(NEW_FEES._replace(min_base_fee=GWEI), nonce=1)),
+    ]
+    minting = bytes.fromhex("4f5aaaba") + REWARDED.rjust(32, b"\0") + (5).to_bytes(32)
+    made = here.build(
+        (sent(to=addresses.NATIVE_MINTER, data=minting, nonce=2),),
+        BlockContext(NOW + 1),
+        override=BlockOverride(time=NOW + 60),
+    ).made
+    assert made is not None
+
+    for block in (*line, made.block):
+        there.verify(candidate(block), block.transactions, BlockContext(NOW + 60))
+
+    assert [block.header.base_fee for block in line] == [GWEI, 7 * GWEI]
+    fallen = 7 * GWEI - 6 * (7 * GWEI // DEFAULT_FEE_CONFIG.base_fee_change_denominator)
+    assert (made.block.header.timestamp, made.block.header.base_fee) == (NOW + 60, fallen)
+    rewarded = here.state_after(made.block_id).account(REWARDED)
+    assert rewarded == AccountState(0, 5, EMPTY_HASH)
 
 
 def test_a_block_that_ignores_a_manager_is_refused() -> None:

@@ -1,0 +1,192 @@
+"""The base fee of a chain of a subnet: it falls with time, and a manager in an undecided block may change it."""
+
+from typing import Any
+
+import pytest
+
+from cchain_app.api.eth.fees import fee_history
+from cchain_app.api.params.values import Tag
+from cchain_app.chain import EvmChain
+from cchain_app.precompiles import addresses
+from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG
+from cchain_app.selectors import blocks, figures
+from cchain_app.services import choosing, transactions
+from cchain_app.services.manual_mining import set_next_timestamp
+from cchain_app.services.vm import EvmVM
+from cchain_app.txs.codec import decode_transaction
+from cchain_app.txs.signing import sign_transaction
+from chaindb.connections import in_thread
+from chainvm.port import BlockContext
+from primitives.evm import Hash
+from primitives.hexadecimal import encode_data
+from tests.builders.subnet_evm import FEES, subnet_genesis
+from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
+from tests.integration.nodeproject.test_subnet_chains import World, node, world
+from tests.integration.nodeproject.test_third_chain import application, client, end, over_http
+
+__all__ = ["application", "client", "node", "world"]
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.node_settings(mining="manual", track_subnets=("all",)),
+    pytest.mark.sqlite_only,
+]
+
+CHAIN_ID = 9_003
+GWEI = 10**9
+STEEP = {**FEES, "targetGas": 10_000, "baseFeeChangeDenominator": 1}
+"""Figures with which a single transfer more than doubles the base fee, until it is ten seconds old."""
+PEAK = GWEI + GWEI * (21_000 - STEEP["targetGas"]) // STEEP["targetGas"]
+
+
+class SteepChain:
+    """The chain, after a block with one transfer."""
+
+    def __init__(self, world: World, **of_config: Any) -> None:
+        self._world = world
+        blockchain_id = world.create(subnet_genesis(CHAIN_ID, feeConfig=STEEP, **of_config))
+        assert world.row(blockchain_id).reason == ""
+        self.evm: EvmChain = world.chain(blockchain_id)
+        self.runtime = world.node.evm_runtimes[self.evm.name]
+        self.began = world.node.platform_chain.tip().timestamp + 10
+        self.at(0)
+        self.send(0, 100 * GWEI)
+        assert self.produced() == 1
+
+    def at(self, seconds: int) -> None:
+        """Set the node's clock to a time after the block's."""
+        self._world.pchain.now = self.began + seconds
+
+    @property
+    def now(self) -> int:
+        return self._world.pchain.now
+
+    def send(self, nonce: int, most: int, **fields: Any) -> Hash:
+        """Put a transfer, or another transaction, into the pool that pays at most this price."""
+        values = {"value": 1, "to": RECIPIENT, **fields}
+        given = unsigned(
+            chain_id=CHAIN_ID,
+            nonce=nonce,
+            max_fee_per_gas=most,
+            max_priority_fee_per_gas=1,
+            **values,
+        )
+        sent = decode_transaction(sign_transaction(given, KEY), CHAIN_ID)
+        assert transactions.submit(self.runtime, [sent.raw]) == [sent.hash]
+        return sent.hash
+
+    def produced(self) -> int | None:
+        """Make a block of the pool's transactions; return the number of those in it, or None."""
+        if self.runtime.consensus.produce(now=self.now) is None:
+            return None
+        return len(blocks.head(self.evm).transactions)
+
+
+def test_a_transaction_that_the_peak_shuts_out_is_mined_when_the_base_fee_has_fallen(
+    world: World,
+) -> None:
+    chain = SteepChain(world)
+    chain.at(5)
+    chain.send(1, 2 * GWEI)
+
+    assert chain.produced() is None
+    assert figures.due(chain.evm, chain.now) is None
+
+    chain.at(20)
+    due = figures.due(chain.evm, chain.now)
+    assert due is not None
+    assert due.transactions == 1
+    assert chain.produced() == 1
+
+
+def test_a_transaction_is_mined_in_a_later_block_whose_time_a_cheat_has_set(world: World) -> None:
+    chain = SteepChain(world)
+    chain.at(5)
+    chain.send(1, 2 * GWEI)
+    assert chain.produced() is None
+
+    set_next_timestamp(chain.evm, chain.began + 20)
+
+    assert blocks.base_fee_after(chain.evm, blocks.head(chain.evm)) == GWEI
+    assert chain.produced() == 1
+    header = blocks.head(chain.evm).header
+    assert (header.timestamp, header.base_fee) == (chain.began + 20, GWEI)
+
+
+async def test_prices_are_those_of_a_block_made_now(application: Any, world: World) -> None:
+    chain = await in_thread(SteepChain, world)
+    path = f"/ext/bc/{chain.evm.name}/rpc"
+
+    async def asked(method: str, *params: Any) -> Any:
+        return await over_http(application, path, method, *params)
+
+    async def prices() -> list[int]:
+        (base, price) = [int(await asked(name), 16) for name in ("eth_baseFee", "eth_gasPrice")]
+        history = await asked("eth_feeHistory", "0x1", "latest", [])
+        options = await asked("eth_suggestPriceOptions")
+        normal = options["normal"]
+        twice = int(normal["maxFeePerGas"], 16) - int(normal["maxPriorityFeePerGas"], 16)
+        return [base, price - 1, int(history["baseFeePerGas"][-1], 16), twice // 2]
+
+    chain.at(1)
+    assert [await prices() for _ in range(2)] == [[PEAK] * 4] * 2
+    chain.at(20)
+    assert [await prices() for _ in range(2)] == [[GWEI] * 4] * 2
+    await in_thread(chain.send, 1, 2 * GWEI)
+    assert await in_thread(chain.produced) == 1
+    of_first = await asked("eth_feeHistory", "0x1", "0x1", [])
+    assert [int(price, 16) for price in of_first["baseFeePerGas"]] == [GWEI, GWEI]
+    await end(application)
+
+
+MANAGED = {
+    "feeManagerConfig": {"blockTimestamp": 0x6553F100, "adminAddresses": [encode_data(SENDER)]}
+}
+DEAR = DEFAULT_FEE_CONFIG._replace(min_base_fee=9 * GWEI, target_gas=10**9)
+
+
+def set_fees(chain: SteepChain, nonce: int) -> Hash:
+    """Put a transaction into the pool that sets the least base fee to 9 gwei."""
+    data = bytes.fromhex("8f10b586") + b"".join(value.to_bytes(32, "big") for value in DEAR)
+    return chain.send(nonce, 100 * GWEI, to=addresses.FEE_MANAGER, value=0, data=data, gas=300_000)
+
+
+def test_a_block_on_an_undecided_one_is_chosen_by_the_fees_that_its_manager_set(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = SteepChain(world, **MANAGED)
+    chain.at(20)
+    vm = EvmVM(chain.evm)
+    setting = set_fees(chain, 1)
+    parent = vm.build(BlockContext(chain.now))
+    assert parent is not None
+    vm.set_preference(parent.block_id)
+    dear = chain.send(2, 10 * GWEI)
+    cheap = chain.send(3, 8 * GWEI)
+    offered: list[Hash] = []
+    chosen = choosing.select
+
+    def noting(*given: Any, **named: Any) -> Any:
+        found = chosen(*given, **named)
+        offered.extend(entry.hash for entry in found)
+        return found
+
+    monkeypatch.setattr(choosing, "select", noting)
+    child = vm.build(BlockContext(chain.now + 1))
+
+    assert child is not None
+    assert child.header.base_fee == 9 * GWEI
+    assert [one.hash for one in vm.executed(parent.block_id)[0].block.transactions] == [setting]
+    assert [one.hash for one in vm.executed(child.block_id)[0].block.transactions] == [dear]
+    assert offered == [dear], f"the parent's fees would offer {cheap.hex()} too"
+    vm.reject(parent.block_id)
+
+
+def test_a_fee_history_that_ends_with_the_pending_block_reads_its_manager(world: World) -> None:
+    chain = SteepChain(world, **MANAGED)
+    chain.at(20)
+    set_fees(chain, 1)
+
+    history = fee_history(world.node.evm_rpcs[chain.evm.name], 1, Tag.PENDING, None)
+
+    assert [int(price, 16) for price in history["baseFeePerGas"]] == [GWEI, 9 * GWEI]
