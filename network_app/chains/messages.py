@@ -34,7 +34,7 @@ class MessageSigners:
         self._platform = platform
         self._identity = identity
         self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self.peers: Callable[[str], "ReachedPeers"] | None = None
+        self.peers: Callable[[str], ReachedPeers] | None = None
         """Returns the requests of a chain by its name; None while this process has no connections to peers."""
 
     def sign(self, message: UnsignedMessage) -> bytes:
