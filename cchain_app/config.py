@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cchain_app.genesis_fields import (
+    ROW_BITS,
     Document,
     GenesisFileError,
     parse_address,
@@ -303,7 +304,7 @@ def parse_config(
     schedule = _parse_schedule(document)
     floor = read_optional_number(document, MIN_BASE_FEE, "config.", bits=256)
     return ChainConfig(
-        chain_id=read_number(document, "chainId", "config."),
+        chain_id=read_number(document, "chainId", "config.", bits=ROW_BITS),
         schedule=schedule,
         blobs=_parse_blobs(read_object(document, "blobSchedule", "config."), schedule),
         min_base_fee=min_base_fee if floor is None else floor,

@@ -13,6 +13,7 @@ from cchain_app.config import BLACKHOLE, MIN_BASE_FEE, ChainConfig, at_least, pa
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.upgrades import EmptyState, upgrade_changes
 from cchain_app.genesis_fields import (
+    ROW_BITS,
     Document,
     GenesisFileError,
     parse_address,
@@ -230,7 +231,8 @@ def parse_genesis(
     """Return the chain that a decoded genesis file describes; errors as `load_genesis`.
 
     Unspecified: a header field of a later fork than block 0's is dropped. geth writes `baseFeePerGas` and
-    `excessBlobGas` into block 0 in that case too.
+    `excessBlobGas` into block 0 in that case too. Numbers with columns of their own have at most 63 bits, where geth takes
+    64.
     """
     for name in ("config", "gasLimit", "alloc"):
         if document.get(name) is None:
@@ -241,14 +243,14 @@ def parse_genesis(
     extra_data = read_bytes(document, "extraData")
     if len(extra_data) > 32:
         raise GenesisFileError(f"extraData: {len(extra_data)} bytes, want at most 32")
-    number = read_quantity(document, "number")
+    number = read_quantity(document, "number", bits=ROW_BITS)
     if number and not may_have_number:
         raise GenesisFileError(f"number: {number}, want 0")
     genesis = Genesis(
         config=config,
         alloc=parse_alloc(read_object(document, "alloc")),
-        timestamp=read_quantity(document, "timestamp"),
-        gas_limit=read_quantity(document, "gasLimit") or DEFAULT_GAS_LIMIT,
+        timestamp=read_quantity(document, "timestamp", bits=ROW_BITS),
+        gas_limit=read_quantity(document, "gasLimit", bits=ROW_BITS) or DEFAULT_GAS_LIMIT,
         difficulty=difficulty,
         extra_data=extra_data,
         mix_hash=Hash(read_bytes(document, "mixHash", length=32)),
@@ -258,10 +260,10 @@ def parse_genesis(
         is_of_coreth=_is_of_coreth(config_object, difficulty),
         stated_base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
         number=number,
-        gas_used=read_quantity(document, "gasUsed"),
+        gas_used=read_quantity(document, "gasUsed", bits=ROW_BITS),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
         excess_blob_gas=_read_optional_quantity(document, "excessBlobGas"),
-        blob_gas_used=_read_optional_quantity(document, "blobGasUsed"),
+        blob_gas_used=_read_optional_quantity(document, "blobGasUsed", bits=ROW_BITS),
         parent_beacon_block_root=Hash(read_bytes(document, "parentBeaconBlockRoot", length=32)),
     )
     return _with_fields_of_fork(genesis)

@@ -11,6 +11,9 @@ from primitives.evm import Address
 Document = Mapping[str, Any]
 """A decoded JSON object."""
 
+ROW_BITS: Final = 63
+"""Width of a number that has a column of its own in the rows of blocks."""
+
 _HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 
 

@@ -3,6 +3,7 @@
 A task works on the chain that it is given by name, without a name on each EVM chain of the process in turn.
 """
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -30,6 +31,8 @@ PRUNING: Final = {"embedded": 0.1, "production": 0.5}
 
 TURNS: Final = 5
 """Calls of a periodic task after which each of the subnets' chains has had its turn."""
+
+_log: Final = logging.getLogger(__name__)
 
 Done = dict[str, int]
 """Numbers of things done, by kind."""
@@ -138,7 +141,8 @@ def _on_each(
 ) -> Done:
     """Do work on the chain with a name, or on each EVM chain; return the sums of the numbers.
 
-    A chain whose work fails does not keep the others from theirs; the first error is raised at the end.
+    A chain whose work fails does not keep the others from theirs; the first error is raised at the end. An error of
+    looking for new chains is logged, and the known ones do their work.
 
     Args:
         name: The chain's name; None: each chain.
@@ -150,7 +154,10 @@ def _on_each(
         UnknownChain: No chain has the name, not even one that was created just now.
     """
     if name is None or find_evm_runtime(name) is None:
-        find_chains()
+        try:
+            find_chains()
+        except Exception:
+            _log.exception("new chains cannot be looked for; the known ones go on")
     if name is None:
         runtimes = _in_turn() if takes_turns else evm_runtimes()
     elif (named := find_evm_runtime(name)) is not None:

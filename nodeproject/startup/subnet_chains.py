@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from django.db import DatabaseError
+from django.db import DatabaseError, DataError
 
 from cchain_app.chain import EvmChain
 from cchain_app.forking.settings import ForkSettings
@@ -46,9 +46,10 @@ _log: Final = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 10.0
 """Seconds after which a chain begins again that did not because its database or a file could not be used."""
 
-_CANNOT_BEGIN: Final = (CannotStart, DatabaseError, OSError, WrongChainInDatabase)
+_FORESEEN: Final = (CannotStart, DatabaseError, GenesisFileError, OSError, WrongChainInDatabase)
+"""Errors of a chain's beginning that need no traceback in the log, beside `ChainRefused`."""
 _MAY_PASS: Final = (DatabaseError, OSError)
-"""Errors of a chain's beginning that may not occur again."""
+"""Errors of a chain's beginning that may not occur again, unless a value does not fit (DataError)."""
 
 
 class ChainRefused(Exception):
@@ -152,15 +153,20 @@ class SubnetChains:
             chain = self._chain(created)
             chain_id = chain.config.chain_id
             self._begin(chain)
-        except (ChainRefused, GenesisFileError, *_CANNOT_BEGIN) as error:
-            reason = " ".join(str(error).split())
+        # Strangers create chains: none of them may keep this node from its other chains, whatever it contains.
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
             if created.blockchain_id not in self._again:
                 _log.error(
-                    "chain %s (%s) does not run: %s", created.blockchain_id, created.name, reason
+                    "chain %s (%s) does not run: %s",
+                    created.blockchain_id,
+                    created.name,
+                    reason,
+                    exc_info=not isinstance(error, (ChainRefused, *_FORESEEN)),
                 )
             self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason))
             self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
-            if isinstance(error, _MAY_PASS):
+            if isinstance(error, _MAY_PASS) and not isinstance(error, DataError):
                 self._again[created.blockchain_id] = created
                 self._again_at = time.monotonic() + RETRY_SECONDS
             else:
@@ -185,7 +191,7 @@ class SubnetChains:
         Raises:
             ChainRefused: This node cannot run it.
             GenesisFileError: Its genesis cannot be used.
-            DatabaseError: Its database cannot be made or read; or another class of `_CANNOT_BEGIN`.
+            DatabaseError: Its database cannot be made or read; or another class of `_FORESEEN`.
         """
         transaction = accepted.tx(self._platform, created.blockchain_id)
         assert transaction is not None, "the blockchain's ID is that of its transaction"

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from cchain_app.config import BLACKHOLE, BlobParameters, ChainConfig, ForkSchedule
 from cchain_app.genesis_fields import (
+    ROW_BITS,
     Document,
     GenesisFileError,
     read_flag,
@@ -112,7 +113,9 @@ def parse_config(
     blocks = {key: read_number(document, key, "config.", default=0) for key in _BLOCK_KEYS}
     chain_id = document.get("chainId")
     return SubnetEvmConfig(
-        chain_id=0 if chain_id is None else read_number(document, "chainId", "config."),
+        chain_id=0
+        if chain_id is None
+        else read_number(document, "chainId", "config.", bits=ROW_BITS),
         schedule=ForkSchedule(
             blocks={fork: blocks[key] for key, fork in _BLOCK_KEYS.items()},
             times={"shanghai": times["durango"], "cancun": times["etna"]},

@@ -7,6 +7,7 @@ from typing import Any, Final
 from cchain_app.config import BLACKHOLE
 from cchain_app.genesis import Genesis, parse_alloc, read_quantity
 from cchain_app.genesis_fields import (
+    ROW_BITS,
     Document,
     GenesisFileError,
     read_bytes,
@@ -31,6 +32,9 @@ def load_genesis(
 ) -> Genesis:
     """Return the chain that a genesis file of subnet-evm describes.
 
+    Unspecified: the reference takes 64 bits for the chain ID, the time and the gas of block 0; rows have room for 63, and a
+    file with a wider number is refused.
+
     Args:
         text: The file.
         upgrades: The upgrades of the network.
@@ -47,7 +51,7 @@ def load_genesis(
     if document.get("airdropHash") is not None:
         raise GenesisFileError("airdropHash: airdrops need a file that this node does not have")
     given = document.get("config")
-    gas_limit = read_quantity(document, "gasLimit")
+    gas_limit = read_quantity(document, "gasLimit", bits=ROW_BITS)
     _verify_gas_limit(given, gas_limit)
     config = parse_config(
         None if given is None else read_object(document, "config"),
@@ -60,11 +64,12 @@ def load_genesis(
     if number := read_quantity(document, "number"):
         raise GenesisFileError(f"number: {number}, want 0")
     base_fee = read_optional_number(document, "baseFeePerGas", bits=256)
-    has_etna = read_quantity(document, "timestamp") >= config.schedule.times["cancun"]
+    timestamp = read_quantity(document, "timestamp", bits=ROW_BITS)
+    has_etna = timestamp >= config.schedule.times["cancun"]
     return Genesis(
         config=config,
         alloc=parse_alloc(read_object(document, "alloc")),
-        timestamp=read_quantity(document, "timestamp"),
+        timestamp=timestamp,
         gas_limit=gas_limit,
         difficulty=read_quantity(document, "difficulty", bits=256),
         extra_data=read_bytes(document, "extraData"),
@@ -72,7 +77,7 @@ def load_genesis(
         nonce=read_quantity(document, "nonce").to_bytes(8),
         coinbase=Address(read_bytes(document, "coinbase", length=20)),
         base_fee=config.fees.min_base_fee if base_fee is None else base_fee,
-        gas_used=read_quantity(document, "gasUsed"),
+        gas_used=read_quantity(document, "gasUsed", bits=ROW_BITS),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),
         excess_blob_gas=0 if has_etna else None,
         blob_gas_used=0 if has_etna else None,

@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, DataError, OperationalError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 
@@ -115,6 +115,11 @@ class World:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = endpoint.dispatcher.answer(json.dumps(body).encode())
         return json.loads(answer or b"")["result"]
+
+
+def with_fields(**changes: Any) -> bytes:
+    """Return a genesis file with other fields outside of `config`."""
+    return json.dumps({**json.loads(subnet_genesis(CHAIN_ID)), **changes}).encode()
 
 
 def started(settings: NodeSettings) -> Node:
@@ -323,6 +328,10 @@ def test_a_task_finds_a_chain_that_another_process_has_begun(world: World) -> No
             f"{checksum_address(SENDER)}",
         ),
         (subnet_genesis(0), "config.chainId: missing"),
+        (subnet_genesis(2**63), "config.chainId: wider than 63 bits"),
+        (with_fields(gasLimit=hex(2**63)), "gasLimit: wider than 63 bits"),
+        (with_fields(gasUsed=2**64 - 1), "gasUsed: wider than 63 bits"),
+        (with_fields(timestamp=hex(2**63)), "timestamp: wider than 63 bits"),
     ],
 )
 def test_a_chain_that_cannot_run_says_why_in_its_row(
@@ -395,6 +404,38 @@ def test_a_chain_whose_database_could_not_be_made_begins_later(
     world.node.subnet_chains.look()
     assert world.row(refused).state == rows.RUNNING
     assert not world.node.refused_chains
+
+
+@pytest.mark.sqlite_only  # likewise
+@pytest.mark.parametrize("error", [OverflowError(), DataError("out of range")], ids=repr)
+def test_an_error_that_nobody_foresaw_refuses_a_chain_for_good(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(_: EvmChain) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(subnet_chains, "load_genesis", fail)
+        refused = world.create()
+    later = world.create(subnet_genesis(8), "later")
+
+    assert world.row(refused).reason == (str(error) or "OverflowError")
+    assert world.row(later).state == rows.RUNNING
+    assert not world.node.subnet_chains._again
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_known_chains_do_their_work_when_new_ones_cannot_be_looked_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise OperationalError("the disk is full")
+
+    monkeypatch.setattr(tasks, "find_chains", fail)
+    assert tasks.expire_pool() == {"expired": 0}
+    assert tasks.expire_pool("C") == {"expired": 0}
+    with pytest.raises(tasks.UnknownChain):
+        tasks.expire_pool("nobody")
 
 
 @pytest.mark.sqlite_only  # likewise
