@@ -12,6 +12,7 @@ from primitives.warp import UnsignedMessage, parse_unsigned
 SENT: Final = keccak256(b"SendWarpMessage(address,bytes32,bytes)")
 """First topic of the log of a sent message; the others are its sender and its ID."""
 
+_TOPICS: Final = 3
 _WORD: Final = 32
 
 
@@ -41,15 +42,16 @@ class SentMessage(NamedTuple):
 
 
 def sent_messages(logs: Iterable[EventLog]) -> Iterator[SentMessage]:
-    """Yield the messages among the logs of a block."""
+    """Yield the messages among the logs of a block in which the precompile is in force.
+
+    Logs of another form are left out: a fork may have had other code there.
+    """
     for index, log in enumerate(logs):
-        if log.address != WARP or log.topics[:1] != (SENT,):
+        if log.address != WARP or len(log.topics) != _TOPICS or log.topics[0] != SENT:
             continue
         length = int.from_bytes(log.data[_WORD : 2 * _WORD], "big")
         try:
             message = parse_unsigned(log.data[2 * _WORD : 2 * _WORD + length])
-        except (
-            CodecError
-        ):  # only the precompile writes such logs, but a fork may have had other code there
+        except CodecError:
             continue
         yield SentMessage(index, Address(log.topics[1][-20:]), message)

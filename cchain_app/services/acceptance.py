@@ -13,6 +13,7 @@ from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import StateEdit
+from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.processing import VerifiedBlock
 from cchain_app.services import atomic
 from cchain_app.store import chain as stored
@@ -97,8 +98,14 @@ def accept(
             for other in verified:
                 written(ID(other.block.hash))
         stored.commit(chain.db, verified)
-        if chain.config.stateful:
-            warp.commit(chain.db, (one.block for one in verified))
+        if schedule := chain.config.stateful:
+            # Before the warp precompile begins, its address may have any code, which can write the same logs.
+            sending = (
+                one.block
+                for one in verified
+                if schedule.config_at(PrecompileKey.WARP, one.block.header.timestamp) is not None
+            )
+            warp.commit(chain.db, sending)
         moved = atomic.write(chain, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
         atomic.leave_pool(chain, moved)
