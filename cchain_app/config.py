@@ -302,7 +302,7 @@ def parse_config(
             fork that no engine can execute.
     """
     schedule = _parse_schedule(document)
-    floor = read_optional_number(document, MIN_BASE_FEE, "config.", bits=256)
+    floor = read_optional_number(document, MIN_BASE_FEE, "config.")
     return ChainConfig(
         chain_id=read_number(document, "chainId", "config.", bits=ROW_BITS),
         schedule=schedule,

@@ -232,7 +232,7 @@ def parse_genesis(
 
     Unspecified: a header field of a later fork than block 0's is dropped. geth writes `baseFeePerGas` and
     `excessBlobGas` into block 0 in that case too. Numbers with columns of their own have at most 63 bits, where geth takes
-    64.
+    64, and the base fee has at most 64, where geth takes 256.
     """
     for name in ("config", "gasLimit", "alloc"):
         if document.get(name) is None:
@@ -256,9 +256,9 @@ def parse_genesis(
         mix_hash=Hash(read_bytes(document, "mixHash", length=32)),
         nonce=read_quantity(document, "nonce").to_bytes(8),
         coinbase=Address(read_bytes(document, "coinbase", length=20)),
-        base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
+        base_fee=_read_optional_quantity(document, "baseFeePerGas"),
         is_of_coreth=_is_of_coreth(config_object, difficulty),
-        stated_base_fee=_read_optional_quantity(document, "baseFeePerGas", bits=256),
+        stated_base_fee=_read_optional_quantity(document, "baseFeePerGas"),
         number=number,
         gas_used=read_quantity(document, "gasUsed", bits=ROW_BITS),
         parent_hash=Hash(read_bytes(document, "parentHash", length=32)),

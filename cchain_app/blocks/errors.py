@@ -34,6 +34,8 @@ class BlockReason(StrEnum):
     PAYLOAD_UNEXPECTED = "payload not allowed"
     PAYLOAD_TOO_LARGE = "payload too large: {size} bytes, at most {most}"
     OTHER_PAYLOAD = "extra data is not the hash of the payload"
+    # Managers or much use have brought the fees out of the range of this node's blocks.
+    FEES_OUT_OF_RANGE = "no block can have gas limit {gas_limit} and base fee {base_fee}"
     # Of verifying the warp messages in access lists (`precompiles.results`).
     RESULTS_MALFORMED = "{problem}"
     OTHER_RESULTS = "invalid predicate results: have {have}, want {want}"

@@ -5,6 +5,11 @@ from typing import Any, Final, NamedTuple
 
 from primitives import uint64
 
+MAX_GAS_LIMIT: Final = 2**63 - 1
+"""The greatest gas limit of a block for which rows have room."""
+MAX_BASE_FEE: Final = uint64.MAX
+"""Wei; the greatest base fee with which the engines execute a block."""
+
 
 class FeeConfigError(Exception):
     """A fee config that cannot be used; the message is subnet-evm's."""
@@ -48,6 +53,19 @@ class FeeConfig(NamedTuple):
         for name, value in zip(self._fields, self, strict=True):
             if value >> 256:
                 raise FeeConfigError(f"{_KEYS[name]} exceeds hash length: 32 bytes")
+
+    def verify_fits(self) -> None:
+        """Check that blocks of this node have room for the gas limit and the least base fee.
+
+        Unspecified: subnet-evm takes a gas limit of 64 bits, and a base fee of any size.
+
+        Raises:
+            FeeConfigError: One of them is too wide.
+        """
+        for name, most in (("gas_limit", MAX_GAS_LIMIT), ("min_base_fee", MAX_BASE_FEE)):
+            if (value := getattr(self, name)) > most:
+                key = _KEYS[name]
+                raise FeeConfigError(f"{key} cannot be greater than {most}: {key} = {value}")
 
     def _verify_least(self, name: str, least: int) -> None:
         value, key = getattr(self, name), _KEYS[name]
@@ -101,6 +119,7 @@ def parse_fee_config(document: Mapping[str, Any]) -> FeeConfig:
         given[name] = value
     config = FeeConfig(**given)
     config.verify()
+    config.verify_fits()
     return config
 
 

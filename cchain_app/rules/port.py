@@ -159,6 +159,9 @@ class ChainRules(Protocol):
         Args:
             parent: The block before.
             timestamp: The new block's time in Unix seconds, not below the parent's.
+
+        Raises:
+            BlockRefused: No block can follow, because the chain's fees are out of range.
         """
 
     def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:

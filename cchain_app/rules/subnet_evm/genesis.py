@@ -33,7 +33,7 @@ def load_genesis(
     """Return the chain that a genesis file of subnet-evm describes.
 
     Unspecified: the reference takes 64 bits for the chain ID, the time and the gas of block 0; rows have room for 63, and a
-    file with a wider number is refused.
+    file with a wider number is refused; so is one with a base fee of more than 64 bits.
 
     Args:
         text: The file.
@@ -63,7 +63,7 @@ def load_genesis(
         raise _other_gas_limit(config.fees.gas_limit, gas_limit)
     if number := read_quantity(document, "number"):
         raise GenesisFileError(f"number: {number}, want 0")
-    base_fee = read_optional_number(document, "baseFeePerGas", bits=256)
+    base_fee = read_optional_number(document, "baseFeePerGas", bits=64)
     timestamp = read_quantity(document, "timestamp", bits=ROW_BITS)
     has_etna = timestamp >= config.schedule.times["cancun"]
     return Genesis(

@@ -29,7 +29,7 @@ from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateRe
 from cchain_app.evm.upgrades import fee_config_after, fee_recipient_after
 from cchain_app.genesis import Genesis
 from cchain_app.precompiles.addresses import PrecompileKey
-from cchain_app.precompiles.fee_config import FeeConfig
+from cchain_app.precompiles.fee_config import MAX_BASE_FEE, MAX_GAS_LIMIT, FeeConfig
 from cchain_app.precompiles.predicates import (
     NO_RESULTS,
     PredicateError,
@@ -184,13 +184,22 @@ class SubnetEvmRules:
         return MIN_BASE_FEE_PER_BLOB_GAS
 
     def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
-        """Return the environment of the block after `parent`."""
+        """Return the environment of the block after `parent`.
+
+        Unspecified: subnet-evm's blocks have gas limits of 64 bits and base fees of any size. Here a fee manager that sets
+        a wider one than blocks can have ends the chain with an error, in the same way with either engine.
+
+        Raises:
+            BlockRefused: The block's gas limit has more than 63 bits, or its base fee more than 64.
+        """
+        gas_limit = self.gas_limit_after(parent, timestamp)
+        base_fee = self.base_fee_after(parent, timestamp)
+        if gas_limit > MAX_GAS_LIMIT or base_fee > MAX_BASE_FEE:
+            raise BlockRefused(
+                BlockReason.FEES_OUT_OF_RANGE, gas_limit=gas_limit, base_fee=base_fee
+            )
         env = next_env(
-            parent,
-            self.config,
-            timestamp=timestamp,
-            gas_limit=self.gas_limit_after(parent, timestamp),
-            base_fee=self.base_fee_after(parent, timestamp),
+            parent, self.config, timestamp=timestamp, gas_limit=gas_limit, base_fee=base_fee
         )
         env = replace(env, prev_randao=PREV_RANDAO, coinbase=self._coinbase_after(parent))
         return self._with_precompiles(env, {})

@@ -15,12 +15,14 @@ from cchain_app.evm.engine import AccountState
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.select import has_native, select_engine, select_trie
 from cchain_app.evm.trie import Tries
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.precompiles import addresses
 from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG, FeeConfig
 from cchain_app.precompiles.predicates import NO_RESULTS, encode_results
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.processing import BlockExecutor, EvmProcessingBlocks
 from cchain_app.rules.subnet_evm.fees import WINDOW_SIZE
+from cchain_app.rules.subnet_evm.genesis import load_genesis
 from cchain_app.rules.subnet_evm.rules import SUBNET_EVM_FORMAT, SubnetEvmRuleSet
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
@@ -33,7 +35,7 @@ from primitives.warp import CanonicalSet
 from tests.builders.cchain import COIN, SENDERS, MemoryState, transaction
 from tests.builders.reasons import raises
 from tests.builders.stateful import CHAIN, NETWORK, predicate
-from tests.builders.subnet_evm import subnet_genesis
+from tests.builders.subnet_evm import FEES, subnet_genesis
 from tests.builders.transactions import CHAIN_ID
 from tests.builders.tries import MemoryNodes, state_from_scratch
 
@@ -166,6 +168,44 @@ def test_a_block_that_ignores_a_manager_is_refused() -> None:
 
     with raises(BlockReason.WRONG_COINBASE):
         there.verify(other, (), BlockContext(NOW + 5))
+
+
+@pytest.mark.parametrize(
+    "fees",
+    [NEW_FEES._replace(gas_limit=2**63), NEW_FEES._replace(min_base_fee=2**64)],
+    ids=["gas limit", "base fee"],
+)
+def test_no_block_follows_fees_that_no_block_can_have(fees: FeeConfig) -> None:
+    here, there = processing(), processing()
+    usable = candidate(built(processing(), now=NOW + 2))
+    parent = built(here, set_fees(fees))
+    there.verify(candidate(parent), parent.transactions, BlockContext(NOW + 5))
+    header = replace(usable.header, parent_hash=parent.hash, number=2)
+
+    assert parent.receipts[0].succeeded
+    with raises(BlockReason.FEES_OUT_OF_RANGE):
+        built(here, now=NOW + 2)
+    with raises(BlockReason.FEES_OUT_OF_RANGE):
+        there.verify(replace(usable, header=header), (), BlockContext(NOW + 5))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"feeConfig": {**FEES, "minBaseFee": 2**64}},
+            "invalid fee config: minBaseFee cannot be greater than 18446744073709551615",
+        ),
+        (
+            {"feeManagerConfig": {**ROLES, "initialFeeConfig": {**FEES, "gasLimit": 2**63}}},
+            "invalid precompile upgrades: gasLimit cannot be greater than 9223372036854775807",
+        ),
+    ],
+    ids=["of the chain", "of the manager"],
+)
+def test_a_genesis_with_such_fees_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(GenesisFileError, match=words):
+        load_genesis(subnet_genesis(CHAIN_ID, **changes), OWN_NETWORK)
 
 
 def test_extra_data_ends_with_the_results_of_messages() -> None:
