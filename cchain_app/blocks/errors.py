@@ -38,6 +38,11 @@ class BlockReason(StrEnum):
     FEES_OUT_OF_RANGE = "no block can have gas limit {gas_limit} and base fee {base_fee}"
     # Of verifying the warp messages in access lists (`precompiles.results`).
     RESULTS_MALFORMED = "{problem}"
+    MESSAGE_GAS = (
+        "intrinsic gas too low for predicate verification of transaction {index}: {have} < {want}"
+    )
+    MESSAGES_GAS = "gas used {have} does not pay for the warp messages, which need {want}"
+    GAS_ABOVE_LIMIT = "gas used {have} exceeds the gas limit {want}"
     OTHER_RESULTS = "invalid predicate results: have {have}, want {want}"
     PAYLOAD_GAS = "atomic gas used ({gas}) exceeds atomic gas limit ({most})"
     PAYLOAD_REFUSED = "{problem}"

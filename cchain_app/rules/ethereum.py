@@ -30,6 +30,7 @@ from cchain_app.rules.precompiles import (
     access_lists_in,
     access_lists_of,
     begun,
+    verify_paid,
     with_precompiles,
 )
 from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
@@ -225,7 +226,8 @@ class EthereumRules:
         """Verify the warp messages in access lists, as `ChainRules.verify_messages` does.
 
         Raises:
-            BlockRefused: The block has other results, or a payload and a message that does not hold.
+            BlockRefused: The block has other results, does not pay for its messages, or has a payload and a message that does
+                not hold.
         """
         access_lists = access_lists_of(transactions)
         if not any(has_predicates(access_list) for _, access_list in access_lists):
@@ -238,6 +240,8 @@ class EthereumRules:
             data = b"" if has_payload else claimed.header.extra_data
             failed = decode_bits(data, access_lists)
         else:
+            if claimed is not None:
+                verify_paid(env, transactions, claimed)
             failed = self.identity.failed(access_lists, config, context.p_chain_height)
             if claimed is not None:
                 want = encode_bits(access_lists, failed)

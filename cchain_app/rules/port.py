@@ -202,7 +202,7 @@ class ChainRules(Protocol):
             claimed: The block of another node, which has results of its own; None: the block is this node's.
 
         Raises:
-            BlockRefused: It has other results.
+            BlockRefused: It has other results, or does not pay for the verification of its messages.
         """
 
     def without_room(

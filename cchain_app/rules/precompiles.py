@@ -2,18 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import TransactionRefused
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, wrong_field
 from cchain_app.evm.engine import BlockEnv, StateChanges, StateReader
 from cchain_app.evm.upgrades import upgrade_changes
 from cchain_app.precompiles.addresses import PrecompileKey
-from cchain_app.precompiles.predicates import AccessList
+from cchain_app.precompiles.predicates import (
+    AccessList,
+    PredicateError,
+    extra_gas,
+    has_predicates,
+    parse_predicates,
+)
 from cchain_app.precompiles.schedule import PrecompileSchedule
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.txs.codec import decode_unsigned
-from cchain_app.txs.transaction import InvalidTransaction, Transaction
+from cchain_app.txs.transaction import InvalidTransaction, Transaction, intrinsic_gas
 
 
 def with_precompiles(
@@ -59,6 +66,50 @@ def begun(
         timestamp=env.timestamp,
         number=env.number,
     )
+
+
+def verify_paid(
+    env: BlockEnv, transactions: Sequence[Transaction], claimed: CandidateBlock
+) -> None:
+    """Check that a block of another node pays for the verification of its messages, so that its gas bounds that work.
+
+    Call it before any signature is verified. Unreadable messages do not matter: no signature of theirs is verified, and
+    they make their transaction invalid. Unspecified: coreth compares the whole gas that the transactions need at least
+    (coreth.md 6); here refunds may lower the gas used, to half at most, so that half of it counts.
+
+    Args:
+        env: The environment of the block.
+        transactions: Its transactions.
+        claimed: The block.
+
+    Raises:
+        BlockRefused: A transaction has too little gas for its messages; or the gas that the block claims to use is too
+            little for all of them, or more than a block has.
+    """
+    assert env.stateful.warp is not None, "without warp no message is verified"
+    prices, least = env.stateful.warp.gas, 0
+    for index, transaction in enumerate(transactions):
+        if not has_predicates(transaction.access_list):
+            continue
+        try:
+            predicates = parse_predicates(transaction.access_list)
+        except PredicateError:
+            continue
+        needed = intrinsic_gas(transaction, env.fork) + extra_gas(predicates, prices)
+        if transaction.gas < needed:
+            raise BlockRefused(
+                BlockReason.MESSAGE_GAS, index=index, have=transaction.gas, want=needed
+            )
+        least += needed
+    used, most = claimed.header.gas_used, env.limits.in_block(env.gas_limit)
+    if least and used > most:
+        raise wrong_field(BlockReason.GAS_ABOVE_LIMIT, used, most)
+    if least > used * _MOST_REFUNDED:
+        raise wrong_field(BlockReason.MESSAGES_GAS, used, least)
+
+
+_MOST_REFUNDED: Final = 2
+"""The gas before refunds, by that after them, at most: before London half of it may come back."""
 
 
 def access_lists_of(transactions: Sequence[Transaction]) -> list[tuple[bytes, AccessList]]:

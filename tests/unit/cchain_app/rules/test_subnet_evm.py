@@ -220,6 +220,15 @@ def test_extra_data_ends_with_the_results_of_messages() -> None:
     assert with_message.header.extra_data[WINDOW_SIZE:] == encode_results({failing.hash: 1})
 
 
+def test_a_block_must_pay_for_its_messages() -> None:
+    claimed = candidate(built(processing(), sent(to=REWARDED)))
+    rules = processing()._rules
+    offered = [sent(to=REWARDED, access_list=(predicate(),), gas=100_000)]
+
+    with raises(BlockReason.MESSAGE_GAS):
+        rules.verify_messages(rules.env_of(claimed), offered, BlockContext(NOW + 5), claimed)
+
+
 @pytest.mark.parametrize("results", [b"", encode_results({bytes(32): 1})], ids=["none", "other"])
 def test_other_results_are_refused(results: bytes) -> None:
     block = built(processing(), sent(to=REWARDED))

@@ -16,6 +16,7 @@ from cchain_app.evm.select import has_native, select_engine, select_trie
 from cchain_app.evm.trie import Tries
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.precompiles import addresses, predicates
+from cchain_app.precompiles.active import GRANITE_WARP_GAS
 from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.precompiles.results import MOST_BITS, decode_bits, encode_bits, without_room
 from cchain_app.precompiles.schedule import PrecompileConfig, PrecompileSchedule
@@ -23,7 +24,7 @@ from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.processing import NO_ROOM, BlockExecutor, EvmProcessingBlocks
 from cchain_app.rules.ethereum import NO_EXTENSION, PAYLOAD_FORMAT, EthereumRules, NoExtension
 from cchain_app.rules.port import BlockExtension
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.transaction import Transaction, intrinsic_gas
 from chainvm.port import BlockContext
 from primitives import bls
 from primitives.evm import Address, Slot
@@ -88,11 +89,13 @@ def processing(
     validators: Validators | None = None,
     extension: BlockExtension = NO_EXTENSION,
     schedule: PrecompileSchedule = WARP,
+    code: bytes | None = None,
+    storage: dict[int, int] | None = None,
 ) -> EvmProcessingBlocks:
     state, nodes = MemoryState(), MemoryNodes()
     for sender in SENDERS:
         state.put(sender, balance=1_000 * COIN)
-    state.put(READER, nonce=1, code=reading())
+    state.put(READER, nonce=1, code=code or reading(), storage=storage)
     root, nodes.stored = state_from_scratch(state.accounts, state.storages)
     head = make_block(
         header(0, state_root=root, timestamp=NOW - 100, gas_limit=GENESIS.gas_limit), (), ()
@@ -170,6 +173,45 @@ def test_another_result_is_refused() -> None:
         processing().verify(other, block.transactions, BlockContext(NOW, 7))
 
 
+@pytest.mark.parametrize(
+    ("offered", "changes", "reason"),
+    [
+        (reader(0, HOLDS, gas=100_000), {}, BlockReason.MESSAGE_GAS),
+        (reader(0, *5 * [HOLDS]), {}, BlockReason.MESSAGES_GAS),
+        (reader(0, HOLDS), {"gas_used": 10**9}, BlockReason.GAS_ABOVE_LIMIT),
+    ],
+    ids=["of the transaction", "of the block", "above the limit"],
+)
+def test_no_signature_is_verified_that_a_block_does_not_pay(
+    offered: Transaction, changes: dict[str, int], reason: BlockReason
+) -> None:
+    claimed = candidate(built(processing(), reader(0, HOLDS)).made.block)
+    claimed = replace(claimed, header=replace(claimed.header, **changes))
+    validators = Validators()
+    rules = processing(validators)._rules
+
+    with raises(reason):
+        rules.verify_messages(rules.env_of(claimed), [offered], BlockContext(NOW, 7), claimed)
+    assert validators.asked == []
+
+
+def test_a_block_whose_refunds_exceed_its_execution_pays() -> None:
+    numbers = range(1, 11)
+    account = {
+        "code": b"".join(assemble(0, number, "SSTORE") for number in numbers),
+        "storage": dict.fromkeys(numbers, 7),
+    }
+    slots = (READER, tuple(Slot(number.to_bytes(32, "big")) for number in numbers))
+    given = reader(0, HOLDS, slots)
+
+    block = built(processing(**account), given).made.block
+    there = processing(**account)
+    there.verify(candidate(block), block.transactions, BlockContext(NOW, 7))
+
+    needed = predicates.extra_gas(predicates.parse_predicates([HOLDS]), GRANITE_WARP_GAS)
+    assert block.header.gas_used < intrinsic_gas(given, "cancun") + needed
+
+
 def test_the_results_of_a_decided_block_are_its_own() -> None:
     block = built(processing(), reader(0, FAILS)).made.block
     validators = Validators()
@@ -203,7 +245,7 @@ def test_validators_are_those_at_the_context_s_height_and_are_not_asked_twice_fo
 
     assert validators.asked == [7]
     identity = blocks._rules.identity  # type: ignore[attr-defined]
-    assert len(identity._results._known) == 1
+    assert len(identity._results._entries) == 1
 
 
 class Payloads(NoExtension):
