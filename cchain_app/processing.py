@@ -31,6 +31,7 @@ from cchain_app.evm.overrides import BlockOverride, time_of_next
 from cchain_app.evm.pending_state import PendingState, leaves_of, merged, state_after, with_owners
 from cchain_app.evm.trie import NodeReader, OverlayReader, Tries, TrieUpdate, overlay
 from cchain_app.rules.port import ChainRules
+from cchain_app.rules.precompiles import NO_HEIGHT, without_height
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import NotProcessing
 from chainvm.port import BlockContext
@@ -333,6 +334,8 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             chosen,
             has_payload=payload is not None or (acts_after and choose_payload is not None),
         )
+        later = without_height(env, chosen, context)
+        out |= later
         offered = [index for index in range(len(chosen)) if index not in out]
         executed = self._executor.execute(
             env,
@@ -351,7 +354,10 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
                 executed = after_transactions(effects.after, executed, state)
         skipped = (
             *(replace(item, index=offered[item.index]) for item in executed.skipped),
-            *(SkippedTransaction(index, NO_ROOM, retry=True) for index in sorted(out)),
+            *(
+                SkippedTransaction(index, NO_HEIGHT if index in later else NO_ROOM, retry=True)
+                for index in sorted(out)
+            ),
         )
         included = [chosen[offered[index]] for index in executed.included]
         if not included and payload is None and not allow_empty:

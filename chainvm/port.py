@@ -42,10 +42,18 @@ class BlockContext(NamedTuple):
     """The P-Chain height whose validators sign for the block (warp messages, p2p.md 11.4).
 
     None if the block has no such height: consensus does not know it, the proposer VM adds it
-    (`proposervm.verification.inner_p_chain_height`)."""
+    (`proposervm.verification.inner_p_chain_height`). A lone node, which nobody has to agree with, takes the height that
+    its P-Chain has reached."""
     decided: bool = False
     """Whether the network has accepted the block already. Then it may import outputs whose export this node has not
     executed yet, because the chains do not catch up at the same pace."""
+    voted: bool = False
+    """Whether nodes vote on the block, whose P-Chains differ in height: what depends on one needs `p_chain_height` then."""
+
+    @property
+    def lacks_height(self) -> bool:
+        """Whether nodes could disagree on a block with warp messages, because it has no P-Chain height."""
+        return self.voted and self.p_chain_height is None
 
 
 class HeadMoved(Exception):

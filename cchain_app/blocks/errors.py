@@ -38,6 +38,7 @@ class BlockReason(StrEnum):
     FEES_OUT_OF_RANGE = "no block can have gas limit {gas_limit} and base fee {base_fee}"
     # Of verifying the warp messages in access lists (`precompiles.results`).
     RESULTS_MALFORMED = "{problem}"
+    NO_PREDICATE_CONTEXT = "missing predicate context"
     MESSAGE_GAS = (
         "intrinsic gas too low for predicate verification of transaction {index}: {have} < {want}"
     )

@@ -30,7 +30,7 @@ from cchain_app.rules.precompiles import (
     access_lists_in,
     access_lists_of,
     begun,
-    verify_paid,
+    verify_verifiable,
     with_precompiles,
 )
 from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
@@ -241,7 +241,7 @@ class EthereumRules:
             failed = decode_bits(data, access_lists)
         else:
             if claimed is not None:
-                verify_paid(env, transactions, claimed)
+                verify_verifiable(env, transactions, context, claimed)
             failed = self.identity.failed(access_lists, config, context.p_chain_height)
             if claimed is not None:
                 want = encode_bits(access_lists, failed)

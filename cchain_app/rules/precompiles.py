@@ -21,6 +21,10 @@ from cchain_app.precompiles.schedule import PrecompileSchedule
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction, Transaction, intrinsic_gas
+from chainvm.port import BlockContext
+
+NO_HEIGHT: Final = "the block has no P-Chain height at which a warp message could be verified"
+"""Why a transaction is left out of a block."""
 
 
 def with_precompiles(
@@ -68,25 +72,47 @@ def begun(
     )
 
 
-def verify_paid(
-    env: BlockEnv, transactions: Sequence[Transaction], claimed: CandidateBlock
-) -> None:
-    """Check that a block of another node pays for the verification of its messages, so that its gas bounds that work.
+def without_height(
+    env: BlockEnv, transactions: Sequence[Transaction], context: BlockContext
+) -> frozenset[int]:
+    """Return the indexes of transactions that a block cannot contain, because it has no P-Chain height.
 
-    Call it before any signature is verified. Unreadable messages do not matter: no signature of theirs is verified, and
-    they make their transaction invalid. Unspecified: coreth compares the whole gas that the transactions need at least
-    (coreth.md 6); here refunds may lower the gas used, to half at most, so that half of it counts.
+    Those are transactions with warp messages in the first block of a chain on which nodes vote.
+    """
+    if env.stateful.warp is None or not context.lacks_height:
+        return frozenset()
+    return frozenset(
+        index for index, one in enumerate(transactions) if has_predicates(one.access_list)
+    )
+
+
+def verify_verifiable(
+    env: BlockEnv,
+    transactions: Sequence[Transaction],
+    context: BlockContext,
+    claimed: CandidateBlock,
+) -> None:
+    """Check that nodes agree on the messages of a block of another node, and that it pays for their verification.
+
+    Call it before any signature is verified, so that the block's gas bounds that work. Unreadable messages do not
+    matter: no signature of theirs is verified, and they make their transaction invalid. Unspecified: coreth compares the
+    whole gas that the transactions need at least (coreth.md 6); here refunds may lower the gas used, to half at most, so
+    that half of it counts.
 
     Args:
         env: The environment of the block.
         transactions: Its transactions.
+        context: The block's context.
         claimed: The block.
 
     Raises:
-        BlockRefused: A transaction has too little gas for its messages; or the gas that the block claims to use is too
-            little for all of them, or more than a block has.
+        BlockRefused: Nodes vote on the block, and there is no P-Chain height at which to verify its messages; a
+            transaction has too little gas for its messages; or the gas that the block claims to use is too little for
+            all of them, or more than a block has.
     """
     assert env.stateful.warp is not None, "without warp no message is verified"
+    if without_height(env, transactions, context):
+        raise BlockRefused(BlockReason.NO_PREDICATE_CONTEXT)
     prices, least = env.stateful.warp.gas, 0
     for index, transaction in enumerate(transactions):
         if not has_predicates(transaction.access_list):

@@ -187,7 +187,9 @@ class ProposerVM(Generic[B]):
         height = max(self._validators.minimum_height(context.now), parent.p_chain_height or 0)
         epoch = epoch_of_child(parent, time, self._upgrades)
         inner_height = inner_p_chain_height(parent, time, height, epoch, self._upgrades)
-        inner = self._inner.build(BlockContext(context.now, inner_height), allow_empty=allow_empty)
+        inner = self._inner.build(
+            BlockContext(context.now, inner_height, voted=True), allow_empty=allow_empty
+        )
         if inner is None:
             return None
         outer = build_child(
@@ -401,7 +403,9 @@ class ProposerVM(Generic[B]):
         """
         parents = [self._facts_before(blocks[0]), *facts[:-1]]
         return [
-            context._replace(p_chain_height=inner_height_of(block.outer, before, self._upgrades))
+            context._replace(
+                p_chain_height=inner_height_of(block.outer, before, self._upgrades), voted=True
+            )
             for block, before, context in zip(blocks, parents, contexts, strict=True)
         ]
 

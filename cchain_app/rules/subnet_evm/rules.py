@@ -40,7 +40,7 @@ from cchain_app.precompiles.predicates import (
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.ethereum import NO_EXTENSION
 from cchain_app.rules.port import BlockExtension, BlockFormat, ChainRules
-from cchain_app.rules.precompiles import access_lists_of, begun, verify_paid, with_precompiles
+from cchain_app.rules.precompiles import access_lists_of, begun, verify_verifiable, with_precompiles
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.rules.subnet_evm.fees import EMPTY_WINDOW, WINDOW_SIZE, next_base_fee, next_window
 from cchain_app.rules.subnet_evm.genesis import load_genesis
@@ -262,7 +262,7 @@ class SubnetEvmRules:
         if config is not None:
             assert self.identity is not None, "only chains with an ID have the warp precompile"
             if claimed is not None:
-                verify_paid(env, transactions, claimed)
+                verify_verifiable(env, transactions, context, claimed)
             access_lists = access_lists_of(transactions)
             failed = self.identity.failed(access_lists, config, context.p_chain_height)
             env = self._with_precompiles(env, failed)

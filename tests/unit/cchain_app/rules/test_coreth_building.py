@@ -15,6 +15,7 @@ from cchain_app.processing import VerifiedBlock
 from cchain_app.rules.coreth.gas_state import MAX_TARGET_EXCESS_CHANGE, GasState
 from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.rules import NO_VOTES, Votes
+from cchain_app.rules.precompiles import NO_HEIGHT
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from primitives.hashing import sha256
@@ -23,6 +24,7 @@ from primitives.keys import EWOQ_KEY
 from primitives.secp256k1 import address_of_private_key, sign_sha256
 from primitives.upgrades import OWN_NETWORK
 from tests.builders.coreth import MemoryCoreth, local_genesis, local_parameters
+from tests.builders.stateful import predicate
 from tests.builders.transactions import signed
 from utxo.components import (
     OutputOwners,
@@ -104,6 +106,17 @@ def test_blocks_that_are_built_are_valid() -> None:
         assert made is not None
         assert len(made.block.transactions) == 2
         adopt(ours, theirs, made, now)
+
+
+def test_without_a_height_a_block_has_no_message() -> None:
+    ours, _ = network()
+    plain, message = transfer(0), transfer(1, gas=900_000, access_list=(predicate(),))
+
+    built = ours.tree.build([plain, message], BlockContext(START, voted=True))
+
+    assert built.made is not None
+    assert built.made.block.transactions == (plain,)
+    assert [(item.index, item.reason) for item in built.skipped] == [(1, NO_HEIGHT)]
 
 
 def test_an_export_follows_the_transactions_of_its_account() -> None:

@@ -220,6 +220,23 @@ def test_extra_data_ends_with_the_results_of_messages() -> None:
     assert with_message.header.extra_data[WINDOW_SIZE:] == encode_results({failing.hash: 1})
 
 
+def test_without_a_height_nodes_that_vote_put_no_message_into_a_block() -> None:
+    context = BlockContext(NOW, voted=True)
+    txs = [sent(to=REWARDED, access_list=(predicate(),), gas=900_000), sent(1, to=REWARDED)]
+    alone = built(processing(), *txs)
+
+    made = processing().build(txs, context)
+
+    assert made.made is not None
+    assert made.made.block.transactions == (txs[1],)
+    with raises(BlockReason.NO_PREDICATE_CONTEXT):
+        processing().verify(candidate(alone), alone.transactions, context)
+    old = processing(warp=False)
+    plain = old.build(txs, context).made
+    assert plain is not None
+    assert plain.block.transactions == tuple(txs)
+
+
 def test_a_block_must_pay_for_its_messages() -> None:
     claimed = candidate(built(processing(), sent(to=REWARDED)))
     rules = processing()._rules

@@ -24,6 +24,7 @@ from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.processing import NO_ROOM, BlockExecutor, EvmProcessingBlocks
 from cchain_app.rules.ethereum import NO_EXTENSION, PAYLOAD_FORMAT, EthereumRules, NoExtension
 from cchain_app.rules.port import BlockExtension
+from cchain_app.rules.precompiles import NO_HEIGHT
 from cchain_app.txs.transaction import Transaction, intrinsic_gas
 from chainvm.port import BlockContext
 from primitives import bls
@@ -210,6 +211,37 @@ def test_a_block_whose_refunds_exceed_its_execution_pays() -> None:
 
     needed = predicates.extra_gas(predicates.parse_predicates([HOLDS]), GRANITE_WARP_GAS)
     assert block.header.gas_used < intrinsic_gas(given, "cancun") + needed
+
+
+def test_without_a_height_nodes_that_vote_put_no_message_into_a_block() -> None:
+    validators = Validators()
+    context = BlockContext(NOW, voted=True)
+    alone = built(processing(validators), reader(0, HOLDS), reader(1)).made.block
+    validators.asked.clear()
+
+    made = processing().build([reader(0, HOLDS), reader(1)], context)
+
+    assert made.made is not None
+    assert made.made.block.transactions == (reader(1),)
+    assert [(item.index, item.reason, item.retry) for item in made.skipped] == [
+        (0, NO_HEIGHT, True)
+    ]
+    processing().verify(candidate(made.made.block), made.made.block.transactions, context)
+    with raises(BlockReason.NO_PREDICATE_CONTEXT):
+        processing(validators).verify(candidate(alone), alone.transactions, context)
+    assert validators.asked == []
+    decided = context._replace(decided=True)
+    processing(validators).verify(candidate(alone), alone.transactions, decided)
+
+
+def test_a_lone_node_takes_the_height_that_it_has() -> None:
+    validators = Validators()
+
+    made = processing(validators).build([reader(0, HOLDS)], BlockContext(NOW)).made
+
+    assert made is not None
+    assert len(made.block.transactions) == 1
+    assert validators.asked == [None]
 
 
 def test_the_results_of_a_decided_block_are_its_own() -> None:

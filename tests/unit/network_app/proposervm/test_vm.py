@@ -449,6 +449,8 @@ def test_the_inner_block_gets_the_height_of_the_epoch_when_built_and_when_verifi
         follower.vm.verify(block, BlockContext(time))
     assert follower.inner.contexts == setup.inner.contexts
     assert [context.now for context in follower.inner.contexts] == times
+    lacking = [context.lacks_height for context in setup.inner.contexts]
+    assert lacking == [True, False, False, False, False]
 
 
 def test_an_option_has_no_p_chain_height() -> None:
