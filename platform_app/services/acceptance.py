@@ -184,10 +184,12 @@ class PlatformTree:
         return self.state.tip.block_id
 
     def env(self, context: BlockContext) -> Env:
-        """Return the environment for executing a block; in one that is decided, warp messages are not checked again."""
-        env = self._chain.env(
-            self.state.network, context.now, context.p_chain_height, decided=context.decided
-        )
+        """Return the environment for executing a block; in one that is decided, warp messages are not checked again.
+
+        Where nodes vote, a block without a P-Chain height has height 0 (etna.md 7.3), so that they agree on its messages.
+        """
+        height = 0 if context.lacks_height else context.p_chain_height
+        env = self._chain.env(self.state.network, context.now, height, decided=context.decided)
         if context.decided:
             return env
         return replace(env, signers=partial(stakers.signers_at, self._chain))

@@ -23,6 +23,7 @@ from platform_app.executor import standard
 from platform_app.models import ValidatorUptime
 from platform_app.selectors import accepted
 from platform_app.services import clearing, mempool
+from platform_app.services.acceptance import PlatformTree
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import ID
@@ -59,6 +60,21 @@ def test_vm_without_genesis_is_refused(sides: Sides) -> None:
 def test_nothing_is_built_where_nothing_waits(sides: Sides) -> None:
     assert sides[0].build() is None
     assert sides[0].vm.build(BlockContext(sides[0].now), allow_empty=True) is None
+
+
+@pytest.mark.parametrize(
+    ("context", "height"),
+    [
+        (BlockContext(1), None),
+        (BlockContext(1, voted=True), 0),
+        (BlockContext(1, 5, voted=True), 5),
+    ],
+    ids=["alone", "voted", "voted with a height"],
+)
+def test_messages_are_verified_at_a_height_on_which_nodes_agree(
+    sides: Sides, context: BlockContext, height: int | None
+) -> None:
+    assert PlatformTree(sides[0].chain).env(context).p_chain_height == height
 
 
 def test_a_processing_block_is_nowhere_but_in_memory(sides: Sides) -> None:
