@@ -11,6 +11,7 @@ from cchain_app.config import ETHEREUM_LIMITS, ExecutionLimits, at_least
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles, WarpRules
+from cchain_app.precompiles.fee_config import MAX_GAS_LIMIT
 from cchain_app.precompiles.predicates import (
     PredicateError,
     extra_gas,
@@ -141,7 +142,8 @@ def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: Admi
     cap = rules.execution.of_transaction(rules.fork)
     if transaction.gas > cap:
         raise PoolRejection(PoolReason.GAS_ABOVE_TRANSACTION_CAP, gas=transaction.gas, cap=cap)
-    if transaction.gas > rules.execution.in_block(rules.block_gas_limit):
+    # Also where blocks have no limit, rows have one.
+    if transaction.gas > min(rules.execution.in_block(rules.block_gas_limit), MAX_GAS_LIMIT):
         raise PoolRejection(PoolReason.GAS_ABOVE_BLOCK_LIMIT)
 
 

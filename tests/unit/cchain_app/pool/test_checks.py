@@ -142,6 +142,12 @@ def test_a_chain_with_other_limits_admits_a_transaction_within_them(transaction,
             "exceeds block gas limit",
         ),
         (
+            signed(gas=2**63, max_fee_per_gas=0, max_priority_fee_per_gas=0),
+            limited("prague", block_gas=False),
+            PoolReason.GAS_ABOVE_BLOCK_LIMIT,
+            "exceeds block gas limit",
+        ),
+        (
             signed(to=None, data=bytes(201), gas=900_000),
             limited("osaka", code_size=100),
             PoolReason.INIT_CODE_TOO_LARGE,
