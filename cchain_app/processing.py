@@ -309,6 +309,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             choose_payload: Chooses the payload for the block's place; None: the block has none.
 
         Raises:
+            BlockRefused: By the rules no block can follow the preferred one now, because of its fees.
             TrieError: The nodes that are read are not those of the parent's state.
         """
         parent_id = self.preference
@@ -329,13 +330,12 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         debits = StateChanges() if effects is None else effects.debits
         chosen = transactions(debits) if callable(transactions) else transactions
         env = self._rules.verify_messages(env, chosen, context)
-        out = self._rules.without_room(
+        later = without_height(env, chosen, context)
+        out = later | self._rules.without_room(
             env,
             chosen,
             has_payload=payload is not None or (acts_after and choose_payload is not None),
         )
-        later = without_height(env, chosen, context)
-        out |= later
         offered = [index for index in range(len(chosen)) if index not in out]
         executed = self._executor.execute(
             env,
