@@ -6,7 +6,7 @@ from typing_extensions import override
 
 from network_app.ports import Directory, PeerInfo, ValidatorInfo
 from network_app.sync.witnesses import Beacons
-from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.ids import EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID, NodeID
 
 
 class SubnetDirectory(Directory):
@@ -45,6 +45,9 @@ def beacons_of_subnet(
     They are the producer of all blocks, or the subnet's validators, as in the reference. Where there is none besides
     this node, they are the bootstrappers that say that they track the subnet.
 
+    Unspecified: the inactive validators of an L1, which its set has under the empty node ID (etna.md 8), do not count.
+    Nobody can connect to them, so the connections that a start needs would never come together.
+
     Args:
         bootstrappers: Those of the Primary Network; if there are none, no chain bootstraps.
         subnet_id: The subnet.
@@ -55,7 +58,7 @@ def beacons_of_subnet(
     """
     if not bootstrappers.configured:
         return bootstrappers
-    wanted = frozenset(validators if producer is None else [producer]) - {own}
+    wanted = frozenset(validators if producer is None else [producer]) - {own, EMPTY_NODE_ID}
     if wanted:
         return Beacons(wanted.intersection(connected), len(wanted))
     if own in validators and producer is None:

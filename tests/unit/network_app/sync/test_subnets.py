@@ -7,10 +7,10 @@ import pytest
 from network_app.ports import ValidatorInfo
 from network_app.sync.subnets import SubnetDirectory, beacons_of_subnet
 from network_app.sync.witnesses import Beacons
-from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from primitives.ids import EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID, NodeID
 
 SUBNET, OTHER = ID(b"\x01" * 32), ID(b"\x02" * 32)
-OWN, FIRST, SECOND, THIRD = (NodeID(bytes([number]) * 20) for number in range(4))
+OWN, FIRST, SECOND, THIRD = (NodeID(bytes([number]) * 20) for number in range(1, 5))
 BOOTSTRAPPERS = Beacons(frozenset({FIRST, SECOND}), 2)
 
 
@@ -42,7 +42,10 @@ def beacons(
     ("found", "expected"),
     [
         (beacons(FIRST, THIRD, NodeID(b"\x09" * 20)), Beacons(frozenset({FIRST, THIRD}), 3)),
+        (beacons(FIRST, EMPTY_NODE_ID), Beacons(frozenset({FIRST}), 1)),
+        (beacons(EMPTY_NODE_ID), Beacons(frozenset({SECOND}), 1)),
         (beacons(OWN), Beacons(frozenset(), 0)),
+        (beacons(OWN, EMPTY_NODE_ID), Beacons(frozenset(), 0)),
         (beacons(), Beacons(frozenset({SECOND}), 1)),
         (beacons(FIRST, producer=THIRD), Beacons(frozenset({THIRD}), 1)),
         (beacons(OWN, producer=OWN), Beacons(frozenset({SECOND}), 1)),
@@ -50,7 +53,10 @@ def beacons(
     ],
     ids=[
         "the other validators, connected or not",
+        "the active validators of an L1",
+        "bootstrappers that track the subnet, if all validators are inactive",
         "nobody, if the node alone validates the subnet",
+        "nobody, if all other validators are inactive",
         "bootstrappers that track the subnet, if nobody validates it",
         "the producer of all blocks",
         "bootstrappers that track the subnet, for the producer itself",
