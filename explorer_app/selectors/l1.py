@@ -1,11 +1,12 @@
 """L1s and their validators for pages: balances, the times at which they run out, weights over time."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from django.db.models import Count
 
-from explorer_app.selectors.platform import text_of
+from explorer_app.selectors import platform
+from explorer_app.selectors.platform import Owners
 from platform_app.chain import PlatformChain
 from platform_app.executor.fees import validator_price
 from platform_app.executor.l1 import balance_of
@@ -54,10 +55,10 @@ class SubnetCounts(NamedTuple):
 
 
 class ValidationOwners(NamedTuple):
-    """The owners of an L1 validator's balance, and of the right to disable it, as addresses with their threshold."""
+    """The owners of an L1 validator's balance, and of the right to disable it."""
 
-    balance: tuple[int, Sequence[str]]
-    deactivation: tuple[int, Sequence[str]]
+    balance: Owners
+    deactivation: Owners
 
 
 class Statement(NamedTuple):
@@ -133,7 +134,7 @@ def owners(chain: PlatformChain, row: L1Validator) -> ValidationOwners:
     """Return the owners of a validator."""
     return ValidationOwners(
         *(
-            (owner.threshold, [text_of(chain, address) for address in owner.addresses])
+            platform.owners(chain, owner.threshold, owner.addresses)
             for owner in (owner_of(row.remaining_balance_owner), owner_of(row.deactivation_owner))
         )
     )

@@ -34,6 +34,8 @@ from utxo.components import OutputOwners, TransferableOutput
 PAGE: Final = 25
 MAX_OUTPUTS: Final = 100
 """Limit of inputs and of outputs of a transaction on a page."""
+MAX_OWNERS: Final = 10
+"""Limit of owners of an output, a subnet or a right on a page: a transaction may name more than three thousand."""
 
 _ALIAS: Final = "P"
 
@@ -55,6 +57,20 @@ class TxRow(NamedTuple):
     """In the smallest units of the staking asset."""
 
 
+class Owners(NamedTuple):
+    """The owners of a subnet or of a right."""
+
+    threshold: int
+    total: int
+    addresses: Sequence[str]
+    """The first `MAX_OWNERS`."""
+
+    @property
+    def more(self) -> int:
+        """Number of owners that are not among `addresses`."""
+        return self.total - len(self.addresses)
+
+
 class Flow(NamedTuple):
     """An input or output of a transaction."""
 
@@ -63,6 +79,9 @@ class Flow(NamedTuple):
     is_staking_asset: bool
     asset_id: ID
     owners: Sequence[str]
+    """The first `MAX_OWNERS` of `addresses`, formatted."""
+    addresses: Sequence[ShortID]
+    """All owners."""
     threshold: int
     locktime: int
     purpose: str
@@ -76,6 +95,11 @@ class Flow(NamedTuple):
     """The transaction that created the output that an input spends, on its chain."""
     spent_by: MoveEnd | None = None
     """For an exported output: the transaction that imported it on the other chain."""
+
+    @property
+    def more(self) -> int:
+        """Number of owners that are not among `owners`."""
+        return len(self.addresses) - len(self.owners)
 
 
 class Portfolio(NamedTuple):
@@ -182,15 +206,16 @@ def inputs(chain: PlatformChain, signed: SignedTx, moves: Sequence[Move] = ()) -
     flows = []
     for index, entry in enumerate(spent):
         output = outputs_by_id.get((entry.tx_id, entry.output_index))
-        owners = None if output is None else inner_output(output.output).owners
+        owners = OutputOwners(0, 0, ()) if output is None else inner_output(output.output).owners
         flows.append(
             Flow(
                 index,
                 inner_input(entry.input).amount,
                 entry.asset_id == asset,
                 entry.asset_id,
-                _texts(chain, owners),
-                0 if owners is None else owners.threshold,
+                _texts(chain, owners.addresses),
+                owners.addresses,
+                owners.threshold,
                 0,
                 "import" if index >= own else "",
                 "",
@@ -226,7 +251,8 @@ def created_outputs(
                 inner.amount,
                 output.asset_id == asset,
                 output.asset_id,
-                _texts(chain, inner.owners),
+                _texts(chain, inner.owners.addresses),
+                inner.owners.addresses,
                 inner.owners.threshold,
                 inner.owners.locktime,
                 purpose,
@@ -256,13 +282,16 @@ def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
     return chain.db.objects(Subnet).filter(pk=subnet_id).first()
 
 
-def control_keys(chain: PlatformChain, subnet_id: ID) -> list[str]:
+def control_keys(chain: PlatformChain, row: Subnet) -> Owners:
     """Return the addresses that control a subnet."""
-    rows = chain.db.objects(SubnetOwner).filter(subnet_id=subnet_id).order_by("address")
-    return [
-        text_of(chain, ShortID(bytes(address)))
-        for address in rows.values_list("address", flat=True)
-    ]
+    found = chain.db.objects(SubnetOwner).filter(subnet_id=row.subnet_id).order_by("address")
+    keys = [ShortID(bytes(address)) for address in found.values_list("address", flat=True)]
+    return owners(chain, row.threshold, keys)
+
+
+def owners(chain: PlatformChain, threshold: int, addresses: Sequence[ShortID]) -> Owners:
+    """Return owners for a page, only as many formatted as it shows."""
+    return Owners(threshold, len(addresses), _texts(chain, addresses))
 
 
 def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
@@ -326,8 +355,8 @@ def _present(chain: PlatformChain, model: Any, keys: Sequence[ID]) -> set[ID]:
     return {row.pk for row in rows}
 
 
-def _texts(chain: PlatformChain, owners: OutputOwners | None) -> list[str]:
-    return [] if owners is None else [text_of(chain, address) for address in owners.addresses]
+def _texts(chain: PlatformChain, addresses: Sequence[ShortID]) -> list[str]:
+    return [text_of(chain, address) for address in addresses[:MAX_OWNERS]]
 
 
 def stakes_of(chain: PlatformChain, address: ShortID, *, count: int = PAGE) -> list[Staker]:

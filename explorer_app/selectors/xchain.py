@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 from chaindb.fields import row_id
 from explorer_app.selectors.assets import AssetBook, AssetName
 from explorer_app.selectors.moves import Move, MoveEnd
+from explorer_app.selectors.platform import MAX_OWNERS
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, ShortID, utxo_id
 from utxo.components import TransferableInput, TransferInput, TransferOutput, UtxoContent
@@ -35,6 +36,8 @@ MAX_OUTPUTS: Final = 100
 RANKED: Final = 2_000
 """Limit of outputs of an asset among which its holders are ranked: the largest ones."""
 MAX_HOLDERS: Final = 100
+MAX_HELD: Final = 20_000
+"""Limit of owners that are read from these outputs: a single one may have more than three thousand."""
 
 _EXTENSIONS: Final = ((1, "coins"), (2, "collectibles"), (4, "property"))
 
@@ -68,6 +71,9 @@ class XFlow:
     group_id: int | None = None
     payload: bytes | None = None
     owners: Sequence[str] = ()
+    """The first `MAX_OWNERS` of `addresses`, formatted."""
+    addresses: Sequence[ShortID] = ()
+    """All owners."""
     threshold: int = 0
     locktime: int = 0
     purpose: str = ""
@@ -79,6 +85,11 @@ class XFlow:
     output_index: int = 0
     spent_by: MoveEnd | None = None
     """For an output: the transaction that spent it."""
+
+    @property
+    def more(self) -> int:
+        """Number of owners that are not among `owners`."""
+        return len(self.addresses) - len(self.owners)
 
 
 class XAssetRow(NamedTuple):
@@ -122,7 +133,7 @@ class Holders:
     supply: int
     """Sum of the outputs that were read."""
     is_partial: bool
-    """Whether the asset has more outputs than were read: the largest `RANKED`."""
+    """Whether the asset has more outputs than were read: the largest `RANKED`, or fewer with `MAX_HELD` owners."""
 
 
 def blocks(chain: AvmChain, *, before: int | None = None, count: int = PAGE) -> list[XBlock]:
@@ -329,13 +340,19 @@ def holders(chain: AvmChain, asset_id: ID) -> Holders:
     found = chain.db.objects(XOutput).filter(
         asset_id=asset_id, kind=XOutputKind.COINS, spent_height__isnull=True
     )
-    rows = list(found.order_by("-amount").values_list("amount", "output")[: RANKED + 1])
+    rows = found.order_by("-amount").values_list("amount", "output")[: RANKED + 1]
     amounts: dict[ShortID, list[int]] = {}
-    supply = 0
-    for stored_amount, output in rows[:RANKED]:
+    supply = read_owners = 0
+    is_partial = False
+    for count, (stored_amount, output) in enumerate(rows.iterator(chunk_size=100)):
+        if count == RANKED or read_owners >= MAX_HELD:
+            is_partial = True
+            break
         amount = stored_amount or 0
         supply += amount
-        for address in owners_of(stored.output_of(bytes(output))).addresses:
+        addresses = owners_of(stored.output_of(bytes(output))).addresses
+        read_owners += len(addresses)
+        for address in addresses:
             held = amounts.setdefault(address, [0, 0])
             held[0] += amount
             held[1] += 1
@@ -344,7 +361,7 @@ def holders(chain: AvmChain, asset_id: ID) -> Holders:
         Holder(chain.address(address), amount, count)
         for address, (amount, count) in ranked[:MAX_HOLDERS]
     ]
-    return Holders(listed, len(ranked), supply, len(rows) > RANKED)
+    return Holders(listed, len(ranked), supply, is_partial)
 
 
 def rights(chain: AvmChain, row: XAssetRow) -> list[XFlow]:
@@ -452,7 +469,8 @@ def _imported(
 def _owned(chain: AvmChain, content: UtxoContent) -> dict[str, Any]:
     owners = owners_of(content)
     return {
-        "owners": [chain.address(address) for address in owners.addresses],
+        "owners": [chain.address(address) for address in owners.addresses[:MAX_OWNERS]],
+        "addresses": owners.addresses,
         "threshold": owners.threshold,
         "locktime": owners.locktime,
     }

@@ -277,7 +277,7 @@ def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "section": "subnets",
         "subnet": row,
         "looked_at": str(subnet_id),
-        "keys": platform.control_keys(site.platform, subnet_id),
+        "keys": platform.control_keys(site.platform, row),
         "chains": platform.blockchains(site.platform, subnet_id),
         **l1_pages.of_subnet(site, subnet_id, after=read_number(request.GET.get("after")) or 0),
     }

@@ -52,16 +52,20 @@ def sentence(
             exported = [flow for flow in outputs if flow.purpose == "export"]
             return f"Exports {_amounts(exported)} to the {names.peer}"
         case _:
-            return _transfer(inputs, outputs)
+            return _transfer(inputs, outputs, names)
 
 
-def _transfer(inputs: Sequence[XFlow], outputs: Sequence[XFlow]) -> str:
-    senders = {owner for flow in inputs for owner in flow.owners}
-    sent = [flow for flow in outputs if not senders.issuperset(flow.owners)]
+def _transfer(inputs: Sequence[XFlow], outputs: Sequence[XFlow], names: SentenceNames) -> str:
+    senders = {address for flow in inputs for address in flow.addresses}
+    sent = [flow for flow in outputs if not senders.issuperset(flow.addresses)]
     if not sent:
         return f"Moves {_amounts(outputs)} between outputs of the same owners"
-    recipients = sorted({owner for flow in sent for owner in flow.owners})
-    to = recipients[0] if len(recipients) == 1 else counted(len(recipients), "address", "addresses")
+    recipients = {address for flow in sent for address in flow.addresses}
+    to = (
+        names.address(recipients.pop())
+        if len(recipients) == 1
+        else counted(len(recipients), "address", "addresses")
+    )
     return f"Sends {_amounts(sent)} to {to}"
 
 

@@ -29,7 +29,7 @@ PLURAL = {
     "{len(waiting)} of {len(txs)} transactions still wait": "several were sent",
     "the first {count(shown):,} of {self.value_count:,} values": "more values than are shown",
     '<div class="nd-muted">more than {} blocks in the last minute</div>': "a constant",
-    "of {{ flow.owners|length }} signatures": "of several owners",
+    "of {{ flow.addresses|length }} signatures": "of several owners",
     "{{ checks|length }} checks": "a node has several checks",
     "of {{ tx.log_count|number }} events": "more events than are shown",
     "of {{ count|number }} transactions": "more transactions than are shown",
