@@ -95,6 +95,9 @@ class HexField(forms.CharField):
         options: The options of Django's field.
     """
 
+    empty_values = (*forms.CharField.empty_values, b"")
+    """Django asks for a value if the field's value is one of these. `0x` is as empty as no text."""
+
     def __init__(self, size: int | None = None, **options: Any) -> None:
         super().__init__(widget=UnfoldAdminTextareaWidget({"rows": 2}), **options)
         self._size = size

@@ -109,7 +109,7 @@ def convert_subnet_to_l1(  # noqa: PLR0917  # arguments come by position
     spender: Spender,
     subnet_id: ID,
     chain: str,
-    address: bytes,
+    address: bytes | None,
     validators: Sequence[GivenValidator],
 ) -> Json:
     """platform.convertSubnetToL1: turn a subnet into an L1, whose validators a contract manages from then on.
@@ -118,7 +118,12 @@ def convert_subnet_to_l1(  # noqa: PLR0917  # arguments come by position
     validator has a node ID (default: this node), a weight, a balance from which it pays, a BLS key with its proof of
     possession (default: that of this node), and the owners of the remaining balance and of the right to disable it
     (default: the change address). A conversion cannot be undone.
+
+    Unspecified: the address may be empty ("0x"), as in the reference, but it has to be given: nobody can ever change
+    the validators of an L1 without a manager.
     """
+    if address is None:
+        raise refused("argument 'managerAddress' not given")
     with saying(f"problem parsing managerChainID {quoted(chain)}"):
         known = params.find_chain_id(rpc.chain, chain)
         chain_id = ID.parse(chain) if known is None else known
@@ -244,7 +249,7 @@ def add_l1_wallet_methods(methods: Methods) -> None:
         convert_subnet_to_l1,
         subnet,
         Param("managerChainID", params.text, ""),
-        Param("managerAddress", params.data, b""),
+        Param("managerAddress", params.data, None),
         Param("validators", params.few_of("validators", validator, GivenValidator()), ()),
     )
     add_spending(

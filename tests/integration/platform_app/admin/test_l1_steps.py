@@ -139,6 +139,10 @@ def test_what_cannot_be_done_is_said_in_the_form(pchain: PChain, admin_client: C
     assert errors(admin_client, "convert", **conversion, manager_address="0x09") == {
         "manager_address": ["Expected length 20, got 1."]
     }
+    for empty in ("", " ", "0x"):
+        assert errors(admin_client, "convert", **conversion, manager_address=empty) == {
+            "manager_address": ["This field is required."]
+        }
     assert errors(admin_client, "convert", **conversion, manager_address="no") == {
         "manager_address": ["These are not hexadecimal digits."]
     }

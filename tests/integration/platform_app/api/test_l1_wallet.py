@@ -166,6 +166,9 @@ def test_what_cannot_be_done_is_refused(
     assert words("convertSubnetToL1", **{**conversion, "managerChainID": "Q"}).startswith(
         'problem parsing managerChainID "Q": '
     )
+    assert words("convertSubnetToL1", subnetID=str(l1), managerChainID="C") == (
+        "argument 'managerAddress' not given"
+    )
     other = {"nodeID": str(SECOND), "weight": 1}
     assert words("convertSubnetToL1", **conversion, validators=[other]) == (
         f"argument 'signer' not given for {SECOND}, which is not this node"
