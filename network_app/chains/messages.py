@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from cchain_app.chain import EvmChain
 from cchain_app.services.warp import WarpReason, WarpRefused
 from platform_app.chain import PlatformChain
 from platform_app.services.errors import NotAggregated
-from platform_app.services.signatures import aggregate_signatures
+from platform_app.services.signatures import AT_ONCE, aggregate_signatures
 from primitives import bls
 from primitives.ids import ID, NodeID
 from primitives.node_identity import NodeIdentity
@@ -17,9 +17,6 @@ from primitives.warp import UnsignedMessage
 
 if TYPE_CHECKING:
     from network_app.chains.statements import ReachedPeers
-
-AT_ONCE: Final = 4
-"""Aggregations that may wait for peers at the same time: each one keeps a thread."""
 
 
 class MessageSigners:

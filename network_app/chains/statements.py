@@ -1,6 +1,7 @@
 """Signatures of the P-Chain's statements about L1s: by this node, and by the peers that it reaches (etna.md 7.4)."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import TimeoutError as StillWaiting
 from functools import partial
@@ -13,6 +14,7 @@ from network_app.sync.signatures import ask_signatures
 from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
 from platform_app.chain import PlatformChain
 from platform_app.services.errors import AggregationReason, NotAggregated
+from platform_app.services.signatures import AT_ONCE
 from primitives.ids import NodeID
 from primitives.node_identity import NodeIdentity
 from primitives.warp import UnsignedMessage
@@ -49,6 +51,7 @@ class StatementSigners:
     def __init__(self, chain: PlatformChain, identity: Callable[[], NodeIdentity]) -> None:
         self._chain = chain
         self._identity = identity
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
         self.peers: ReachedPeers | None = None
         """None while this process has no connections to peers: then only this node signs."""
 
@@ -58,7 +61,8 @@ class StatementSigners:
         """Return the signatures of those nodes that sign. Blocking; not on the peers' event loop.
 
         Raises:
-            NotAggregated: The message is not true in this node's last accepted state. Then no peer is asked.
+            NotAggregated: The message is not true in this node's last accepted state, or too many calls wait for peers
+                already. Then no peer is asked.
         """
         keys = self._identity()
         request = SignatureRequest(message=message.raw, justification=justification)
@@ -74,4 +78,11 @@ class StatementSigners:
         return signatures
 
     def _ask(self, payload: bytes, node_ids: Collection[NodeID]) -> Mapping[NodeID, bytes]:
-        return {} if self.peers is None or not node_ids else self.peers.ask(payload, node_ids)
+        if self.peers is None or not node_ids:
+            return {}
+        if not self._turns.acquire(blocking=False):
+            raise NotAggregated(AggregationReason.BUSY)
+        try:
+            return self.peers.ask(payload, node_ids)
+        finally:
+            self._turns.release()

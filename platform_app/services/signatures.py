@@ -1,7 +1,7 @@
 """Aggregation of the signatures of the P-Chain's statements about L1s to signed messages (etna.md 7.4)."""
 
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
@@ -9,6 +9,9 @@ from platform_app.services.errors import AggregationReason, NotAggregated
 from primitives.ids import ID, NodeID
 from primitives.warp import UnsignedMessage, WarpError, canonical_set
 from primitives.warp_aggregation import aggregate
+
+AT_ONCE: Final = 4
+"""Aggregations for the P-Chain, and for all EVM chains, that may wait for peers at the same time: each keeps a thread."""
 
 
 class SignatureSource(Protocol):
@@ -20,7 +23,7 @@ class SignatureSource(Protocol):
         """Return the signatures of those nodes that sign. Blocking.
 
         Raises:
-            NotAggregated: The message must not be signed.
+            NotAggregated: The message must not be signed; too many calls wait for signatures already.
         """
 
 
@@ -44,7 +47,8 @@ def aggregate_signatures(
         percentage: The least share of the weight that must have signed.
 
     Raises:
-        NotAggregated: The message is not true; the subnet has no validators; too few validators have signed.
+        NotAggregated: The message is not true; the subnet has no validators; too few validators have signed; too many
+            calls wait for signatures already.
     """
     members = stakers.validators_at(chain, chain.tip().height, subnet_id) or {}
     if not members:

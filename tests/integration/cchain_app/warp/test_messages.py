@@ -14,12 +14,12 @@ from cchain_app.selectors import tracing
 from cchain_app.txs.transaction import contract_address
 from chaindb.wakeup import Wakeup
 from jsonrpc.errors import JsonRpcError
-from network_app.chains.messages import AT_ONCE
 from network_app.chains.signing import EvmSigner
 from network_app.ports import SignatureRefused
 from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
 from nodeproject.apps import this_node
 from platform_app.selectors.signers import signers_for
+from platform_app.services.signatures import AT_ONCE
 from primitives import bls
 from primitives.evm import Address, Slot
 from primitives.hexadecimal import encode_data

@@ -1,6 +1,7 @@
 """Peers are asked for the signatures of a message; those that refuse or send garbage are left out."""
 
 import asyncio
+from contextlib import ExitStack
 
 import pytest
 
@@ -10,8 +11,11 @@ from network_app.sync.messages import enclose
 from network_app.sync.signatures import ask_signatures
 from network_app.wire.p2p_pb2 import AppResponse, Message
 from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
+from platform_app.services.errors import AggregationReason, NotAggregated
+from platform_app.services.signatures import AT_ONCE
 from primitives.ids import NodeID
 from tests.builders.memory_network import PATIENT, World, node_id, quick_config
+from tests.builders.reasons import raises
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -68,4 +72,10 @@ async def test_only_connected_peers_sign() -> None:
     signers = StatementSigners(None, lambda: None)  # type: ignore[arg-type,return-value]
     assert await asyncio.to_thread(signers._ask, REQUEST, asked) == {}
     signers.peers = ReachedPeers(asyncio.get_running_loop(), asker.engine.requests("P"))
+    assert await asyncio.to_thread(signers._ask, REQUEST, asked) == found
+    with ExitStack() as held:
+        for _ in range(AT_ONCE):
+            held.enter_context(signers._turns)
+        with raises(AggregationReason.BUSY, kind=NotAggregated):
+            signers._ask(REQUEST, asked)
     assert await asyncio.to_thread(signers._ask, REQUEST, asked) == found
