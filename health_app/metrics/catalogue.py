@@ -108,8 +108,8 @@ HELP: Final[Mapping[str, str]] = {
     "platform_gas_price": "Gas price of the P-Chain after the last block, in nAVAX per gas.",
     "platform_l1_validators": "Active validators of all L1s.",
     "platform_l1_fee": "Fee of an active L1 validator after the last block, in nAVAX per second.",
-    "platform_l1_balance_seconds": "Seconds for which the balance of this node as a validator of an L1 lasts, at most "
-    "ten years, if no other L1 validator comes or goes; 0: it is inactive.",
+    "platform_l1_balance_seconds": "Seconds for which the balance of this node as a validator of a tracked L1 lasts, at "
+    "most ten years, if no other L1 validator comes or goes; 0: it is inactive. At most 100 L1s.",
     # Peers
     "network_peers": "Number of connected peers.",
     "network_peers_subnet": "Number of connected peers that track the subnet.",

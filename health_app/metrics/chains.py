@@ -1,6 +1,6 @@
 """Metrics of the chains from the database: heads, mempools, stake, fees. Amounts are in the smallest units."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from prometheus_client.core import Metric
@@ -17,6 +17,7 @@ from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
 from platform_app.selectors import l1_validators, mempool, stakers
 from platform_app.store.blocks import Tip
+from primitives.ids import ID
 from xchain_app.chain import AvmChain
 from xchain_app.selectors import accepted as xchain
 from xchain_app.selectors import assets as xchain_assets
@@ -25,6 +26,8 @@ from xchain_app.store.state import NoXChain
 
 RECENT: Final = 60
 """Blocks of this many seconds, by the node's clock, count as recent."""
+MAX_L1S: Final = 100
+"""Limit of L1s with a metric of the balance: NODE_TRACK_SUBNETS may track the subnets of strangers."""
 _NANOSECONDS: Final = 1_000_000_000
 
 
@@ -61,8 +64,16 @@ def of_evm(chain: EvmChain) -> Iterator[Metric]:
         yield gauge("cchain_calls_unrecorded", written.unrecorded, **labels)
 
 
-def of_platform(chain: PlatformChain, evms: Iterable[EvmChain] = ()) -> Iterator[Metric]:
-    """Yield metrics of the P-Chain, and the names of the EVM chains, whose IDs it determines; none before its genesis."""
+def of_platform(
+    chain: PlatformChain, evms: Iterable[EvmChain], subnets: Callable[[], Collection[ID]]
+) -> Iterator[Metric]:
+    """Yield metrics of the P-Chain, and the names of the EVM chains, whose IDs it determines; none before its genesis.
+
+    Args:
+        chain: The P-Chain.
+        evms: The EVM chains.
+        subnets: Returns the subnets that this node tracks.
+    """
     now = clock.now()
     try:
         tip, present = chain.tip(), stakers.current_validators(chain)
@@ -81,16 +92,20 @@ def of_platform(chain: PlatformChain, evms: Iterable[EvmChain] = ()) -> Iterator
     yield gauge("platform_gas_capacity", tip.fee_state.capacity)
     yield gauge("platform_gas_excess", tip.fee_state.excess)
     yield gauge("platform_gas_price", price_of(chain.config.gas, tip.fee_state))
-    yield from _l1s(chain, tip, now)
+    yield from _l1s(chain, tip, now, subnets())
     yield gauge("node_clock_offset_seconds", clock.offset())
 
 
-def _l1s(chain: PlatformChain, tip: Tip, now: int) -> Iterator[Metric]:
-    """Yield metrics of L1 validators, and for how long each validation by this node is paid."""
+def _l1s(chain: PlatformChain, tip: Tip, now: int, subnets: Collection[ID]) -> Iterator[Metric]:
+    """Yield metrics of L1 validators, and for how long each validation of a tracked L1 by this node is paid.
+
+    Anybody may register this node as a validator of an L1 of their own, without its knowledge and without a balance.
+    That must not raise an alert here.
+    """
     yield gauge("platform_l1_validators", tip.l1s.active)
     fee = validator_price(chain.config.validator_fees, tip.l1s.fees.excess)
     yield gauge("platform_l1_fee", fee)
-    for validator in l1_validators.of_node(chain, chain.node_id):
+    for validator in l1_validators.of_node(chain, chain.node_id, subnets)[:MAX_L1S]:
         ends = l1_validators.end_of_balance(chain, tip, validator)
         left = l1_validators.MAX_SECONDS if ends is None else max(0, ends - now)
         yield gauge(

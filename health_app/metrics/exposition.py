@@ -41,6 +41,7 @@ from health_app.metrics.sharing import Process, SharedProcesses, SingleProcess
 from health_app.result import CheckResult
 from info_app.version import COMMIT, PRODUCT
 from platform_app.chain import PlatformChain
+from primitives.ids import ID
 from xchain_app.chain import AvmChain
 
 SECONDS: Final = 4.0
@@ -92,7 +93,11 @@ class DatabasePart:
 
 
 def parts(
-    platform: PlatformChain, evms: Sequence[EvmChain], avm: AvmChain | None = None
+    platform: PlatformChain,
+    evms: Sequence[EvmChain],
+    avm: AvmChain | None = None,
+    *,
+    subnets: Callable[[], Collection[ID]] = frozenset,
 ) -> tuple[Part, ...]:
     """Return all parts, in the order in which they are read.
 
@@ -101,13 +106,14 @@ def parts(
         evms: Its EVM chains, the C-Chain first; each other one is a part by its name. Chains may be added later, with
             their own parts.
         avm: Its X-Chain; None: without it.
+        subnets: Returns the subnets that the node tracks.
     """
     cchain, *further = evms
     more = () if avm is None else (avm,)
     return (
         ("cchain", partial(chains.of_evm, cchain)),
         *((item.name, partial(chains.of_evm, item)) for item in further),
-        ("platform", partial(chains.of_platform, platform, evms)),
+        ("platform", partial(chains.of_platform, platform, evms, subnets)),
         *(("xchain", partial(chains.of_avm, item)) for item in more),
         ("network", partial(network.of_network, platform, evms)),
         ("bootstrap", lambda: network.of_bootstrap((platform, *more, *evms))),

@@ -106,7 +106,12 @@ class Observation:
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
         return (
-            *parts(self._platform_rpc.chain, self._evm_chains, self._avm.chain),
+            *parts(
+                self._platform_rpc.chain,
+                self._evm_chains,
+                self._avm.chain,
+                subnets=lambda: node_network().subnets(),
+            ),
             ("tokens", self._tokens),
         )
 

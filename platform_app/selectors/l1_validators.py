@@ -1,6 +1,6 @@
 """L1s and their validators as they are after the last accepted block."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from platform_app.chain import PlatformChain
@@ -15,7 +15,10 @@ from primitives.ids import ID, NodeID
 MAX_SECONDS: Final = 10 * 365 * DAY
 """The longest time to the end of a balance that is calculated."""
 
-_OF_NODE = COLUMNS + "WHERE removed_height IS NULL AND node_id = %s ORDER BY validation_id"
+_OF_NODE = (
+    COLUMNS
+    + "WHERE removed_height IS NULL AND node_id = %s AND subnet_id IN ({keys}) ORDER BY subnet_id"
+)
 _OF_SUBNET = COLUMNS + "WHERE removed_height IS NULL AND subnet_id = %s ORDER BY node_id"
 
 
@@ -43,9 +46,15 @@ def fees(chain: PlatformChain) -> L1Fees:
     return chain.tip().l1s.fees
 
 
-def of_node(chain: PlatformChain, node_id: NodeID) -> Sequence[L1Validator]:
-    """Return the validations of L1s by a node, active or not, by their IDs."""
-    return [validator_of(row) for row in chain.db.rows(_OF_NODE, (node_id,))]
+def of_node(
+    chain: PlatformChain, node_id: NodeID, subnets: Collection[ID]
+) -> Sequence[L1Validator]:
+    """Return the validations of these L1s by a node, active or not: at most one for each.
+
+    Anybody may name any node as a validator of their own L1, so the number of all its validations has no limit.
+    """
+    rows = chain.db.rows_by_keys(_OF_NODE, sorted(subnets), (node_id,))
+    return [validator_of(row) for row in rows]
 
 
 def end_of_balance(chain: PlatformChain, tip: Tip, record: L1Validator) -> int | None:

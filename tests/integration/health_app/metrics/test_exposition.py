@@ -14,6 +14,7 @@ from prometheus_client.core import Metric
 
 from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.services.genesis import load_genesis
+from health_app.metrics import chains
 from health_app.metrics.exposition import MetricsCollector as MetricsPage
 from health_app.metrics.exposition import RowCounts, parts
 from jsonrpc.dispatch.calls import NOT_EXECUTED
@@ -172,11 +173,13 @@ def test_database_state_is_exported(page: Page) -> None:
     assert page['svc_database_statement_duration_seconds_count{statement="select"}'] > 10
 
 
-def test_time_to_the_end_of_own_l1_balances_is_exported(pchain: PChain, observed: None) -> None:
+def test_time_to_the_end_of_own_l1_balances_is_exported(
+    pchain: PChain, observed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     owner = owner_bytes(PChainOwner(1, (platform.ADDRESSES[0],)))
     models.Chain.objects.update(l1_active=1, l1_accrued_fees=5_000)
     labels = []
-    for name, end in (("paid", 95_000), ("unpaid", 0)):
+    for name, end in (("paid", 95_000), ("unpaid", 0), ("of a stranger", 0)):
         found = {"subnet_id": platform.some_id(name), "validation_id": platform.some_id(name[1:])}
         labels.append(",".join(f'{key}="{value}"' for key, value in found.items()))
         models.L1Validator.objects.create(
@@ -193,10 +196,16 @@ def test_time_to_the_end_of_own_l1_balances_is_exported(pchain: PChain, observed
             is_active=bool(end),
             added_height=0,
         )
+    tracked = {platform.some_id("paid"), platform.some_id("unpaid")}
+    monkeypatch.setattr(this_node().network, "subnets", lambda: tracked)
     page = scrape()
     assert page["svc_platform_l1_validators"] == 1
     assert 80_000 < page[f"svc_platform_l1_balance_seconds{{{labels[0]}}}"] <= 90_000
     assert page[f"svc_platform_l1_balance_seconds{{{labels[1]}}}"] == 0
+    assert f"svc_platform_l1_balance_seconds{{{labels[2]}}}" not in page
+    monkeypatch.setattr(chains, "MAX_L1S", 1)
+    series = [line for line in scrape() if line.startswith("svc_platform_l1_balance_seconds{")]
+    assert len(series) == 1
 
 
 def test_unapplied_migrations_are_counted(db: None, observed: None) -> None:
