@@ -14,10 +14,17 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, utxo_id
 
 _REFUNDING: Final = (37, 39)
 """The types of transactions that may return the rest of an L1 validator's balance: its weight is set, it is disabled."""
-_CONTAINS: Final = {
-    "postgresql": "position(%s::bytea in raw) > 0",
-    "sqlite": "instr(raw, %s) > 0",
-}
+_CHUNK: Final = 500
+"""Rows that are read together; each transaction may have 64 KiB."""
+
+
+class _Refund(NamedTuple):
+    """Where the output with a refund is, if the transaction has one."""
+
+    key: int
+    """The key of the transaction's row."""
+    reference: tuple[ID, int]
+    """The transaction's ID and the output's index."""
 
 
 class PlatformCoins(NamedTuple):
@@ -52,41 +59,49 @@ def coins_held(chain: PlatformChain) -> PlatformCoins | None:
     return PlatformCoins(
         genesis=allocated + founders,
         rewards=column_sum(chain.db, RewardUTXO, "amount", "asset_id = %s", [asset]),
-        refunds=sum(_refunds(chain, asset)),
+        refunds=_refunds(chain, asset),
         outputs=column_sum(chain.db, UTXO, "amount", "asset_id = %s", [asset]),
         stake=column_sum(chain.db, Staker, "weight", staked, [PRIMARY_NETWORK_ID]),
         burned=column_sum(chain.db, Tx, "burned"),
     )
 
 
-def _refunds(chain: PlatformChain, asset: ID) -> Iterator[int]:
-    """Yield the balances that were returned to owners of L1 validators.
+def _refunds(chain: PlatformChain, asset: ID) -> int:
+    """Return the sum of the balances that were returned to owners of L1 validators.
 
-    The output with a refund follows those of its transaction. If it is spent, its amount is in the input that spent it.
+    The output with a refund follows those of its transaction. If it is spent, its amount is in the input that spent
+    it: all of them are found in one pass through the later transactions.
     """
+    wanted = _possible_refunds(chain)
+    found = 0
+    keys = list(wanted)
+    for start in range(0, len(keys), _CHUNK):
+        part = keys[start : start + _CHUNK]
+        for unspent in chain.db.objects(UTXO).filter(pk__in=part, asset_id=asset):
+            found += unspent.amount
+            del wanted[unspent.pk]
+    references = {place.reference for place in wanted.values()}
+    if references:
+        first = min(place.key for place in wanted.values())
+        found += sum(_amounts_spent(chain, first, references))
+    return found
+
+
+def _possible_refunds(chain: PlatformChain) -> dict[ID, _Refund]:
+    """Return the places of the outputs that may have refunds, by their IDs as unspent outputs."""
     rows = chain.db.objects(Tx).filter(kind__in=_REFUNDING, status=Tx.COMMITTED).order_by("id")
-    for key, found, raw in rows.values_list("id", "tx_id", "raw").iterator():
-        tx_id = ID(bytes(found))
+    places = {}
+    for key, tx_id, raw in rows.values_list("id", "tx_id", "raw").iterator(chunk_size=_CHUNK):
         index = len(parse(bytes(raw)).unsigned.outputs)  # type: ignore[attr-defined]  # both types have outputs
-        unspent = chain.db.objects(UTXO).filter(pk=utxo_id(tx_id, index), asset_id=asset).first()
-        if unspent is not None:
-            yield unspent.amount
-            continue
-        spent = _amount_spent(chain, key, tx_id, index)
-        if spent is not None:
-            yield spent
+        found = ID(bytes(tx_id))
+        places[utxo_id(found, index)] = _Refund(key, (found, index))
+    return places
 
 
-def _amount_spent(chain: PlatformChain, key: int, tx_id: ID, index: int) -> int | None:
-    """Return the amount of an output that a transaction after a row has spent; None if none has."""
-    contains = _CONTAINS[chain.db.connection.vendor]
-    reference = bytes(tx_id) + index.to_bytes(4, "big")
-    found = chain.db.rows(
-        f"SELECT raw FROM platform_app_tx WHERE id > %s AND {contains} ORDER BY id",  # noqa: S608  # a constant
-        (key, reference),
-    )
-    for (raw,) in found:
+def _amounts_spent(chain: PlatformChain, after: int, wanted: set[tuple[ID, int]]) -> Iterator[int]:
+    """Yield the amounts of those outputs that a transaction after a row has spent."""
+    rows = chain.db.objects(Tx).filter(id__gt=after).order_by("id")
+    for raw in rows.values_list("raw", flat=True).iterator(chunk_size=_CHUNK):
         for spent in getattr(parse(bytes(raw)).unsigned, "inputs", ()):
-            if (spent.tx_id, spent.output_index) == (tx_id, index):
-                return inner_input(spent.input).amount
-    return None
+            if (spent.tx_id, spent.output_index) in wanted:
+                yield inner_input(spent.input).amount
