@@ -157,8 +157,8 @@ class CommonSettings:
     )
     chains: tuple[str, ...] = flag(
         ("P", "X", "C"),
-        "Chains that this node takes part in. Leave out `C` in a network of the reference's nodes, because "
-        "their C-Chain is a different one.",
+        "Chains that this node takes part in. `P,X` leaves out the C-Chain, like the reference's partial sync, and `P` the "
+        "X-Chain too.",
         choices=("P", "X", "C"),
     )
     track_subnets: tuple[str, ...] = flag(

@@ -27,7 +27,10 @@ class Command(BaseCommand):
     """Stores states of the whole node under names, also while it runs."""
 
     requires_system_checks = CHECKS
-    help = "Save the state of the node under a name, and restore it: all chains, keystore, clock, pools."
+    help = (
+        "Save the state of the node under a name, and restore it: the P-, the X- and the C-Chain, keystore, clock, pools; "
+        "not the chains of subnets."
+    )
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:
