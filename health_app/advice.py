@@ -140,7 +140,7 @@ ALL: Final = (
     Advice(
         "supply",
         "there are … than came into being",
-        "coins have appeared or disappeared: rows were changed by hand, or a bug in this program",
+        "coins have appeared or disappeared: rows were changed outside of this program, or a bug in this program",
         "run check_supply and compare its sums with those of another node; restore a backup, and report it",
     ),
     Advice(

@@ -1,4 +1,4 @@
-"""What differs for a chain that a subnet validates: whom the node asks about it, and from whom it bootstraps."""
+"""A chain that a subnet validates: its directory of validators, and the nodes from which it bootstraps."""
 
 from collections.abc import Mapping
 
@@ -42,11 +42,11 @@ def beacons_of_subnet(
 ) -> Beacons:
     """Return the nodes from which a chain of a subnet bootstraps.
 
-    They are the producer of all blocks, or the subnet's validators, as in the reference. Where there is none besides
-    this node, they are the bootstrappers that say that they track the subnet.
+    They are the producer of all blocks, or the subnet's validators, as in the reference. If there is no other node
+    among these, they are the bootstrappers that track the subnet according to their handshake.
 
-    Unspecified: the inactive validators of an L1, which its set has under the empty node ID (etna.md 8), do not count.
-    Nobody can connect to them, so the connections that a start needs would never come together.
+    Unspecified: the inactive validators of an L1 do not count. Its set has them under the empty node ID (etna.md 8), to
+    which no node can connect, so they would count as a bootstrapper that is never connected.
 
     Args:
         bootstrappers: Those of the Primary Network; if there are none, no chain bootstraps.

@@ -37,11 +37,11 @@ _COINS: Final = 10**24
 
 
 class NotCreated(Exception):
-    """An L1 could not be created; what was created before stays."""
+    """A failure to create an L1. The transactions that were accepted before it stay."""
 
 
 class L1Plan(NamedTuple):
-    """What is to be created."""
+    """The terms of a new L1."""
 
     name: str
     """Of the blockchain."""

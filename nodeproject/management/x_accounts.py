@@ -1,4 +1,4 @@
-"""The accounts of a development chain on the X-Chain: what a new network gives them, and what they have."""
+"""The balances of development accounts on the X-Chain: in a new network's genesis, and now."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -13,7 +13,7 @@ from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
 INDEX_PATHS: Final = {name: f"/ext/index/{name}/block" for name in (P_CHAIN, X_CHAIN, C_CHAIN)}
 """The paths of the indexes of accepted blocks, by chain."""
 EMPTY_INDEX_PATHS: Final = ("/ext/index/X/tx", "/ext/index/X/vtx")
-"""The paths of the indexes of what the X-Chain had before it was linear."""
+"""The paths of the indexes of the X-Chain's transactions and vertices before it was linear."""
 
 
 def described_index(network: Callable[[], NodeNetwork]) -> RpcInterface:

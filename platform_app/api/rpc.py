@@ -35,7 +35,7 @@ class PlatformRpc:
 
     Args:
         chain: The chain.
-        signatures: Collects the signatures of the chain's statements; None: nobody signs.
+        signatures: Collects the signatures of the chain's statements; None: no node signs them.
         runs: Returns whether this node runs the chain of a subnet with a blockchain ID.
     """
 

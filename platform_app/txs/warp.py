@@ -163,13 +163,13 @@ def build_l1_message(message: L1Message) -> bytes:
 
 
 def statement_of(network_id: int, content: L1Message) -> UnsignedMessage:
-    """Return the unsigned message in which this chain states something about an L1."""
+    """Return the unsigned message of the P-Chain with a statement about an L1."""
     call = AddressedCall(b"", build_l1_message(content))
     return UnsignedMessage(network_id, P_CHAIN_ID, warp.build_payload(call))
 
 
 def requested_by(raw: bytes) -> L1Message:
-    """Return what a signed message from the manager of an L1 asks for.
+    """Return the request in a signed message from the manager of an L1.
 
     Raises:
         InvalidTx: The bytes are not such a message.
