@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from cchain_app import notifications as cchain_notifications
@@ -126,12 +127,9 @@ class RunningNetwork:
         self._listen_to(aliases)
         try:
             await self._network.start(self._router)
-            requests = self._router.requests(self._node.platform_chain.name)
-            loop = asyncio.get_running_loop()
-            self._node.signers.peers = ReachedPeers(loop, requests)
-            self._node.message_signers.peers = lambda name: ReachedPeers(
-                loop, self._router.requests(name)
-            )
+            reached = partial(self._reached, asyncio.get_running_loop())
+            self._node.signers.peers = reached(self._node.platform_chain.name)
+            self._node.message_signers.peers = reached
             tasks = [
                 asyncio.create_task(self._router.run()),
                 asyncio.create_task(_repeat(self._report, HEARTBEAT)),
@@ -150,6 +148,11 @@ class RunningNetwork:
             await self._network.stop()
             self._serving.shutdown(wait=False, cancel_futures=True)
             await in_thread(services.end, self._db)
+
+    def _reached(self, loop: asyncio.AbstractEventLoop, name: str) -> ReachedPeers | None:
+        """Return a chain's requests to peers; None if the chain has not joined the network yet."""
+        requests = self._router.requests(name)
+        return None if requests is None else ReachedPeers(loop, requests)
 
     def _listen_to(self, aliases: Collection[str]) -> None:
         loop = asyncio.get_running_loop()

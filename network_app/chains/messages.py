@@ -31,8 +31,11 @@ class MessageSigners:
         self._platform = platform
         self._identity = identity
         self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self.peers: Callable[[str], ReachedPeers] | None = None
-        """Returns the requests of a chain by its name; None while this process has no connections to peers."""
+        self.peers: Callable[[str], ReachedPeers | None] | None = None
+        """Returns the requests of a chain by its name, or None if the chain has not joined the network yet.
+
+        It is None while this process has no connections to peers.
+        """
 
     def sign(self, message: UnsignedMessage) -> bytes:
         """Return this node's signature of a message, which the caller has found among the chain's own."""
@@ -75,8 +78,9 @@ class MessageSigners:
         others = [node_id for node_id in node_ids if node_id != own]
         request = SignatureRequest(message=message.raw, justification=justification)
         signatures: dict[NodeID, bytes] = {}
-        if self.peers is not None and others:
-            signatures.update(self.peers(name).ask(request.SerializeToString(), others))
+        reached = None if self.peers is None else self.peers(name)
+        if reached is not None and others:
+            signatures.update(reached.ask(request.SerializeToString(), others))
         if own in node_ids:
             signatures[own] = self.sign(message)
         return signatures

@@ -183,9 +183,10 @@ class ChainRouter(MessageHandler):
         """Return the handler of a chain by its name; the caller knows its class."""
         return self._by_alias[alias]
 
-    def requests(self, alias: str) -> Requests:
-        """Return the requests of a chain by its name."""
-        return self._by_alias[alias].requests
+    def requests(self, alias: str) -> Requests | None:
+        """Return the requests of a chain by its name; None if the chain has not joined the network yet."""
+        line = self._by_alias.get(alias)
+        return None if line is None else line.requests
 
     async def run(self) -> None:
         """Run until cancelled."""

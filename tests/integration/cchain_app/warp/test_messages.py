@@ -297,3 +297,5 @@ def test_peers_are_asked_on_the_message_s_chain(chain: Chain) -> None:
     assert asked_on == ["dex"]
     assert found == {own: signers.sign(given), other: b"signed"}
     assert signers._collect("dex", given, b"", [other]) == {other: b"signed"}
+    signers.peers = lambda _: None  # the chain has not joined the network yet
+    assert signers._collect("dex", given, b"", [own, other]) == {own: signers.sign(given)}

@@ -61,17 +61,20 @@ async def test_only_connected_peers_sign() -> None:
     world.link_all()
     asked = [node_id(name) for name in (*peers, "nobody")]
 
-    found = await ask_signatures(asker.engine.requests("P"), REQUEST, asked)
+    requests = asker.engine.requests("P")
+    assert requests is not None
+    found = await ask_signatures(requests, REQUEST, asked)
 
     assert found == {
         node_id("one"): signing("one").signature,
         node_id("two"): signing("two").signature,
     }
     assert asker.engine.benched() == {}
+    assert asker.engine.requests("a chain that has not joined") is None
 
     signers = StatementSigners(None, lambda: None)  # type: ignore[arg-type,return-value]
     assert await asyncio.to_thread(signers._ask, REQUEST, asked) == {}
-    signers.peers = ReachedPeers(asyncio.get_running_loop(), asker.engine.requests("P"))
+    signers.peers = ReachedPeers(asyncio.get_running_loop(), requests)
     assert await asyncio.to_thread(signers._ask, REQUEST, asked) == found
     with ExitStack() as held:
         for _ in range(AT_ONCE):
