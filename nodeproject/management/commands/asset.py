@@ -121,6 +121,12 @@ def _verify_kind(options: dict[str, Any]) -> None:
         )
     if options["collectibles"] and options["decimals"]:
         raise CommandError("Collectibles have no decimals.")
+    if options["to"] is not None and options["amount"] is None:
+        raise CommandError("--to needs --amount: without it nobody gets coins.")
+    if options["minter"] is not None and not (options["mintable"] or options["collectibles"]):
+        raise CommandError(
+            "--minter needs --mintable or --collectibles: without them nobody can mint."
+        )
 
 
 def _kind(options: dict[str, Any]) -> str:
