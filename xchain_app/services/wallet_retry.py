@@ -11,8 +11,9 @@ from typing import Final
 from primitives.ids import ID
 from utxo.errors import InvalidTx
 from xchain_app.chain import AvmChain
+from xchain_app.executor.errors import MissingAvmUtxo, causes_of
 from xchain_app.services import mempool, wallet
-from xchain_app.services.errors import RefusedAvmTx
+from xchain_app.services.errors import AvmIssueReason, RefusedAvmTx
 from xchain_app.store import mempool as mempool_rows
 from xchain_app.txs.base import AvmTx
 from xchain_app.wallet.errors import AvmWalletError
@@ -34,6 +35,8 @@ def build_and_issue(
 ) -> ID:
     """Issue a transaction that a wallet builds from coins that no pending transaction spends; return its ID.
 
+    It is built again only if other requests or blocks have spent its coins. Any other refusal is raised at once.
+
     Args:
         chain: The chain.
         keys: Private keys of 32 bytes.
@@ -50,15 +53,28 @@ def build_and_issue(
     deadline = time.monotonic() + patience
     while True:
         own, is_spending = unspent_wallet(chain, keys, now())
+        is_late = time.monotonic() > deadline
         try:
             return mempool.issue_tx(chain, build(own), now=now())
         except AvmWalletError:
-            if not is_spending or time.monotonic() > deadline:
+            if is_late or not is_spending or not _can_build(own, build):
                 raise
-        except (RefusedAvmTx, InvalidTx):  # another request or a block was faster
-            if time.monotonic() > deadline:
+        except RefusedAvmTx as refused:
+            if is_late or refused.reason is not AvmIssueReason.CONFLICTING_TX:
+                raise
+        except InvalidTx as reason:  # a block may have spent the coins
+            if is_late or not any(isinstance(cause, MissingAvmUtxo) for cause in causes_of(reason)):
                 raise
         time.sleep(_PAUSE)
+
+
+def _can_build(own: AvmWallet, build: Callable[[AvmWallet], AvmTx]) -> bool:
+    """Return whether the coins would suffice if no pending transaction spent some of them."""
+    try:
+        build(AvmWallet(own.env, replace(own.wallet, avoided=frozenset())))
+    except AvmWalletError:
+        return False
+    return True
 
 
 def unspent_wallet(chain: AvmChain, keys: Sequence[bytes], now: int) -> tuple[AvmWallet, bool]:

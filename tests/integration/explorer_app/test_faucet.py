@@ -25,11 +25,15 @@ from primitives.hexadecimal import checksum_address
 from primitives.ids import ShortID
 from primitives.keys import EWOQ_KEY
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
 from xchain_app.selectors import outputs as x_outputs
+from xchain_app.services import mempool as x_mempool
 from xchain_app.services import wallet_retry
+from xchain_app.wallet.errors import AvmWalletReason
+from xchain_app.wallet.transactions import AssetPayment
 
 SOMEBODY = ShortID(b"\x11" * 20)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -111,6 +115,28 @@ def test_coins_that_are_being_spent_are_awaited_for_a_while(
     refused = ask(client, chain.address(ShortID(b"\x12" * 20)))
     assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
     assert "but only have 0" in refused.json()["error"]
+
+
+def test_a_permanent_refusal_on_the_x_chain_is_not_repeated(
+    pchain: PChain, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(seconds: float) -> None:
+        raise AssertionError(f"waits for {seconds} s")
+
+    monkeypatch.setattr("xchain_app.services.wallet_retry.time.sleep", sleep)
+    chain = this_node().avm_chain
+    with monkeypatch.context() as full:
+        full.setattr(x_mempool, "MAX_BYTES", 0)
+        refused = ask(client, chain.address(SOMEBODY))
+    assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert "mempool is full" in refused.json()["error"]
+
+    assert ask(client, chain.address(SOMEBODY)).status_code == HTTPStatus.OK
+    payment = AssetPayment(chain.stored().fee_asset_id, 2**62, SOMEBODY)
+    with raises(AvmWalletReason.NOT_ENOUGH):  # not even with the change that is pending
+        wallet_retry.build_and_issue(
+            chain, [EWOQ_KEY], lambda own: own.send([payment]), now=lambda: pchain.now
+        )
 
 
 def test_the_form_links_the_sent_transaction(client: Client) -> None:
