@@ -10,9 +10,11 @@ from platform_app.txs.base import BaseTx
 from platform_app.txs.subnets import CreateSubnetTx
 from primitives.ids import ID, ShortID
 from primitives.keys import EWOQ_KEY
-from tests.integration.explorer_app.x_history import EWOQ, x_history
+from tests.integration.explorer_app.x_history import EWOQ, OTHER, x_history
 from tests.integration.platform_app.conftest import PChain, nothing_remembered
 from utxo.components import OutputOwners, TransferableOutput, TransferOutput
+from xchain_app.models import XOutput
+from xchain_app.selectors import outputs
 from xchain_app.services import mempool, wallet
 from xchain_app.wallet.transactions import AssetNames
 
@@ -71,3 +73,21 @@ def test_the_ranking_of_holders_ends_after_a_number_of_owners(
     assert (first.count, first.is_partial) == (1, True)
     assert first.rows[0] == every.rows[0]._replace(outputs=1)
     assert "1 holder of the largest outputs" in client.get(f"/x/asset/{gold}").text
+
+
+def test_coins_with_other_owners_cannot_be_spent_alone(pchain: PChain) -> None:
+    gold = x_history(pchain).gold
+    chain = this_node().avm_chain
+
+    def held(**terms: bool) -> list[int]:
+        several = outputs.balances(chain, OTHER, now=pchain.now, **terms)
+        one = outputs.balance(chain, OTHER, gold, now=pchain.now, **terms)
+        return [several.get(gold, 0), one.amount]
+
+    assert held(with_partial=False) == held(with_partial=True) == [35_100] * 2
+    row = XOutput.objects.get(asset_id=gold, amount=30_100)
+    two_owners = bytes(row.output)[:24] + (2).to_bytes(4) + 2 * OTHER
+    XOutput.objects.filter(pk=row.pk).update(output=two_owners)
+
+    assert held(with_partial=True) == [35_100] * 2
+    assert held(with_partial=False) == [5_000] * 2
