@@ -9,7 +9,10 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import BASE_FEE_BITS, StateReader
+from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Recording, TransactionTrace
+from cchain_app.rules.ethereum import EthereumRules
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at
@@ -28,20 +31,27 @@ class UntraceableReason(StrEnum):
     HEIGHT_DOES_NOT_FOLLOW = "block number {number} does not follow its parent's {parent}"
     # Its transactions might use more gas than a call may, and than its parent allows.
     GAS_LIMIT_TOO_HIGH = "gas limit of block too high: {limit}, at most {most}"
+    # Engines cannot read it.
+    BASE_FEE_TOO_HIGH = "block base fee higher than 2^{bits}-1"
 
 
 class BlockNotTraceable(ErrorWithReason):
     """The submitted block cannot be executed."""
 
 
-def read_block(raw: bytes) -> CandidateBlock:
-    """Parse a block that a client submits, which may belong to another implementation's chain.
+def read_block(chain: EvmChain, raw: bytes) -> CandidateBlock:
+    """Parse a block that a client submits.
+
+    On a chain with Ethereum's rules it may belong to another implementation's chain; other chains have blocks of their
+    own.
 
     Raises:
         BlockNotTraceable: The bytes are not a block.
     """
     try:
-        return parse_foreign_block(raw)
+        if isinstance(chain.rules, EthereumRules):
+            return parse_foreign_block(raw)
+        return chain.format.parse_block(raw)
     except InvalidBlock as error:
         raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=error) from error
 
@@ -65,21 +75,24 @@ def trace_candidate(
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: A transaction took too long.
     """
-    _check_place(chain, block)
-    (body,) = read_transactions(chain, [block], blobs=True)
+    parent = _parent_of(chain, block)
+    blobs = isinstance(chain.rules, EthereumRules)
+    (body,) = read_transactions(chain, [block], blobs=blobs)
     if isinstance(body, TransactionRefused):
         raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=body)
-    traced = chain.engine.trace_block(
-        env_of_block(chain, block),
-        body,
-        state_at(chain, block.header.number - 1),
-        recording,
-        time_limit=time_limit,
-    )
+    env = env_of_block(chain, block)
+    state: StateReader = state_at(chain, parent.number)
+    begun = chain.executor().begun(parent, env, state)
+    if begun is not None:
+        after = PendingState(state)
+        after.put(begun)
+        state = after
+    traced = chain.engine.trace_block(env, body, state, recording, time_limit=time_limit)
     return body, traced.transactions
 
 
-def _check_place(chain: EvmChain, block: CandidateBlock) -> None:
+def _parent_of(chain: EvmChain, block: CandidateBlock) -> AcceptedBlock:
+    """Return the parent of a block that is traced; raise BlockNotTraceable as `trace_candidate` does."""
     header = block.header
     if not header.number:
         raise tracing.GenesisNotTraceable
@@ -95,6 +108,9 @@ def _check_place(chain: EvmChain, block: CandidateBlock) -> None:
         raise BlockNotTraceable(
             UntraceableReason.GAS_LIMIT_TOO_HIGH, limit=header.gas_limit, most=most
         )
+    if (header.base_fee or 0) >> BASE_FEE_BITS:
+        raise BlockNotTraceable(UntraceableReason.BASE_FEE_TOO_HIGH, bits=BASE_FEE_BITS)
+    return parent
 
 
 def _most_gas(chain: EvmChain, parent: AcceptedBlock) -> int:

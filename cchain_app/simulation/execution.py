@@ -12,6 +12,7 @@ from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.config import at_least
 from cchain_app.evm.credits import pay
 from cchain_app.evm.engine import (
+    BASE_FEE_BITS,
     AccountChange,
     AccountState,
     BlockEnv,
@@ -51,9 +52,8 @@ from cchain_app.simulation.plan import (
 from cchain_app.txs.request import CallRequest
 from primitives.evm import ZERO_HASH, Address
 
-BASE_FEE_BITS: Final = 64
 BLOB_BASE_FEE_BITS: Final = 128
-"""Bits of prices that engines can read."""
+"""Bits of a price of blob gas that engines can read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import (
+    BASE_FEE_BITS,
     BlockEnv,
     CallInterrupted,
     CallMessage,
@@ -51,8 +52,6 @@ T = TypeVar("T")
 
 PRICE_BITS: Final = 128
 BLOB_PRICE_BITS: Final = 128
-BASE_FEE_BITS: Final = 64
-"""Bits of a base fee that engines can read."""
 
 Overrides = Mapping[Address, AccountOverride]
 
