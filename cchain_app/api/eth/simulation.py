@@ -62,6 +62,7 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
             RootsAfter(chain, base),
             base,
             state_after(chain, base),
+            encode_logs=chain.encode_logs,
             options=replace(payload.options, signers=development.signers(chain)),
             budget=SimulationBudget(
                 gas=rpc.gas_cap(base.header.gas_limit),

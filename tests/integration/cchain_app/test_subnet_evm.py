@@ -22,7 +22,7 @@ from primitives.evm import Address, Hash
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID
 from primitives.upgrades import OWN_NETWORK
-from tests.builders.bytecode import words
+from tests.builders.bytecode import assemble, words
 from tests.builders.evm_chains import produce
 from tests.builders.node_settings import updated
 from tests.builders.subnet_evm import subnet_genesis
@@ -97,3 +97,34 @@ def test_blocks_that_a_client_submits_are_traced_with_the_precompiles_that_begin
     assert "error" not in traced[0]["result"]
     for raw in (block.raw, other.raw):
         assert subnet.ask("debug_traceBlock", encode_data(raw), tracer) == traced
+
+
+def test_simulated_blocks_are_those_that_the_chain_makes_and_pay_the_base_fee(
+    subnet: SubnetNode,
+) -> None:
+    reader = "0x" + "aa" * 20
+    code = encode_data(assemble("COINBASE BALANCE 0 MSTORE 32 0 RETURN"))
+    call = {
+        "from": encode_data(SENDER),
+        "to": reader,
+        "gas": hex(30_000),
+        "maxFeePerGas": hex(100 * GWEI),
+    }
+    empty, paying, asking = subnet.ask(
+        "eth_simulateV1",
+        {
+            "blockStateCalls": [
+                {"blockOverrides": {"time": hex(BEGIN)}},
+                {"calls": [call]},
+                {"calls": [call], "stateOverrides": {reader: {"code": code}}},
+            ],
+            "validation": True,
+        },
+        "latest",
+    )
+    made = produce(subnet.runtime, now=BEGIN, allow_empty=True)
+    assert made is not None
+    assert empty["hash"] == encode_data(made.hash)
+    paid = int(paying["baseFeePerGas"], 16) * 21_000
+    assert paid > 0
+    assert int(asking["calls"][0]["returnData"], 16) == paid

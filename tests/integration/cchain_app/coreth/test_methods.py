@@ -9,6 +9,8 @@ from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.header import Header
 from cchain_app.rules.coreth.gas_state import STATE_SIZE
 from cchain_app.selectors import blocks
+from cchain_app.services.vm import EvmVM
+from chainvm.port import BlockContext
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.hexadecimal import encode_data
@@ -100,3 +102,48 @@ def test_blocks_that_cannot_be_executed_are_refused(follower: Follower) -> None:
         refusal = follower.ask("debug_traceBlock", raw, CALLS)
         assert refusal["code"] == -32000
         assert refusal["message"].startswith(message)
+
+
+def test_simulated_blocks_follow_each_other_as_those_that_the_chain_makes(
+    follower: Follower,
+) -> None:
+    followed(follower)
+    head = blocks.head(follower.chain)
+    now = head.header.timestamp + 12
+    preview = EvmVM(follower.chain, previews=True).build(BlockContext(now), allow_empty=True)
+    assert preview is not None
+
+    simulated = follower.ask(
+        "eth_simulateV1",
+        {
+            "blockStateCalls": [
+                {"blockOverrides": {"time": hex(now)}},
+                {"blockOverrides": {"number": hex(head.number + 4)}},
+            ],
+            "validation": True,
+        },
+        "latest",
+    )
+    assert simulated[0]["hash"] == encode_data(preview.hash)
+    assert [int(block["number"], 16) for block in simulated] == [
+        head.number + place for place in range(1, 5)
+    ]
+    parents = [encode_data(head.hash), *(block["hash"] for block in simulated[:-1])]
+    assert [block["parentHash"] for block in simulated] == parents
+
+
+def test_simulated_calls_have_the_capacity(follower: Follower) -> None:
+    capacity = 10_000_000
+    block = {
+        "blockOverrides": {"gasLimit": hex(3 * capacity)},
+        "calls": [{"to": READER, "gas": hex(capacity)}],
+    }
+    (simulated,) = follower.ask("eth_simulateV1", {"blockStateCalls": [block]}, "latest")
+    assert simulated["gasUsed"] == "0x5208"
+
+    more = {**block, "calls": [{"to": READER, "gas": hex(capacity + 1)}]}
+    refusal = follower.ask("eth_simulateV1", {"blockStateCalls": [more]}, "latest")
+    assert refusal == {
+        "code": -38015,
+        "message": f"block gas limit reached: remaining: {capacity}, required: {capacity + 1}",
+    }
