@@ -4,12 +4,13 @@ Blocks of the chain are traced in `selectors.tracing`.
 """
 
 from enum import StrEnum
+from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import BASE_FEE_BITS, StateReader
+from cchain_app.evm.engine import BASE_FEE_BITS, BlockEnv, StateReader
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.rules.ethereum import EthereumRules
@@ -20,6 +21,9 @@ from cchain_app.services.reading import read_transactions
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock
 from primitives.reasons import ErrorWithReason
+
+_MOST_BLOB_EXPONENT: Final = 44
+"""The price of blob gas is e to the power of the excess divided by the update fraction; e^44 has 64 bits."""
 
 
 class UntraceableReason(StrEnum):
@@ -33,6 +37,8 @@ class UntraceableReason(StrEnum):
     GAS_LIMIT_TOO_HIGH = "gas limit of block too high: {limit}, at most {most}"
     # Engines cannot read it.
     BASE_FEE_TOO_HIGH = "block base fee higher than 2^{bits}-1"
+    # Engines would compute its price without end.
+    EXCESS_BLOB_GAS_TOO_HIGH = "excess blob gas too high: {excess}, at most {most}"
 
 
 class BlockNotTraceable(ErrorWithReason):
@@ -61,7 +67,8 @@ def trace_candidate(
 ) -> tuple[list[Transaction], tuple[TransactionTrace, ...]]:
     """Return a block's transactions and their traces. The block need not be valid, nor part of the chain.
 
-    Unspecified: only the block's position and gas limit are checked, no other fields of its header.
+    Unspecified: only the block's position, its gas limit and the size of its prices are checked, no other fields of its
+    header.
 
     Args:
         chain: The chain of its parent.
@@ -81,6 +88,7 @@ def trace_candidate(
     if isinstance(body, TransactionRefused):
         raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=body)
     env = env_of_block(chain, block)
+    _check_blob_price(env)
     state: StateReader = state_at(chain, parent.number)
     begun = chain.executor().begun(parent, env, state)
     if begun is not None:
@@ -111,6 +119,16 @@ def _parent_of(chain: EvmChain, block: CandidateBlock) -> AcceptedBlock:
     if (header.base_fee or 0) >> BASE_FEE_BITS:
         raise BlockNotTraceable(UntraceableReason.BASE_FEE_TOO_HIGH, bits=BASE_FEE_BITS)
     return parent
+
+
+def _check_blob_price(env: BlockEnv) -> None:
+    """Refuse an excess of blob gas whose price has more than 64 bits: no chain gets that far."""
+    excess = env.excess_blob_gas or 0
+    most = _MOST_BLOB_EXPONENT * (env.blob_base_fee_update_fraction or 1)
+    if excess > most:
+        raise BlockNotTraceable(
+            UntraceableReason.EXCESS_BLOB_GAS_TOO_HIGH, excess=excess, most=most
+        )
 
 
 def _most_gas(chain: EvmChain, parent: AcceptedBlock) -> int:
