@@ -61,6 +61,10 @@ class StateReader(Protocol):
         """Return the hash of one of the 256 blocks before this one, zero if there is no such block."""
 
 
+BASE_FEE_BITS: Final = 64
+"""Bits of a base fee that engines can read."""
+
+
 @dataclass(frozen=True, slots=True)
 class BlockEnv:
     """The environment that a block, or a call on top of one, can read."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cchain_app.config import at_least
+from cchain_app.evm.coreth import stored_slot
 from cchain_app.evm.engine import (
     AccountChange,
     AccountState,
@@ -155,6 +156,27 @@ class OverriddenState:
     def block_hash(self, number: int) -> Hash:
         """Return the hash of a block before this one."""
         return self._state.block_hash(number)
+
+
+def with_stored_slots(
+    accounts: Mapping[Address, AccountOverride],
+) -> dict[Address, AccountOverride]:
+    """Return overrides on a chain of coreth with the slots in which it stores the values: engines read those.
+
+    Unspecified: of two slots that are stored in one, the last one counts.
+    """
+    return {
+        address: replace(
+            override,
+            state=_stored(override.state),
+            state_diff=_stored(override.state_diff),
+        )
+        for address, override in accounts.items()
+    }
+
+
+def _stored(slots: Mapping[Slot, Word] | None) -> Mapping[Slot, Word] | None:
+    return slots and {stored_slot(slot): word for slot, word in slots.items()}
 
 
 def override_state(state: StateReader, accounts: Mapping[Address, AccountOverride]) -> StateReader:

@@ -242,6 +242,7 @@ def _prefetch_places(
     chain: EvmChain, places: Sequence[tuple[Address, Slot]], number: int
 ) -> dict[tuple[Address, Slot], Word]:
     """Load slots of any accounts, as `prefetch_slots`."""
+    places = [(address, chain.stored_slot(slot)) for address, slot in places]
     state = chain.memory.state
     version = state.version_at(number)
     wanted = [place for place in places if isinstance(state.slot(*place, number), Missing)]
@@ -274,9 +275,9 @@ def stored_slots(
     chain: EvmChain, places: Iterable[tuple[Address, Slot]]
 ) -> dict[tuple[Address, Slot], Word]:
     """Return values of slots at the head, in one statement for hundreds; on a fork zero if they were never fetched."""
-    wanted = list(places)
-    values = evm_state.slots_now(chain.db, [address + slot for address, slot in wanted])
-    return {(address, slot): values[address + slot] for address, slot in wanted}
+    keys = {(address, slot): address + chain.stored_slot(slot) for address, slot in places}
+    values = evm_state.slots_now(chain.db, keys.values())
+    return {place: values[key] for place, key in keys.items()}
 
 
 def prefetch_codes(chain: EvmChain, hashes: Iterable[Hash]) -> None:

@@ -4,12 +4,16 @@ Blocks of the chain are traced in `selectors.tracing`.
 """
 
 from enum import StrEnum
+from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.chain import EvmChain
+from cchain_app.evm.engine import BASE_FEE_BITS, BlockEnv, StateReader
+from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import Recording, TransactionTrace
+from cchain_app.rules.ethereum import EthereumRules
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at
@@ -17,6 +21,9 @@ from cchain_app.services.reading import read_transactions
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock
 from primitives.reasons import ErrorWithReason
+
+_MOST_BLOB_EXPONENT: Final = 44
+"""The price of blob gas is e to the power of the excess divided by the update fraction; e^44 has 64 bits."""
 
 
 class UntraceableReason(StrEnum):
@@ -28,20 +35,29 @@ class UntraceableReason(StrEnum):
     HEIGHT_DOES_NOT_FOLLOW = "block number {number} does not follow its parent's {parent}"
     # Its transactions might use more gas than a call may, and than its parent allows.
     GAS_LIMIT_TOO_HIGH = "gas limit of block too high: {limit}, at most {most}"
+    # Engines cannot read it.
+    BASE_FEE_TOO_HIGH = "block base fee higher than 2^{bits}-1"
+    # Engines would compute its price without end.
+    EXCESS_BLOB_GAS_TOO_HIGH = "excess blob gas too high: {excess}, at most {most}"
 
 
 class BlockNotTraceable(ErrorWithReason):
     """The submitted block cannot be executed."""
 
 
-def read_block(raw: bytes) -> CandidateBlock:
-    """Parse a block that a client submits, which may belong to another implementation's chain.
+def read_block(chain: EvmChain, raw: bytes) -> CandidateBlock:
+    """Parse a block that a client submits.
+
+    On a chain with Ethereum's rules it may belong to another implementation's chain; other chains have blocks of their
+    own.
 
     Raises:
         BlockNotTraceable: The bytes are not a block.
     """
     try:
-        return parse_foreign_block(raw)
+        if isinstance(chain.rules, EthereumRules):
+            return parse_foreign_block(raw)
+        return chain.format.parse_block(raw)
     except InvalidBlock as error:
         raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=error) from error
 
@@ -51,7 +67,8 @@ def trace_candidate(
 ) -> tuple[list[Transaction], tuple[TransactionTrace, ...]]:
     """Return a block's transactions and their traces. The block need not be valid, nor part of the chain.
 
-    Unspecified: only the block's position and gas limit are checked, no other fields of its header.
+    Unspecified: only the block's position, its gas limit and the size of its prices are checked, no other fields of its
+    header.
 
     Args:
         chain: The chain of its parent.
@@ -65,21 +82,25 @@ def trace_candidate(
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: A transaction took too long.
     """
-    _check_place(chain, block)
-    (body,) = read_transactions(chain, [block], blobs=True)
+    parent = _parent_of(chain, block)
+    blobs = isinstance(chain.rules, EthereumRules)
+    (body,) = read_transactions(chain, [block], blobs=blobs)
     if isinstance(body, TransactionRefused):
         raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=body)
-    traced = chain.engine.trace_block(
-        env_of_block(chain, block),
-        body,
-        state_at(chain, block.header.number - 1),
-        recording,
-        time_limit=time_limit,
-    )
+    env = env_of_block(chain, block)
+    _check_blob_price(env)
+    state: StateReader = state_at(chain, parent.number)
+    begun = chain.executor().begun(parent, env, state)
+    if begun is not None:
+        after = PendingState(state)
+        after.put(begun)
+        state = after
+    traced = chain.engine.trace_block(env, body, state, recording, time_limit=time_limit)
     return body, traced.transactions
 
 
-def _check_place(chain: EvmChain, block: CandidateBlock) -> None:
+def _parent_of(chain: EvmChain, block: CandidateBlock) -> AcceptedBlock:
+    """Return the parent of a block that is traced; raise BlockNotTraceable as `trace_candidate` does."""
     header = block.header
     if not header.number:
         raise tracing.GenesisNotTraceable
@@ -94,6 +115,19 @@ def _check_place(chain: EvmChain, block: CandidateBlock) -> None:
     if most and header.gas_limit > most:
         raise BlockNotTraceable(
             UntraceableReason.GAS_LIMIT_TOO_HIGH, limit=header.gas_limit, most=most
+        )
+    if (header.base_fee or 0) >> BASE_FEE_BITS:
+        raise BlockNotTraceable(UntraceableReason.BASE_FEE_TOO_HIGH, bits=BASE_FEE_BITS)
+    return parent
+
+
+def _check_blob_price(env: BlockEnv) -> None:
+    """Refuse an excess of blob gas whose price has more than 64 bits: no chain gets that far."""
+    excess = env.excess_blob_gas or 0
+    most = _MOST_BLOB_EXPONENT * (env.blob_base_fee_update_fraction or 1)
+    if excess > most:
+        raise BlockNotTraceable(
+            UntraceableReason.EXCESS_BLOB_GAS_TOO_HIGH, excess=excess, most=most
         )
 
 

@@ -118,7 +118,7 @@ class EvmVM:
 
         Args:
             context: The block's context, with the node's time.
-            allow_empty: Also build a block without transactions.
+            allow_empty: Also build a block without transactions; coreth's rules allow none, except in a preview.
 
         Raises:
             HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
@@ -127,6 +127,7 @@ class EvmVM:
             self._makes_blocks = blocks.are_made(self._chain)
         if not self._makes_blocks:
             return None
+        allow_empty = allow_empty and (self._previews or not self._chain.is_of_coreth)
         tree = self._blocks()
         branch = [made.block for made in tree.branch(tree.preference)]
         parent = branch[-1] if branch else tree.head

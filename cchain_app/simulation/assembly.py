@@ -1,15 +1,13 @@
-"""Assembly of executed calls into a block, with header, transactions and receipts like those of a real block.
+"""The results of executed calls, as the results of a block that the chain's rules assemble.
 
 With `traceTransfers`, value transfers are logs among those that contracts emit (tracing.md 14).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
 
-from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, encode_withdrawal, make_block
-from cchain_app.blocks.assembly import assemble
-from cchain_app.evm.engine import BlockEnv, ExecutedBlock, Log, StateChanges, TransactionResult
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges, TransactionResult
 from cchain_app.evm.tracing import Frame, FrameLog, TransactionTrace
 from cchain_app.simulation.calls import PreparedCall
 from primitives.evm import ZERO_ADDRESS, Address, Hash, Word
@@ -40,36 +38,6 @@ class SimulatedBlock(NamedTuple):
 
     block: AcceptedBlock
     calls: tuple[SimulatedCall, ...]
-
-
-def assemble_block(
-    env: BlockEnv,
-    calls: Sequence[SimulatedCall],
-    executed: ExecutedBlock,
-    withdrawals: Sequence[Withdrawal],
-    roots: StateRoots,
-) -> AcceptedBlock:
-    """Return the block as if it had been accepted.
-
-    Args:
-        env: The environment in which it was executed.
-        calls: Its transactions.
-        executed: Their results.
-        withdrawals: Paid at its end; empty before Shanghai.
-        roots: Has the root of the state before the block; afterwards that of the state after it.
-    """
-    block = assemble(
-        env,
-        [call.prepared.transaction for call in calls],
-        executed,
-        state_root=roots.after(executed.changes),
-        ordered_root=roots.ordered_root,
-    )
-    header = block.header
-    if header.withdrawals_root is not None and withdrawals:
-        root = roots.ordered_root([encode_withdrawal(withdrawal) for withdrawal in withdrawals])
-        header = replace(header, withdrawals_root=root)
-    return make_block(header, block.transactions, block.receipts, (), tuple(withdrawals))
 
 
 def executed_block(

@@ -9,13 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
+from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.config import at_least
 from cchain_app.evm.credits import pay
 from cchain_app.evm.engine import (
+    BASE_FEE_BITS,
     AccountChange,
     AccountState,
     BlockEnv,
     CallRejected,
+    ExecutedBlock,
     Log,
     StateChanges,
     StateReader,
@@ -30,12 +33,12 @@ from cchain_app.evm.tracing import (
     TransactionTrace,
 )
 from cchain_app.foreign.credits import block_reward
+from cchain_app.rules.ethereum import EthereumRules
 from cchain_app.rules.port import ChainRules
 from cchain_app.simulation.assembly import (
     SimulatedBlock,
     SimulatedCall,
     StateRoots,
-    assemble_block,
     executed_block,
     logs_with_transfers,
 )
@@ -51,9 +54,8 @@ from cchain_app.simulation.plan import (
 from cchain_app.txs.request import CallRequest
 from primitives.evm import ZERO_HASH, Address
 
-BASE_FEE_BITS: Final = 64
 BLOB_BASE_FEE_BITS: Final = 128
-"""Bits of prices that engines can read."""
+"""Bits of a price of blob gas that engines can read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,9 @@ class Simulation:
     """Executes blocks on top of an accepted one. It serves one request, and keeps the state of the last block.
 
     Unspecified: a precompile that is moved is back at its old address in the next block, as in geth. Blobs cost their
-    block's price also without validation, at most the sender's balance.
+    block's price also without validation, at most the sender's balance. Withdrawals are ignored where blocks have none.
+    The calls of a block of coreth have its gas capacity, even if its gas limit is overridden. Warp messages are not
+    verified: they count as valid.
 
     Args:
         rules: The chain's rules.
@@ -113,6 +117,7 @@ class Simulation:
         roots: Has the root of the state after `base`.
         base: The accepted block.
         state: The state after it.
+        encode_logs: Encodes the logs of receipts.
         options: The options of the simulation.
         budget: The resources for all calls.
     """
@@ -125,11 +130,13 @@ class Simulation:
         base: AcceptedBlock,
         state: StateReader,
         *,
+        encode_logs: EncodeLogs,
         options: SimulationOptions,
         budget: SimulationBudget,
     ) -> None:
         self._rules = rules
         self._engine = engine
+        self._encode_logs = encode_logs
         self._roots = roots
         self._parent = base
         self._state = state
@@ -158,31 +165,62 @@ class Simulation:
         state.put(engine.trace_block(env, (), state, Recording()).before)
         calls = self._run_calls(request.calls, env, state)
         logs = [log for call in calls for log in call.trace.logs]
-        withdrawals = request.withdrawals if at_least(env.fork, "shanghai") else ()
+        withdrawals = request.withdrawals if self._has_withdrawals(env) else ()
         closed = engine.close_block(env, state, logs)
         state.put(closed.changes)
-        state.put(pay(_credits(withdrawals, env), StateChanges(), state, env.fork))
+        credited = _credits(withdrawals, env)
+        if self._rules.pays_base_fee:
+            credited[env.coinbase] = credited.get(env.coinbase, 0) + _base_fees(calls, env)
+        state.put(pay(credited, StateChanges(), state, env.fork))
         changes = state.changes()
         executed = executed_block(calls, changes, closed.requests_hash)
-        block = assemble_block(env, calls, executed, withdrawals, self._roots)
+        block = self._assembled(env, calls, executed, withdrawals)
         self._state = state_after(self._state, block.number, block.hash, changes)
         self._parent = block
         return SimulatedBlock(block, tuple(calls))
 
+    def _assembled(
+        self,
+        env: BlockEnv,
+        calls: Sequence[SimulatedCall],
+        executed: ExecutedBlock,
+        withdrawals: Sequence[Withdrawal],
+    ) -> AcceptedBlock:
+        """Return the block as if it had been accepted."""
+        transactions = [call.prepared.transaction for call in calls]
+        return self._rules.assemble(
+            env,
+            transactions,
+            executed,
+            state_root=self._roots.after(executed.changes),
+            ordered_root=self._roots.ordered_root,
+            encode_logs=self._encode_logs,
+            extra_data=self._rules.message_results(env, transactions),
+            payload=None,
+            withdrawals=withdrawals,
+            parent=self._parent,
+        )
+
     def _env(self, planned: PlannedBlock) -> BlockEnv:
-        """Return a block's environment; values that it does not override are those of the block before."""
+        """Return a block's environment; values that it does not override are those of the block before.
+
+        The rules of coreth and subnet-evm determine them.
+        """
         override, rules, header = planned.request.override, self._rules, self._parent.header
         env = rules.on(self._state).env_after(self._parent, planned.timestamp)
-        fork = rules.config.fork_at(planned.number, planned.timestamp, header.difficulty)
+        if isinstance(rules, EthereumRules):
+            env = replace(
+                env,
+                fork=rules.config.fork_at(planned.number, planned.timestamp, header.difficulty),
+                gas_limit=header.gas_limit,
+                coinbase=header.coinbase,
+                difficulty=header.difficulty,
+                prev_randao=ZERO_HASH,  # also where blocks of the chain have a random one (tracing.md 14)
+            )
         base_fee = env.base_fee if self._options.validate else 0
         env = replace(
             env,
-            fork=fork,
-            gas_limit=header.gas_limit,
-            base_fee=base_fee if at_least(fork, "london") else None,
-            coinbase=header.coinbase,
-            difficulty=header.difficulty,
-            prev_randao=ZERO_HASH,  # also where blocks of the chain have a random one (tracing.md 14)
+            base_fee=base_fee if at_least(env.fork, "london") else None,
             signers=self._options.signers,
         )
         beacon_root = planned.request.beacon_root
@@ -190,11 +228,16 @@ class Simulation:
             env = replace(env, parent_beacon_block_root=beacon_root)
         return _readable(override.apply(env))
 
+    def _has_withdrawals(self, env: BlockEnv) -> bool:
+        return at_least(env.fork, "shanghai") and isinstance(self._rules, EthereumRules)
+
     def _run_calls(
         self, requests: Sequence[CallRequest], env: BlockEnv, state: PendingState
     ) -> list[SimulatedCall]:
         calls: list[SimulatedCall] = []
         gas_left = env.limits.in_block(env.gas_limit)
+        if env.capacity is not None:
+            gas_left = min(gas_left, env.capacity)
         for request in requests:
             left = GasLeft(gas_left, self._budget.gas)
             account = state.account(request.sender)
@@ -260,6 +303,14 @@ def _overflow_nonce(
 
 def _changed(address: Address, before: AccountState, after: AccountState) -> StateChanges:
     return StateChanges(accounts={address: AccountChange(before, after)})
+
+
+def _base_fees(calls: Sequence[SimulatedCall], env: BlockEnv) -> int:
+    """Return what calls pay of the base fee, in wei: without validation their price may be lower."""
+    base_fee = env.base_fee or 0
+    return sum(
+        min(call.prepared.message.gas_price, base_fee) * call.trace.gas_used for call in calls
+    )
 
 
 def _credits(withdrawals: Sequence[Withdrawal], env: BlockEnv) -> dict[Address, int]:

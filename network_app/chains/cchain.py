@@ -46,10 +46,11 @@ class EvmBackend:
 
     @property
     def timing(self) -> BuildTiming:
-        """When its blocks are built: with interval mining every interval, even empty ones."""
-        settings = self._chain.settings
+        """When its blocks are built: with interval mining every interval, even empty ones if its rules allow those."""
+        chain = self._chain
+        settings = chain.settings
         if settings.mines_by_clock:
-            return BuildTiming(int(settings.block_interval), allow_empty=True)
+            return BuildTiming(int(settings.block_interval), allow_empty=not chain.is_of_coreth)
         return BuildTiming(0)
 
     def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:

@@ -64,7 +64,7 @@ def trace_block(rpc: EvmRpc, raw: bytes, config: TraceConfig) -> Raw:
         BlockNotTraceable: By a subclass: the RLP is not a block, or the block's parent is not in the chain.
         JsonRpcError: -32000, a transaction is not valid in the block.
     """
-    block = given_blocks.read_block(raw)
+    block = given_blocks.read_block(rpc.chain, raw)
     known = blocks.by_hash(rpc.chain, block.hash)
     if known is not None:
         return _block(rpc, known, config)

@@ -18,7 +18,9 @@ from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import (
+    BASE_FEE_BITS,
     BlockEnv,
     CallInterrupted,
     CallMessage,
@@ -33,6 +35,7 @@ from cchain_app.evm.overrides import (
     BlockOverride,
     move_precompiles,
     override_state,
+    with_stored_slots,
 )
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import blocks, development, state
@@ -49,8 +52,6 @@ T = TypeVar("T")
 
 PRICE_BITS: Final = 128
 BLOB_PRICE_BITS: Final = 128
-BASE_FEE_BITS: Final = 64
-"""Bits of a base fee that engines can read."""
 
 Overrides = Mapping[Address, AccountOverride]
 
@@ -269,12 +270,17 @@ def context_on(
         env = replace(env, signers=signers)
     if accounts:
         env = move_precompiles(env, accounts)
-        reader = override_state(reader, accounts)
+        reader = override_state(reader, stored_overrides(rpc.chain, accounts))
     if block_override is not None:
         env = block_override.apply(env)
     if share is not None:
         return CallContext(rpc, env, reader, share.deadline, share.gas)
     return CallContext(rpc, env, reader, time.monotonic() + rpc.chain.call_seconds)
+
+
+def stored_overrides(chain: EvmChain, accounts: Overrides) -> Overrides:
+    """Return overrides as engines read them, whose slots are other ones on a chain of coreth."""
+    return with_stored_slots(accounts) if chain.is_of_coreth else accounts
 
 
 def _share_of_event_loop(rpc: EvmRpc) -> LoopGasShare | None:

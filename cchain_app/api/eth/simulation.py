@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Raw
 
 from cchain_app.api import block_tags, errors, tracing, wire
-from cchain_app.api.eth.execution import check_request, timed_out
+from cchain_app.api.eth.execution import check_request, stored_overrides, timed_out
 from cchain_app.api.params.call import SimulationPayload
 from cchain_app.api.params.values import BlockParam
 from cchain_app.api.rpc import EvmRpc
@@ -51,6 +51,10 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
         for call in request.calls:
             check_request(rpc, call)
     chain = rpc.chain
+    requests = [
+        replace(request, accounts=stored_overrides(chain, request.accounts))
+        for request in payload.blocks
+    ]
     with tracing.tracing(rpc):
         simulation = Simulation(
             chain.rules,
@@ -58,6 +62,7 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
             RootsAfter(chain, base),
             base,
             state_after(chain, base),
+            encode_logs=chain.encode_logs,
             options=replace(payload.options, signers=development.signers(chain)),
             budget=SimulationBudget(
                 gas=rpc.gas_cap(base.header.gas_limit),
@@ -66,7 +71,7 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
             ),
         )
         try:
-            simulated = simulation.run(payload.blocks)
+            simulated = simulation.run(requests)
         except TraceTimedOut as error:
             raise timed_out(rpc) from error
         except InvalidBlock as error:  # overrides can break the system contracts

@@ -151,7 +151,11 @@ class CorethRules:
         return replace(env, capacity=state.capacity)
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
-        """Return the environment in which a block was executed."""
+        """Return the environment in which a block was executed.
+
+        Raises:
+            BlockRefused: The results of a candidate's predicates cannot be read.
+        """
         header = _coreth(block.header)
         return self._env(
             number=header.number,
@@ -159,7 +163,7 @@ class CorethRules:
             milliseconds=header.milliseconds,
             gas_limit=header.gas_limit,
             base_fee=header.base_fee or 0,
-            failed=parse_results(verification.predicate_results(header)) if header.number else {},
+            failed=_results_in(header) if header.number else {},
         )
 
     def _env(
@@ -281,7 +285,7 @@ class CorethRules:
                 header, transactions, state.capacity, self._intrinsic_gas
             )
             self._verify_predicates(header, transactions, context.p_chain_height)
-        self._verify_readable(header)
+        _results_in(header)  # those of a decided block are believed
         atomic = () if candidate.payload is None else split_payload(candidate.payload)
         verification.verify_ext_data_gas(header, atomic)
         self.extension.verify(candidate, context)
@@ -324,13 +328,6 @@ class CorethRules:
         """Return by transaction the bits of the predicates that do not hold at a P-Chain height."""
         config = self.config.stateful.config_at(PrecompileKey.WARP, timestamp)
         return {} if config is None else self.identity.failed(access_lists, config, height)
-
-    def _verify_readable(self, header: CorethHeader) -> None:
-        """Check that the results of a decided block's predicates, which are believed, can be read."""
-        try:
-            parse_results(verification.predicate_results(header))
-        except PredicateError as error:
-            raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
 
     verify_outcome = staticmethod(verification.verify_outcome)
 
@@ -419,6 +416,14 @@ class CorethRules:
 def _coreth(header: Header) -> CorethHeader:
     assert isinstance(header, CorethHeader), "a header of coreth's format"
     return header
+
+
+def _results_in(header: CorethHeader) -> Mapping[bytes, int]:
+    """Return by transaction the bits of predicates that do not hold, from a header."""
+    try:
+        return parse_results(verification.predicate_results(header))
+    except PredicateError as error:
+        raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
 
 
 def _decoded(envelopes: Sequence[bytes]) -> list[DecodedTransaction]:

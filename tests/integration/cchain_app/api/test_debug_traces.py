@@ -416,12 +416,17 @@ def test_an_invalid_block_is_refused(rpc, made):
     assert message.startswith("could not decode block: rlp: expected input list")
 
 
-def test_block_without_known_parent_is_refused(rpc, made):
+def test_block_whose_header_cannot_be_executed_is_refused(rpc, made):
     header = made.block.header
     for changes, message in (
         ({"parent_hash": Hash(bytes.fromhex(NOWHERE[2:]))}, f"parent {NOWHERE} not found"),
         ({"number": 7}, "block number 7 does not follow its parent's 1"),
         ({"gas_limit": 10**9}, "gas limit of block too high: 1000000000, at most "),
+        ({"base_fee": 1 << 64}, "block base fee higher than 2^64-1"),
+        (
+            {"excess_blob_gas": (1 << 64) - 1},
+            f"excess blob gas too high: {(1 << 64) - 1}, at most ",
+        ),
     ):
         raw = encode_block(replace(header, **changes), [])
         code, words_ = refusal(rpc, "debug_traceBlock", hexed(raw), CALLS)

@@ -1,83 +1,28 @@
 """A C-Chain of a network of avalanchego in the database: recorded blocks are followed, stored, served and answered."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.conf import settings
 
-from cchain_app.api import EvmRpc, registry
 from cchain_app.chain import EvmChain
 from cchain_app.genesis import load_genesis as read_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.models import AtomicKind, AtomicTransaction
-from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.coreth.rules import CorethRules
 from cchain_app.selectors import blocks
 from cchain_app.selectors.coins_held import EvmCoins, coins_held
 from cchain_app.selectors.rebuilding import verify_state
 from cchain_app.services.genesis import WrongChainInDatabase, begin_import, load_genesis
-from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store.chain import is_of_coreth
-from chaindb.database import Database
-from chainvm.port import BlockContext
-from jsonrpc.dispatch.dispatcher import Dispatcher
-from primitives.upgrades import OWN_NETWORK
-from tests.builders.coreth import local_genesis, local_parameters, nobody_signs
-from tests.builders.node_settings import updated
+from tests.builders.coreth import local_genesis
 from tests.conformance.coreth_vectors import data, document
+from tests.integration.cchain_app.coreth.follower import Follower, chain_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LAST = 51
 """The blocks up to this height are of all kinds; those after it are long."""
-NOW = 4_000_000_000
-
-
-def chain_of(genesis: bytes) -> EvmChain:
-    node = updated(settings.NODE, mining="manual")
-    parameters = local_parameters()
-    return EvmChain(
-        node.common,
-        node.cchain,
-        Database(),
-        aliases=("C",),
-        blockchain_id=lambda: parameters.blockchain_id,
-        genesis_file=lambda: genesis,
-        atomic=lambda: parameters,
-        upgrades=lambda: OWN_NETWORK,
-        identity=WarpIdentity(
-            node.common.network_id, lambda: parameters.blockchain_id, nobody_signs
-        ),
-    )
-
-
-@dataclass
-class Follower:
-    """A node that follows the network."""
-
-    chain: EvmChain
-
-    def __post_init__(self) -> None:
-        self.genesis = load_genesis(self.chain)
-        self.runtime = EvmRuntime(self.chain)
-        self.dispatcher = Dispatcher(registry(EvmRpc(self.runtime)))
-
-    def follow(self, entries: list[Any]) -> None:
-        vm = self.runtime.vm
-        found = [vm.parse(data(entry["blockRLP"])) for entry in entries]
-        context = BlockContext(NOW, decided=True)
-        vm.verify_all(found, [context] * len(found))
-        vm.accept([block.block_id for block in found], written=lambda _: None)
-
-    def ask(self, method: str, *params: Any) -> Any:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self.dispatcher.answer(json.dumps(body).encode(), None)
-        assert answer is not None
-        found = json.loads(answer)
-        return found["error"] if "error" in found else found["result"]
 
 
 @pytest.fixture

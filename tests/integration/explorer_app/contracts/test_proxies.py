@@ -7,11 +7,17 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from cchain_app.evm.coreth import stored_slot
 from explorer_app.names.book import NO_ABI
 from explorer_app.selectors import proxies
+from explorer_app.selectors.proxies import StoredTarget
 from explorer_app.selectors.verified import abi_of
 from explorer_app.verification.proxies import ADMIN_SLOT, SLOTS, ProxyKind
-from primitives.evm import Address
+from primitives.evm import Address, Hash
+from primitives.hashing import keccak256
+from primitives.hexadecimal import encode_data
+from tests.builders.coreth import local_genesis
+from tests.integration.cchain_app.coreth.follower import Follower, chain_of
 from tests.integration.explorer_app.contracts.conftest import Explored
 
 DELEGATES = bytes.fromhex("60006000600060006000 5a f4 00".replace(" ", ""))
@@ -58,6 +64,27 @@ def test_a_slot_names_the_implementation(explored: Explored, target: Address) ->
 
         assert found is not None
         assert (found.kind, found.implementations, found.admin) == (kind, (target,), admin)
+
+
+@pytest.mark.sqlite_only
+def test_slots_of_coreth_name_implementations_in_lists(db: None) -> None:
+    target, document = Address(b"\x66" * 20), json.loads(local_genesis())
+    kinds = {
+        Address(bytes([0x70 + place]) * 20): slot
+        for place, (kind, slot) in enumerate(SLOTS)
+        if kind is not ProxyKind.BEACON
+    }
+    assert any(stored_slot(slot) != slot for slot in kinds.values())
+    for address, slot in kinds.items():
+        document["alloc"][address.hex()] = {
+            "balance": "0x0",
+            "code": encode_data(DELEGATES),
+            "storage": {encode_data(slot): encode_data(word(target))},
+        }
+    chain = Follower(chain_of(json.dumps(document).encode())).chain
+
+    found = proxies.stored_targets(chain, dict.fromkeys(kinds, Hash(keccak256(DELEGATES))))
+    assert found == {address: StoredTarget(target, is_certain=False) for address in kinds}
 
 
 def test_implementation_is_read_from_the_beacon(explored: Explored, target: Address) -> None:
