@@ -158,6 +158,7 @@ class Node:
             has_peers=has_peers,
             least_time=self._least_time,
             identify=self._warp_identity,
+            is_taken=lambda name: any(chain.is_named(name) for chain in self.chains.every),
         )
         """Finds the chains of subnets and begins to run them."""
         primary = PlatformNetwork(self.platform_chain)

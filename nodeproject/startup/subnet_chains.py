@@ -36,7 +36,8 @@ from platform_app.selectors import accepted, subnets
 from platform_app.selectors.subnets import BlockchainRecord
 from platform_app.txs.codec import parse
 from platform_app.txs.subnets import CreateChainTx
-from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.cb58 import Cb58Error
+from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 
 SUBNET_EVM_ID: Final = ID.of_name("subnetevm")
 """The ID of subnet-evm as a virtual machine."""
@@ -77,6 +78,7 @@ class SubnetChains:
         has_peers: Returns whether peers are connected.
         least_time: Returns the earliest Unix time to which the node's clock may be set.
         identify: Returns who a chain is to other chains, from what returns its ID and from its subnet.
+        is_taken: Returns whether a chain of the node has a name, as an alias or as its blockchain ID.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class SubnetChains:
         has_peers: Callable[[], bool],
         least_time: Callable[[], int],
         identify: Callable[[Callable[[], ID], ID], WarpIdentity],
+        is_taken: Callable[[str], bool],
     ) -> None:
         self._settings = settings
         self._platform = platform
@@ -101,6 +104,7 @@ class SubnetChains:
         self._has_peers = has_peers
         self._least_time = least_time
         self._identify = identify
+        self._is_taken = is_taken
         self._lock = threading.Lock()
         self._position = -1
         """The last blockchain that was looked at, in the order of creation."""
@@ -239,14 +243,15 @@ class SubnetChains:
                 raise ChainRefused(f"chain ID {config.chain_id} is taken by {taken}")
 
     def _aliases(self, created: BlockchainRecord) -> tuple[str, ...]:
-        """Return the ID as the first alias, and the chain's name if no earlier chain has it.
+        """Return the ID as the first alias, and the chain's name if no other chain can have it.
+
+        Anybody may choose the name. One that is an ID would lead requests for the chain with that ID here.
 
         Unspecified: the reference has aliases by name only if the operator's file lists them.
         """
-        name, used = created.name, {alias for one in self._running() for alias in one.aliases}
-        taken = name in used or self._platform.is_named(name) or name in _RESERVED
-        blockchain_id = str(created.blockchain_id)
-        return (blockchain_id,) if taken or not name.strip() else (blockchain_id, name)
+        name, blockchain_id = created.name, str(created.blockchain_id)
+        is_alias = name.strip() and not _is_id(name) and not self._is_taken(name)
+        return (blockchain_id, name) if is_alias else (blockchain_id,)
 
     def _record(self, row: SubnetChainRow) -> None:
         with self._platform.db.atomic():
@@ -275,8 +280,13 @@ def _verify_upgrades(chain: EvmChain) -> None:
             )
 
 
-_RESERVED: Final = frozenset({"X", "avm", "AVM", "xvm"})
-"""Names of the X-Chain."""
+def _is_id(name: str) -> bool:
+    """Return whether a name is the text of an ID."""
+    try:
+        ID.parse(name)
+    except (Cb58Error, IdError):
+        return False
+    return True
 
 
 def subnet_settings(settings: EvmSettings) -> EvmSettings:

@@ -379,10 +379,26 @@ def test_only_chains_of_tracked_subnets_run(world: World) -> None:
 def test_a_name_that_another_chain_has_is_no_alias(world: World) -> None:
     first = world.create(subnet_genesis(1), "dex")
     second = world.create(subnet_genesis(2), "dex")
-    third = world.create(subnet_genesis(3), "C")
     assert world.chain(first).aliases == (str(first), "dex")
-    for taken in (second, third):
-        assert world.chain(taken).aliases == (str(taken),)
+    assert world.chain(second).aliases == (str(second),)
+    for number, taken in enumerate(("C", "evm", "P", "X", "avm"), 3):
+        named = world.create(subnet_genesis(number), taken)
+        assert world.chain(named).aliases == (str(named),)
+
+
+@pytest.mark.sqlite_only  # likewise
+async def test_a_name_that_is_an_id_leads_no_requests_to_the_chain(
+    application: Any, world: World
+) -> None:
+    chains = (world.node.evm_chain, world.node.avm_chain)
+    ids = await in_thread(lambda: [str(chain.blockchain_id) for chain in chains])
+    c_chain = ids[0]
+    for number, name in enumerate((*ids, str(ID(bytes(31) + b"\1"))), 7):
+        named = await in_thread(world.create, subnet_genesis(number), name)
+        assert world.chain(named).aliases == (str(named),)
+    found = await over_http(application, f"/ext/bc/{c_chain}/rpc", "eth_chainId")
+    assert found == hex(world.node.evm_chain.config.chain_id)
+    await end(application)
 
 
 def test_a_chain_whose_database_could_not_be_made_begins_later(
