@@ -24,6 +24,7 @@ class SubnetChainRow(NamedTuple):
     """Why it does not run."""
     rules: str = ""
     database: str = ""
+    """The alias of the database with its blocks, whether it runs or not; empty if it has never run."""
     chain_id: int | None = None
 
 

@@ -254,8 +254,13 @@ class SubnetChains:
         return (blockchain_id, name) if is_alias else (blockchain_id,)
 
     def _record(self, row: SubnetChainRow) -> None:
-        with self._platform.db.atomic():
-            subnet_chain_rows.record(self._platform.db, row)
+        """Write a chain's row. If the chain does not run, its row still names the database with its blocks."""
+        db = self._platform.db
+        with db.atomic():
+            known = subnet_chain_rows.row_of(db, row.blockchain_id)
+            if known is not None and not row.database:
+                row = row._replace(database=known.database)
+            subnet_chain_rows.record(db, row)
 
 
 def _verify_upgrades(chain: EvmChain) -> None:

@@ -13,21 +13,25 @@ from django.db import DatabaseError, connection
 from rich.markup import escape
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain, evm_chains, find_chains
+from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
+from cchain_app.store import chain as stored
+from cchain_app.store import subnet_chains
 from chaindb import clock, versions
 from chaindb.chains import C_CHAIN, absence, is_left_out
 from explorer_app.selectors import tokens
 from network_app import selectors
 from nodeproject.apps import this_node
 from nodeproject.management.terminal import print_values
+from nodeproject.startup.chain_databases import open_database
 from nodeproject.startup.profile import CHECKS
 from nodeproject.web.paths import running_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import mempool, stakers
 from primitives.counting import counted
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 TIMEOUT = 5.0
 """Seconds to wait for the node's RPC."""
@@ -60,6 +64,7 @@ class Command(BaseCommand):
             "Internal calls": calls.how_far(evm_chain()),
             "Tokens": tokens.how_far(evm_chain()),
             **_further_chains(),
+            **_subnet_chains(),
             "P-Chain": f"{', '.join(platform_chain().aliases)}, {platform_chain().blockchain_id}",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
@@ -76,15 +81,37 @@ class Command(BaseCommand):
 
 
 def _further_chains() -> dict[str, str]:
-    """Describe the EVM chains besides the C-Chain: names, IDs and heads."""
-    find_chains()
+    """Describe the EVM chains of the primary network besides the C-Chain: names, IDs and heads."""
     facts = {}
     for chain in evm_chains()[1:]:
+        if chain.subnet_id != PRIMARY_NETWORK_ID:
+            continue
         name = chain.title
         head = blocks.head(chain)
         facts[name] = f"{', '.join(chain.aliases)}, {chain.blockchain_id}"
         facts[f"{name} head"] = f"{head.number}  0x{head.hash.hex()}"
     return facts
+
+
+def _subnet_chains() -> dict[str, str]:
+    """Describe the chains of tracked subnets by the rows that the node has written, which this command leaves as they are."""
+    facts = {}
+    for row in subnet_chains.rows(this_node().database):
+        name = f"Chain {row.name or str(row.blockchain_id)}"
+        if row.state == subnet_chains.RUNNING:
+            facts[name] = f"{row.blockchain_id}, chain ID {row.chain_id}"
+            facts[f"{name} head"] = _stored_head(row.blockchain_id)
+        elif row.state == subnet_chains.REFUSED:
+            facts[name] = f"[red]does not run[/red]: {escape(row.reason)}"
+    return facts
+
+
+def _stored_head(blockchain_id: ID) -> str:
+    try:
+        head = stored.head_id(open_database(blockchain_id, settings.NODE))
+    except DatabaseError as error:
+        return f"[red]cannot be read[/red] ({escape(str(error).strip())})"
+    return "none" if head is None else f"{head[0]}  0x{head[1].hex()}"
 
 
 def _versions() -> str:

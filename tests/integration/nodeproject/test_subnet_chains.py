@@ -25,6 +25,7 @@ from chaindb.connections import in_thread
 from chaindb.database import Database
 from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.apps import this_node, use
+from nodeproject.copies import chain_copies
 from nodeproject.copies.snapshot_manifest import NodeSnapshotReason
 from nodeproject.copies.snapshots import Snapshots
 from nodeproject.management.banner import banner_of
@@ -373,6 +374,44 @@ def test_only_chains_of_tracked_subnets_run(world: World) -> None:
     assert world.ask("platform.getBlockchainStatus", blockchainID=str(other)) == {
         "status": "Created"
     }
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_a_chain_that_runs_no_longer_keeps_its_database(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = world.node.settings
+    blockchain_id = world.create()
+    database = world.row(blockchain_id).database
+    other = updated(settings, track_subnets=(str(world.subnet()),))
+
+    def fail(*_: object) -> Database:
+        raise OperationalError("no space left")
+
+    for state, node in ((rows.UNTRACKED, other), (rows.REFUSED, settings)):
+        forget(world.node)
+        world.node = started(node)
+        with monkeypatch.context() as patched:
+            patched.setattr(subnet_chains, "make_database", fail)
+            world.node.subnet_chains.look()
+        row = world.row(blockchain_id)
+        assert (row.state, row.database) == (state, database)
+        opened = chain_copies.databases_of(world.node.database, settings)
+        assert list(opened) == [blockchain_id], "backups have its rows"
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_the_status_changes_no_rows(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    running, refused = world.create(), world.create(b"{", "broken")
+    before = rows.rows(world.node.database)
+    forget(world.node)
+    started(updated(world.node.settings, track_subnets=(str(world.subnet()),)))
+    call_command("node_status")
+    assert rows.rows(world.node.database) == before
+    shown = capsys.readouterr().out
+    assert str(running) in shown
+    assert "Chain broken" in shown
+    assert world.row(refused).reason[:30] in shown
 
 
 @pytest.mark.sqlite_only  # likewise
