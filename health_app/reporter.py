@@ -187,14 +187,17 @@ class Reporter:
             runner.request_run()
 
     def _run_new(self) -> None:
-        """Start the threads of checks that have none yet.
+        """Start the threads of checks that have none yet; a check that replaces another one takes over its thread.
 
         A thread is known before it runs: `run_again` then waits for it even before the first run, and at most for one
         timeout.
         """
-        known = {runner.check for runner in self._runners.values()}
-        new = [check for check in self._checks if check not in known]
-        runners = [_Runner(check, self._run, self._stopped) for check in new]
+        runners = []
+        for check in self._checks:
+            if (known := self._runners.get(check.name)) is None:
+                runners.append(_Runner(check, self._run, self._stopped))
+            else:
+                known.check = check
         self._runners = {**self._runners, **{runner.check.name: runner for runner in runners}}
         for runner in runners:
             runner.start()
@@ -258,6 +261,7 @@ class _Runner(threading.Thread):
     ) -> None:
         super().__init__(name=f"health-{check.name}", daemon=True)
         self.check = check
+        """The check of the next run."""
         self.began = time.time_ns()
         self.idle = threading.Event()
         self.idle.set()

@@ -183,7 +183,8 @@ class Observation:
     def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
         """Return the results of this process's health checks, and the tags of the checks."""
         checks = self.reporter.health().checks
-        tags = {**self._checks.tags, **{name: check.tags for name, check in self._refused.items()}}
+        refused = {name: check.tags for name, check in tuple(self._refused.items())}
+        tags = {**self._checks.tags, **refused}
         return checks, {name: found | {ALL} for name, found in tags.items()}
 
     def add_evm(self, rpc: EvmRpc) -> None:
@@ -203,8 +204,14 @@ class Observation:
             self.reporter.add(self._checks.of_further(rpc.runtime))
 
     def add_refused(self, blockchain_id: ID, subnet_id: ID, reason: str) -> None:
-        """Show a chain of a subnet that does not run: its check fails, with the reason."""
+        """Show a chain of a subnet that does not run: its check fails, with the reason.
+
+        A further call with the same reason, after another attempt to run the chain, changes nothing.
+        """
         name = str(blockchain_id)
+        known = self._refused.get(name)
+        if known is not None and known.measure().error == reason:
+            return
         check = HealthCheck(name, lambda: Finding(error=reason), frozenset({str(subnet_id)}))
         self._refused[name] = check
         if "reporter" in self.__dict__:

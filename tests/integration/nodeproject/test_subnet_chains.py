@@ -260,6 +260,11 @@ def test_health_and_metrics_have_it(world: World) -> None:
     page = world.node.observation.page.text()[1].decode()
     assert f'svc_chain_height{{chain="{running}"}} 0' in page
 
+    known = reporter._checks
+    for reason in (checks[broken].error, "another reason"):
+        world.node.observation.add_refused(ID.parse(broken), world.subnet_id, reason)
+        assert (reporter._checks is known) is (reason == checks[broken].error)
+
 
 @pytest.mark.sqlite_only  # likewise
 def test_the_admin_shows_the_chains_and_the_chosen_ones_rows(world: World, client: Client) -> None:

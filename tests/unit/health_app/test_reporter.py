@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import pytest
 from django.db import OperationalError
@@ -283,6 +284,17 @@ def test_a_check_that_hangs_fails_alone_and_recovers() -> None:
     finally:
         hangs.set()
         scene.reporter.stop()
+
+
+def test_a_check_that_replaces_another_one_takes_over_its_thread(scene: Scene) -> None:
+    others = set(threading.enumerate())
+    scene.reporter.start()
+    scene.wait_for(("C", ""))
+    for reason in ("no genesis", "no database", "no room"):
+        scene.reporter.add(HealthCheck("C", partial(Finding, error=reason), TAG))
+        scene.wait_for(("C", reason))
+    runs = [thread for thread in set(threading.enumerate()) - others if thread.name == "health-C"]
+    assert len(runs) == 1
 
 
 def test_a_check_is_run_again_at_once_and_alone(scene: Scene) -> None:
