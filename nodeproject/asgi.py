@@ -127,7 +127,7 @@ class Application:
         endpoints.on_added.append(added)
         self._listener = PlatformListener(node.platform_chain)
         self._paths = ChainPaths(
-            workers, partial(letters_of, node.platform_chain, node.evm_chains.values())
+            workers, lambda: letters_of(node.platform_chain, tuple(node.evm_chains.values()))
         )
         node.observation.observe_web(workers)
         node.begin_transaction_logs()

@@ -6,13 +6,14 @@ A database gets Django's alias when its chain begins or the node starts; all thr
 import sqlite3
 from copy import deepcopy
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from chaindb import clock, versions
 from chaindb.database import Database
-from chaindb.locks import Lock
+from chaindb.locks import Lock as RowLock
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database import make_tables
@@ -25,6 +26,9 @@ DIRECTORY: Final = "chains"
 _LOG_PAGES: Final = 1_000
 _CONNECTIONS: Final = 8
 """Most PostgreSQL connections of a process to one of these databases."""
+
+_ADDING: Final = Lock()
+"""Held while an alias is added to Django's databases, which a process has once."""
 
 
 def alias_of(blockchain_id: ID) -> str:
@@ -53,7 +57,8 @@ def open_database(blockchain_id: ID, settings: NodeSettings) -> Database:
             entry |= sqlite(path, settings, log_pages=_LOG_PAGES, is_mapped=False)
         else:
             entry = _of_schema(entry, alias)
-        connections.settings[alias] = entry
+        with _ADDING:  # other threads iterate over the mapping, so it is replaced
+            connections.settings = {**connections.settings, alias: entry}
     return Database(alias)
 
 
@@ -75,10 +80,10 @@ def make_database(blockchain_id: ID, settings: NodeSettings) -> Database:
     else:
         own = Database()
         with own.atomic(durable=True):  # processes begin the chain together
-            own.acquire(Lock.INIT)
+            own.acquire(RowLock.INIT)
             own.execute(f'CREATE SCHEMA IF NOT EXISTS "{db.alias}"')
         with own.atomic(durable=True):
-            own.acquire(Lock.INIT)
+            own.acquire(RowLock.INIT)
             make_tables(db.alias)
     versions.record(db, VERSION, clock.wall())
     return db

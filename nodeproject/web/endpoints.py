@@ -347,7 +347,7 @@ class Endpoints:
 
         Unspecified: the reference knows no such paths then, and answers 404; this node answers 404 with the reason.
         """
-        chains = [rpc.chain for name, rpc in self._evm_rpcs.items() if is_left_out(name)]
+        chains = [rpc.chain for name, rpc in tuple(self._evm_rpcs.items()) if is_left_out(name)]
         return {
             path: absence(chain.name)
             for chain in chains

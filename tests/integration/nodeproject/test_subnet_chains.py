@@ -406,6 +406,15 @@ def test_a_chain_that_runs_no_longer_keeps_its_database(
 
 
 @pytest.mark.sqlite_only  # likewise
+def test_a_chain_may_begin_while_a_thread_releases_its_connections(world: World) -> None:
+    seen = iter(connections)
+    next(seen)
+    blockchain_id = world.create()
+    assert alias_of(blockchain_id) not in list(seen)
+    assert alias_of(blockchain_id) in list(connections)
+
+
+@pytest.mark.sqlite_only  # likewise
 def test_the_status_changes_no_rows(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     running, refused = world.create(), world.create(b"{", "broken")
     before = rows.rows(world.node.database)
