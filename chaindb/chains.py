@@ -124,6 +124,10 @@ class ChainRegistry(Mapping[str, NodeChain]):
             raise DuplicateChain(f"chains {aliases} in {tables}")
         self.every = every
 
+    def remove(self, chain: NodeChain) -> None:
+        """Remove a chain that could not begin to run."""
+        self.every = tuple(other for other in self.every if other is not chain)
+
     @override
     def __getitem__(self, name: str) -> NodeChain:
         for chain in self.every:

@@ -121,6 +121,13 @@ class NodeNetwork:
         if self._is_connected:
             self._connect(evm)
 
+    def remove(self, evm: EvmRuntime) -> None:
+        """Take no part in a chain that could not begin to run."""
+        self.evm_chains = tuple(chain for chain in self.evm_chains if chain is not evm.chain)
+        self._inner = tuple(inner for inner in self._inner if inner is not evm)
+        name = evm.chain.name
+        self._all_chains = {key: chain for key, chain in self._all_chains.items() if key != name}
+
     @cached_property
     def identity(self) -> NodeIdentity:
         """This node's keys, from its files.

@@ -320,13 +320,31 @@ class Node:
     def _begin_chain(self, chain: EvmChain) -> None:
         """Run a chain of a subnet in this process from now on.
 
+        If a step fails, the process does not run the chain and has no trace of it, so it can begin again later.
+
         Raises:
             DuplicateChain: It has a name of another chain.
         """
-        name, runtime = chain.name, EvmRuntime(chain)
+        runtime = EvmRuntime(chain)
         self.chains.add(chain)
+        try:
+            self.network.add(runtime)
+            self._run_chain(runtime)
+        except BaseException:
+            self.chains.remove(chain)
+            self.network.remove(runtime)
+            for by_name in (self.evm_chains, self.evm_runtimes):
+                by_name.pop(chain.name, None)
+            if (log := self.transaction_logs.pop(chain.name, None)) is not None:
+                log.end()
+            if "evm_rpcs" in self.__dict__:
+                self.evm_rpcs.pop(chain.name, None)
+            raise
         self.refused_chains.pop(chain.blockchain_id, None)
-        self.network.add(runtime)
+
+    def _run_chain(self, runtime: EvmRuntime) -> None:
+        chain = runtime.chain
+        name = chain.name
         self.transaction_logs[name] = log = TransactionLog(chain)
         self.evm_chains[name] = chain
         self.evm_runtimes[name] = runtime
@@ -335,10 +353,10 @@ class Node:
         if "evm_rpcs" in self.__dict__:
             rpc = EvmRpc(runtime, self.turn, log, self.network.message_signers)
             self.evm_rpcs[name] = rpc
-            if "observation" in self.__dict__:
-                self.observation.add_evm(rpc)
             if "endpoints" in self.__dict__:
                 self.endpoints.add_evm(rpc)
+            if "observation" in self.__dict__:
+                self.observation.add_evm(rpc)
         for begun in tuple(self.on_chain):
             begun(runtime)
 

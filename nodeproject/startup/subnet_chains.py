@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from django.db import DatabaseError, DataError
+from django.db import DatabaseError, InterfaceError, OperationalError
 
 from cchain_app.chain import EvmChain
 from cchain_app.forking.settings import ForkSettings
@@ -49,8 +49,8 @@ RETRY_SECONDS: Final = 10.0
 
 _FORESEEN: Final = (CannotStart, DatabaseError, GenesisFileError, OSError, WrongChainInDatabase)
 """Errors of a chain's beginning that need no traceback in the log, beside `ChainRefused`."""
-_MAY_PASS: Final = (DatabaseError, OSError)
-"""Errors of a chain's beginning that may not occur again, unless a value does not fit (DataError)."""
+_MAY_PASS: Final = (OperationalError, InterfaceError, OSError)
+"""Errors of a chain's beginning that may not occur again."""
 
 
 class ChainRefused(Exception):
@@ -170,7 +170,7 @@ class SubnetChains:
                 )
             self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason))
             self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
-            if isinstance(error, _MAY_PASS) and not isinstance(error, DataError):
+            if isinstance(error, _MAY_PASS):
                 self._again[created.blockchain_id] = created
                 self._again_at = time.monotonic() + RETRY_SECONDS
             else:

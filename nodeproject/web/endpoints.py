@@ -133,12 +133,10 @@ class Endpoints:
         """Serve a chain that this process begins to run; `evm_rpcs` has it already."""
         name = rpc.chain.name
         self.interfaces[name] = _evm_interface(rpc)
-        if name not in self.evm:
-            self.evm[name] = self._of_evm(rpc, self._evm_throttle)
+        # Replaces what an attempt to begin it that failed may have left.
+        endpoint = self.evm[name] = self._of_evm(rpc, self._evm_throttle)
+        self.outer[name] = self._outer_of(rpc.chain)
         rpc.chain.building.within = self.interpreter.needed
-        endpoint = self.evm[name]
-        if name not in self.outer:
-            self.outer[name] = self._outer_of(rpc.chain)
         self.table.update(by_path([endpoint, self.outer[name]]))
         for added in tuple(self.on_added):
             added(endpoint, rpc)

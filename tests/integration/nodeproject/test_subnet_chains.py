@@ -508,6 +508,36 @@ def test_known_chains_do_their_work_when_new_ones_cannot_be_looked_for(
 
 
 @pytest.mark.sqlite_only  # likewise
+@pytest.mark.parametrize("step", ["network.connect", "endpoints.add_evm"])
+def test_a_chain_that_the_process_cannot_begin_leaves_no_trace_and_begins_later(
+    world: World, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    node = world.node
+    shown = len(node.observation._evm_rpcs)
+
+    def fail(*_: object) -> None:
+        raise OperationalError("the connection was lost")
+
+    with monkeypatch.context() as patched:
+        owner = node.network if step == "network.connect" else node.endpoints
+        patched.setattr(owner, "_connect" if step == "network.connect" else "add_evm", fail)
+        blockchain_id = world.create()
+    name = str(blockchain_id)
+    assert world.row(blockchain_id).reason == "the connection was lost"
+    assert node.chains.find(name) is None
+    for names in (node.evm_chains, node.evm_runtimes, node.evm_rpcs, node.transaction_logs):
+        assert list(names) == ["C"]
+    assert name not in node.network.names
+    assert node.network.evm_chains == (node.evm_chain,)
+
+    node.subnet_chains._again_at = 0
+    node.subnet_chains.look()
+    assert world.row(blockchain_id).state == rows.RUNNING
+    assert node.chains.find(name) is world.chain(blockchain_id)
+    assert len(node.observation._evm_rpcs) == shown + 1
+
+
+@pytest.mark.sqlite_only  # likewise
 def test_a_chain_whose_work_fails_does_not_hold_up_the_others(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
