@@ -84,7 +84,7 @@ class Reporter:
         self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
         self._stopped = threading.Event()
         self._added = threading.Event()
-        """Set when a check was added, or when no further run should start."""
+        """Set when a check was added or removed, or when no further run should start."""
         self._thread: threading.Thread | None = None
         self._runners: dict[str, _Runner] = {}
         """The threads of the checks by name, while they run."""
@@ -96,6 +96,13 @@ class Reporter:
             self._announced.setdefault(check.name, NOT_YET_RUN)
             kept = tuple(other for other in self._checks if other.name != check.name)
             self._checks = (*kept, check)
+            self._notes += 1
+        self._added.set()
+
+    def remove(self, name: str) -> None:
+        """Run a check no longer, and report it no longer."""
+        with self._lock:
+            self._checks = tuple(check for check in self._checks if check.name != name)
             self._notes += 1
         self._added.set()
 
@@ -187,18 +194,25 @@ class Reporter:
             runner.request_run()
 
     def _run_new(self) -> None:
-        """Start the threads of checks that have none yet; a check that replaces another one takes over its thread.
+        """Start the threads of checks that have none yet, and end those of removed checks.
+
+        A check that replaces another one takes over its thread.
 
         A thread is known before it runs: `run_again` then waits for it even before the first run, and at most for one
         timeout.
         """
-        runners = []
-        for check in self._checks:
+        runners, checks = [], self._checks
+        for check in checks:
             if (known := self._runners.get(check.name)) is None:
                 runners.append(_Runner(check, self._run, self._stopped))
             else:
                 known.check = check
-        self._runners = {**self._runners, **{runner.check.name: runner for runner in runners}}
+        names = {check.name for check in checks}
+        for name, runner in self._runners.items():
+            if name not in names:
+                runner.end()
+        kept = {name: runner for name, runner in self._runners.items() if name in names}
+        self._runners = {**kept, **{runner.check.name: runner for runner in runners}}
         for runner in runners:
             runner.start()
 
@@ -267,6 +281,7 @@ class _Runner(threading.Thread):
         self.idle.set()
         self._work = work
         self._stopped = stopped
+        self._is_ended = False
         self._requested = threading.Event()
 
     def request_run(self) -> None:
@@ -275,12 +290,17 @@ class _Runner(threading.Thread):
         self.idle.clear()
         self._requested.set()
 
+    def end(self) -> None:
+        """End the thread, after the run in progress."""
+        self._is_ended = True
+        self._requested.set()
+
     @override
     def run(self) -> None:
         while True:
             self._requested.wait()
             self._requested.clear()
-            if self._stopped.is_set():
+            if self._is_ended or self._stopped.is_set():
                 break
             try:
                 self._work(self.check)

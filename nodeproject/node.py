@@ -155,6 +155,7 @@ class Node:
             running=lambda: tuple(self.evm_chains.values()),
             begin=self._begin_chain,
             refuse=self._refuse_chain,
+            forget_refused=self._forget_refused_chains,
             has_peers=has_peers,
             least_time=self._least_time,
             identify=self._warp_identity,
@@ -364,6 +365,11 @@ class Node:
         self.refused_chains[refused.blockchain_id] = refused
         if "observation" in self.__dict__:
             self.observation.add_refused(refused.blockchain_id, refused.subnet_id, refused.reason)
+
+    def _forget_refused_chains(self) -> None:
+        self.refused_chains.clear()
+        if "observation" in self.__dict__:
+            self.observation.forget_refused()
 
     def _further_chain(self, given: FurtherChain) -> EvmChain:
         return EvmChain(

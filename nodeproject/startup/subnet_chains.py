@@ -26,6 +26,7 @@ from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.settings import EvmSettings
 from cchain_app.store import subnet_chains as subnet_chain_rows
 from cchain_app.store.subnet_chains import SubnetChainRow
+from chaindb import generation
 from chaindb.connections import release
 from chaindb.events import ChainEvents
 from nodeproject.settings.node import NodeSettings
@@ -75,6 +76,7 @@ class SubnetChains:
         running: Returns the EVM chains that run already, the C-Chain first.
         begin: Lets the process run a chain whose rows are ready.
         refuse: Notes a chain that does not run.
+        forget_refused: Forgets the chains that do not run.
         has_peers: Returns whether peers are connected.
         least_time: Returns the earliest Unix time to which the node's clock may be set.
         identify: Returns who a chain is to other chains, from what returns its ID and from its subnet.
@@ -90,6 +92,7 @@ class SubnetChains:
         running: Callable[[], Iterable[EvmChain]],
         begin: Callable[[EvmChain], object],
         refuse: Callable[[RefusedChain], object],
+        forget_refused: Callable[[], object],
         has_peers: Callable[[], bool],
         least_time: Callable[[], int],
         identify: Callable[[Callable[[], ID], ID], WarpIdentity],
@@ -101,6 +104,7 @@ class SubnetChains:
         self._running = running
         self._begin = begin
         self._refuse = refuse
+        self._forget_refused = forget_refused
         self._has_peers = has_peers
         self._least_time = least_time
         self._identify = identify
@@ -108,6 +112,8 @@ class SubnetChains:
         self._lock = threading.Lock()
         self._position = -1
         """The last blockchain that was looked at, in the order of creation."""
+        self._generation: int | None = None
+        """How often the P-Chain's rows were rewound before that."""
         self._again: dict[ID, BlockchainRecord] = {}
         """The chains to begin again."""
         self._again_at = 0.0
@@ -120,13 +126,27 @@ class SubnetChains:
             DatabaseError: The P-Chain's rows cannot be read; the next call tries again.
         """
         with self._lock:
+            self._notice_rewind()
             if self._again and time.monotonic() >= self._again_at:
                 for created in tuple(self._again.values()):
                     self._take(created)
+            running = {chain.name for chain in self._running()}
             for position, created in subnets.blockchains_after(self._platform, self._position):
-                if created.subnet_id != PRIMARY_NETWORK_ID:
+                is_running = str(created.blockchain_id) in running
+                if created.subnet_id != PRIMARY_NETWORK_ID and not is_running:
                     self._take(created)
                 self._position = position
+
+    def _notice_rewind(self) -> None:
+        """Look at all blockchains again if the P-Chain's rows were replaced by earlier ones."""
+        number = generation.number(self._platform.db)
+        if number == self._generation:
+            return
+        if self._generation is not None:
+            self._position = -1
+            self._again.clear()
+            self._forget_refused()
+        self._generation = number
 
     def look_and_release(self) -> None:
         """Do the same in a thread that has no other work for its connections."""

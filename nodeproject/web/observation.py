@@ -217,6 +217,13 @@ class Observation:
         if "reporter" in self.__dict__:
             self.reporter.add(check)
 
+    def forget_refused(self) -> None:
+        """Show the chains that do not run no longer, because the P-Chain may not have them any more."""
+        names, self._refused = tuple(self._refused), {}
+        if "reporter" in self.__dict__:
+            for name in names:
+                self.reporter.remove(name)
+
     def _observe_work(self) -> None:
         """Count statements and blocks of this process, whatever its role."""
         if not self.metrics.is_listening:  # once per process, even if it creates several nodes

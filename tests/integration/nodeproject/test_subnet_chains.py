@@ -7,7 +7,13 @@ from unittest.mock import patch
 
 import pytest
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, DataError, OperationalError, connections
+from django.db import (
+    DEFAULT_DB_ALIAS,
+    DataError,
+    OperationalError,
+    ProgrammingError,
+    connections,
+)
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 
@@ -508,6 +514,27 @@ def test_known_chains_do_their_work_when_new_ones_cannot_be_looked_for(
 
 
 @pytest.mark.sqlite_only  # likewise
+@pytest.mark.parametrize(
+    ("error", "is_tried_again"),
+    [(OperationalError, True), (OSError, True), (ProgrammingError, False)],
+)
+def test_only_errors_that_may_pass_are_tried_again(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception],
+    *,
+    is_tried_again: bool,
+) -> None:
+    def fail(*_: object) -> Database:
+        raise error("permission denied")
+
+    monkeypatch.setattr(subnet_chains, "make_database", fail)
+    refused = world.create()
+    assert world.row(refused).reason == "permission denied"
+    assert (refused in world.node.subnet_chains._again) is is_tried_again
+
+
+@pytest.mark.sqlite_only  # likewise
 @pytest.mark.parametrize("step", ["network.connect", "endpoints.add_evm"])
 def test_a_chain_that_the_process_cannot_begin_leaves_no_trace_and_begins_later(
     world: World, monkeypatch: pytest.MonkeyPatch, step: str
@@ -616,3 +643,19 @@ def test_a_snapshot_does_not_take_the_p_chain_back_below_its_blocks(world: World
     words = r"this node has chains of subnets \(dex\), whose rows are not in snapshots"
     with raises(NodeSnapshotReason.SUBNET_CHAINS, kind=SnapshotRefused, match=words):
         snapshots.restore("before")
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_after_a_snapshot_is_restored_new_chains_are_found_again(world: World) -> None:
+    node = world.node
+    snapshots = Snapshots(node.settings, node.platform_chain, node.evm_chain, node.network)
+    snapshots.save("before")
+    broken = str(world.create(b"{", "broken"))
+    assert broken in node.observation.reporter.health().checks
+    snapshots.restore("before")
+    node.subnet_chains.look()
+    assert not node.refused_chains
+    assert broken not in node.observation.reporter.health().checks
+
+    again = world.create(name="again")  # it has the place of the other one in the order of creation
+    assert world.row(again).state == rows.RUNNING

@@ -297,6 +297,19 @@ def test_a_check_that_replaces_another_one_takes_over_its_thread(scene: Scene) -
     assert len(runs) == 1
 
 
+def test_a_removed_check_is_not_reported_and_its_thread_ends(scene: Scene) -> None:
+    others = set(threading.enumerate())
+    scene.reporter.start()
+    scene.wait_for(("C", ""))
+    (thread,) = (
+        thread for thread in set(threading.enumerate()) - others if thread.name == "health-C"
+    )
+    scene.reporter.remove("C")
+    thread.join(60)
+    assert not thread.is_alive()
+    assert set(scene.reporter.health().checks) == {"bootstrapped"}
+
+
 def test_a_check_is_run_again_at_once_and_alone(scene: Scene) -> None:
     scene.reporter.run_once()
     before = scene.reporter.health().checks
