@@ -121,8 +121,7 @@ class Checks:
     @property
     def tags(self) -> Mapping[str, frozenset[str]]:
         """The tags of each check by its name, besides `ALL`."""
-        further = (evm.chain for evm in self.evms[1:])
-        return tags_of(further, counts_supply=self.supply is not None)
+        return tags_of(self._further(), counts_supply=self.supply is not None)
 
     def of_further(self, runtime: EvmRuntime) -> HealthCheck:
         """Return the check of a chain that the process begins to run; `evms` has it already."""
@@ -194,10 +193,10 @@ class Checks:
         )
 
     def measure_bootstrapped(self) -> Finding:
-        """Measure whether all chains that this node takes part in have finished their initial sync."""
+        """Measure whether all chains that count for this node's health have finished their initial sync."""
         if (self.node.bootstrap or self.node.votes) and self._reported() is None:
             return rules.bootstrapped({P_CHAIN: False})
-        names = (*self.node.chains, *(evm.chain.name for evm in self.evms[1:]))
+        names = (*self.node.chains, *(chain.name for chain in self._further()))
         done = {name: network.is_bootstrapped(name) for name in names}
         waiting = "" if all(done.values()) else network.waiting()
         return rules.bootstrapped(done, waiting)
@@ -223,6 +222,11 @@ class Checks:
             failures=tuple(map(str, network.dial_failures(reported))),
         )
         return rules.network(traffic, in_network=network.in_network(self.platform))
+
+    def _further(self) -> list[EvmChain]:
+        """Return the chains besides the C-Chain that count for the node's health."""
+        chains = [evm.chain for evm in self.evms[1:]]
+        return [chain for chain in chains if self.node.watches(chain.subnet_id)]
 
     def _missing_votes(self) -> str:
         """Return a warning if this node's stake counts on a chain that it does not vote on, else an empty text."""

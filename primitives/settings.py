@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from primitives.cb58 import Cb58Error
-from primitives.ids import ID, IdError
+from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 from primitives.networks import LOCAL
 from primitives.product import data_home
 from primitives.upgrades import InvalidUpgrades, UpgradeTimes, read_upgrades
@@ -164,8 +164,15 @@ class CommonSettings:
     track_subnets: tuple[str, ...] = flag(
         (),
         "IDs of subnets whose EVM chains this node runs, or `all`. Default: all on a local network whose blocks this node "
-        "makes alone, otherwise none.",
+        "makes alone, otherwise none. With `all` anybody who creates a chain uses this node's disk, memory and time; such "
+        "chains have no health checks, except those of subnets whose IDs are listed as well.",
         form=SUBNETS,
+    )
+    subnet_chain_limit: int = flag(
+        100,
+        "Most EVM chains of subnets that this node runs, each with a database and threads; the chains after that are "
+        "refused. Chains of subnets whose IDs are in NODE_TRACK_SUBNETS do not count.",
+        least=1,
     )
     producer: str = flag(
         "",
@@ -213,7 +220,21 @@ class CommonSettings:
         wanted = self.track_subnets
         if not wanted:
             return self.network_id == LOCAL and not (self.bootstrap or self.votes)
-        return ALL_SUBNETS in wanted or str(subnet_id) in wanted
+        return ALL_SUBNETS in wanted or self.names_subnet(subnet_id)
+
+    def names_subnet(self, subnet_id: ID) -> bool:
+        """Return whether the operator tracks a subnet by its ID."""
+        return str(subnet_id) in self.track_subnets
+
+    def watches(self, subnet_id: ID) -> bool:
+        """Return whether the chains of a subnet that this node tracks count for its health.
+
+        With `all` strangers can create chains that do not run, so only chains of subnets named by ID count then.
+
+        Unspecified: the reference tracks no subnets but those that its operator names.
+        """
+        is_primary = subnet_id == PRIMARY_NETWORK_ID
+        return is_primary or ALL_SUBNETS not in self.track_subnets or self.names_subnet(subnet_id)
 
     @property
     def has_built_in_network(self) -> bool:

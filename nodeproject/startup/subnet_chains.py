@@ -217,6 +217,7 @@ class SubnetChains:
             GenesisFileError: Its genesis cannot be used.
             DatabaseError: Its database cannot be made or read; or another class of `_FORESEEN`.
         """
+        self._verify_limit(created)
         transaction = accepted.tx(self._platform, created.blockchain_id)
         assert transaction is not None, "the blockchain's ID is that of its transaction"
         creation = parse(transaction.raw).unsigned
@@ -250,6 +251,20 @@ class SubnetChains:
         load_genesis(chain)
         _verify_upgrades(chain)
         return chain
+
+    def _verify_limit(self, created: BlockchainRecord) -> None:
+        """Refuse a chain of a subnet that the operator has not named if too many of these run. Raises `ChainRefused`."""
+        common = self._settings.common
+        if common.names_subnet(created.subnet_id):
+            return
+        others = [
+            chain
+            for chain in self._running()
+            if chain.subnet_id != PRIMARY_NETWORK_ID and not common.names_subnet(chain.subnet_id)
+        ]
+        if len(others) >= common.subnet_chain_limit:
+            limit = f"{common.subnet_chain_limit} (NODE_SUBNET_CHAIN_LIMIT)"
+            raise ChainRefused(f"too many chains of subnets: at most {limit} run on this node")
 
     def _verify(self, rule_set: SubnetEvmRuleSet, text: bytes) -> None:
         """Check that this node can run a chain with a genesis file. Raises as `_chain`."""

@@ -65,6 +65,7 @@ class Observation:
         avm: AvmRuntime,
     ) -> None:
         self._observes_hubs = self._observes_blocks = False
+        self._common = settings.common
         self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
         self._avm = avm
@@ -200,14 +201,16 @@ class Observation:
         if "_rows" in self.__dict__:
             self._rows.add((chain.name, partial(of_evm, chain)))
         self._refused.pop(chain.name, None)  # it may have been refused for a reason that has passed
-        if "reporter" in self.__dict__:
+        if "reporter" in self.__dict__ and self._common.watches(chain.subnet_id):
             self.reporter.add(self._checks.of_further(rpc.runtime))
 
     def add_refused(self, blockchain_id: ID, subnet_id: ID, reason: str) -> None:
-        """Show a chain of a subnet that does not run: its check fails, with the reason.
+        """Show a chain of a subnet that does not run: its check fails, with the reason, if it counts for the node's health.
 
         A further call with the same reason, after another attempt to run the chain, changes nothing.
         """
+        if not self._common.watches(subnet_id):
+            return
         name = str(blockchain_id)
         known = self._refused.get(name)
         if known is not None and known.measure().error == reason:

@@ -253,6 +253,7 @@ def test_info_and_platform_know_it(world: World) -> None:
 
 @pytest.mark.sqlite_only  # likewise
 def test_health_and_metrics_have_it(world: World) -> None:
+    world.node = started(updated(world.node.settings, track_subnets=(str(world.subnet_id),)))
     reporter = world.node.observation.reporter
     running = str(world.create())
     broken = str(world.create(b"{", "broken"))
@@ -270,6 +271,39 @@ def test_health_and_metrics_have_it(world: World) -> None:
     for reason in (checks[broken].error, "another reason"):
         world.node.observation.add_refused(ID.parse(broken), world.subnet_id, reason)
         assert (reporter._checks is known) is (reason == checks[broken].error)
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_chains_of_subnets_that_nobody_named_have_no_health_checks(world: World) -> None:
+    named = world.subnet()
+    world.node = started(updated(world.node.settings, track_subnets=("all", str(named))))
+    running, broken = world.create(), world.create(b"{", "broken")
+    own = world.create(b"{", "own", subnet_id=named)
+    observation = world.node.observation
+    later = world.create(subnet_genesis(8), "later")
+    checks = observation.reporter.health().checks
+    assert str(own) in checks
+    assert not checks.keys() & {str(running), str(broken), str(later)}
+    assert observation._checks.measure_bootstrapped().error == ""
+    assert f'chain="{running}"' in observation.page.text()[1].decode()
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_the_chains_of_subnets_that_nobody_named_are_limited(world: World) -> None:
+    named = world.subnet()
+    tracked = ("all", str(named))
+    settings = updated(world.node.settings, track_subnets=tracked, subnet_chain_limit=1)
+    world.node = started(settings)
+    own, first = world.create(subnet_id=named), world.create(subnet_genesis(7))
+    second = world.create(subnet_genesis(8))
+    other = world.create(subnet_genesis(9), subnet_id=named)
+    for running in (own, first, other):
+        assert world.row(running).state == rows.RUNNING
+    row = world.row(second)
+    assert (row.state, row.database) == (rows.REFUSED, "")
+    assert row.reason == (
+        "too many chains of subnets: at most 1 (NODE_SUBNET_CHAIN_LIMIT) run on this node"
+    )
 
 
 @pytest.mark.sqlite_only  # likewise
@@ -647,7 +681,7 @@ def test_a_snapshot_does_not_take_the_p_chain_back_below_its_blocks(world: World
 
 @pytest.mark.sqlite_only  # likewise
 def test_after_a_snapshot_is_restored_new_chains_are_found_again(world: World) -> None:
-    node = world.node
+    node = world.node = started(updated(world.node.settings, track_subnets=(str(world.subnet_id),)))
     snapshots = Snapshots(node.settings, node.platform_chain, node.evm_chain, node.network)
     snapshots.save("before")
     broken = str(world.create(b"{", "broken"))
