@@ -29,9 +29,7 @@ class SubnetChainRow(NamedTuple):
 
 
 def record(db: Database, row: SubnetChainRow) -> None:
-    """Write the row of a chain, or replace it if it differs."""
-    if row_of(db, row.blockchain_id) == row:
-        return
+    """Write the row of a chain, or replace it."""
     values = row._asdict() | {"blockchain": str(row.blockchain_id)}
     blockchain_id = values.pop("blockchain_id")
     db.objects(SubnetChain).update_or_create(blockchain_id=blockchain_id, defaults=values)

@@ -289,13 +289,14 @@ class SubnetChains:
         return (blockchain_id, name) if is_alias else (blockchain_id,)
 
     def _record(self, row: SubnetChainRow) -> None:
-        """Write a chain's row. If the chain does not run, its row still names the database with its blocks."""
+        """Write a chain's row if it has changed. If the chain does not run, it still names the database with its blocks."""
         db = self._platform.db
-        with db.atomic():
-            known = subnet_chain_rows.row_of(db, row.blockchain_id)
-            if known is not None and not row.database:
-                row = row._replace(database=known.database)
-            subnet_chain_rows.record(db, row)
+        known = subnet_chain_rows.row_of(db, row.blockchain_id)
+        if known is not None and not row.database:
+            row = row._replace(database=known.database)
+        if row != known:  # a transaction waits for the database's other writers
+            with db.atomic():
+                subnet_chain_rows.record(db, row)
 
 
 def _verify_upgrades(chain: EvmChain) -> None:

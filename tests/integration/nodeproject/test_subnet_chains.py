@@ -455,6 +455,20 @@ def test_a_chain_may_begin_while_a_thread_releases_its_connections(world: World)
 
 
 @pytest.mark.sqlite_only  # likewise
+def test_a_row_that_has_not_changed_is_not_written(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = world.create(b"{")
+    before = world.row(refused)
+    again = started(world.node.settings)
+    writes: list[object] = []
+    monkeypatch.setattr(Database, "atomic", lambda *_, **__: writes.append(1))
+    again.subnet_chains.look()
+    assert again.refused_chains[refused].reason == before.reason
+    assert not writes
+
+
+@pytest.mark.sqlite_only  # likewise
 def test_the_status_changes_no_rows(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     running, refused = world.create(), world.create(b"{", "broken")
     before = rows.rows(world.node.database)
