@@ -36,3 +36,14 @@ _ID_LENGTH: Final = 40
 def title(name: str) -> str:
     """Return a chain's name as people see it: P-Chain; a chain whose name is its ID is shown by the ID's beginning."""
     return f"{name}-Chain" if len(name) < _ID_LENGTH else f"chain {name[:8]}…"
+
+
+def label(name: str, blockchain_id: str) -> str:
+    """Return how a list names the chain of a subnet: its name alone need not be unique, and may be that of another item.
+
+    Args:
+        name: The chain's name, or its title; may be empty.
+        blockchain_id: Its ID as text.
+    """
+    by_id = title(blockchain_id)
+    return by_id if name in {"", by_id} else f"chain {name} ({blockchain_id[:8]}…)"

@@ -15,7 +15,7 @@ from nodeproject.management.terminal import print_as_markdown, print_section
 from nodeproject.node import Node
 from primitives.hexadecimal import checksum_address
 from primitives.ids import PRIMARY_NETWORK_ID
-from primitives.networks import LOCAL
+from primitives.networks import LOCAL, label
 from primitives.product import NAME, VERSION
 
 
@@ -145,7 +145,7 @@ def _urls(node: Node, base: str) -> dict[str, str]:
         "RPC": none or f"{base} (also {base}/ext/bc/C/rpc)",
         "WebSocket": none or f"ws{base[4:]} (also ws{base[4:]}/ext/bc/C/ws)",
         **{
-            chain.title: f"{base}/ext/bc/{chain.aliases[-1]}/rpc"
+            label(chain.title, chain.name): f"{base}/ext/bc/{chain.name}/rpc"
             for chain in tuple(node.evm_chains.values())
             if chain.subnet_id != PRIMARY_NETWORK_ID
         },

@@ -62,6 +62,8 @@ from platform_app.api import keystore as keystore_api
 from platform_app.api.params import find_chain_id
 from platform_app.api.presence import own_node_id
 from primitives.bearer import BearerTokens
+from primitives.ids import PRIMARY_NETWORK_ID
+from primitives.networks import label
 from primitives.node_identity import IdentityFiles
 from xchain_app import api as xchain_api
 from xchain_app.api import AvmRpc
@@ -461,10 +463,12 @@ class Endpoints:
 
 def _evm_interface(rpc: EvmRpc) -> RpcInterface:
     """Return the methods of an EVM chain's interface, with params by position."""
-    name = rpc.chain.title
+    chain = rpc.chain
+    is_primary = chain.subnet_id == PRIMARY_NETWORK_ID
+    name = chain.title if is_primary else label(chain.title, chain.name)
     paths = (
-        ServerPath(name, http_paths(rpc.chain)[0]),
-        ServerPath(f"{name} over WebSocket", socket_paths(rpc.chain)[0], is_socket=True),
+        ServerPath(name, http_paths(chain)[0]),
+        ServerPath(f"{name} over WebSocket", socket_paths(chain)[0], is_socket=True),
     )
     return RpcInterface(name, paths, cchain_api.registry(rpc), by_name=False)
 

@@ -32,6 +32,7 @@ from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import mempool, stakers
 from primitives.counting import counted
 from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.networks import label
 
 TIMEOUT = 5.0
 """Seconds to wait for the node's RPC."""
@@ -97,7 +98,7 @@ def _subnet_chains() -> dict[str, str]:
     """Describe the chains of tracked subnets by the rows that the node has written, which this command leaves as they are."""
     facts = {}
     for row in subnet_chains.rows(this_node().database):
-        name = f"Chain {row.name or str(row.blockchain_id)}"
+        name = label(row.name, str(row.blockchain_id))
         if row.state == subnet_chains.RUNNING:
             facts[name] = f"{row.blockchain_id}, chain ID {row.chain_id}"
             facts[f"{name} head"] = _stored_head(row.blockchain_id)

@@ -330,10 +330,31 @@ def test_the_status_and_the_banner_name_it(
     blockchain_id = world.create()
     call_command("node_status")
     shown = capsys.readouterr().out
-    assert "dex head" in shown
+    assert f"chain dex ({str(blockchain_id)[:8]}…) head" in shown
     assert str(blockchain_id)[:20] in shown
     banner_of(world.node)("http://127.0.0.1:9650")
-    assert "http://127.0.0.1:9650/ext/bc/dex/rpc" in capsys.readouterr().out
+    assert f"http://127.0.0.1:9650/ext/bc/{blockchain_id}/rpc" in capsys.readouterr().out
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_chains_with_the_name_of_another_line_have_their_own_lines(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("dex", "dex", "RPC", "Health", "a name", "")
+    found = [world.create(subnet_genesis(7 + at), name) for at, name in enumerate(names)]
+    base = "http://127.0.0.1:9650"
+    banner_of(world.node)(base)
+    shown = capsys.readouterr().out
+    assert f"{base} (also {base}/ext/bc/C/rpc)" in shown
+    for blockchain_id in found:
+        assert f"{base}/ext/bc/{blockchain_id}/rpc" in shown
+    call_command("node_status")
+    shown = capsys.readouterr().out
+    for blockchain_id in found:
+        assert str(blockchain_id) in shown
+    assert f"chain {str(found[-1])[:8]}… head" in shown
+    titles = [interface.title for interface in world.node.endpoints.described()]
+    assert len({*titles}) == len(titles)
 
 
 def test_a_restarted_node_runs_it_again(world: World) -> None:
@@ -478,7 +499,7 @@ def test_the_status_changes_no_rows(world: World, capsys: pytest.CaptureFixture[
     assert rows.rows(world.node.database) == before
     shown = capsys.readouterr().out
     assert str(running) in shown
-    assert "Chain broken" in shown
+    assert f"chain broken ({str(refused)[:8]}…)" in shown
     assert world.row(refused).reason[:30] in shown
 
 
