@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.db.models import Q
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
@@ -11,6 +12,8 @@ from cchain_app.admin import display
 from cchain_app.models import SubnetChain
 
 _COLOURS = {SubnetChain.RUNNING: "good", SubnetChain.REFUSED: "bad"}
+
+_BLOCKS = "admin:cchain_app_block_changelist"
 
 
 @admin.register(SubnetChain)
@@ -65,4 +68,4 @@ class SubnetChainAdmin(IdentifierAdmin):
         """Return a link that chooses the chain for the pages of this admin."""
         if row.state != SubnetChain.RUNNING:
             return "–"
-        return display.link("Choose ›", f"/admin/cchain_app/block/?chain={row.blockchain}")
+        return display.link("Choose ›", f"{reverse(_BLOCKS)}?chain={row.blockchain}")

@@ -16,6 +16,7 @@ from django.db import (
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
+from django.test.utils import override_script_prefix
 
 from cchain_app import tasks
 from cchain_app.apps import evm_chains, find_evm_chain
@@ -318,6 +319,9 @@ def test_the_admin_shows_the_chains_and_the_chosen_ones_rows(world: World, clien
         assert page.status_code == 200
         assert str(found) in page.content.decode()
 
+    with override_script_prefix("/node/"):
+        below = client.get("/admin/cchain_app/subnetchain/").content.decode()
+    assert f'href="/node/admin/cchain_app/block/?chain={running}"' in below
     chosen = client.get(f"/admin/cchain_app/block/?chain={running}", follow=True).content.decode()
     assert "/admin/cchain_app/block/1/change/" in chosen
     assert "dex" in client.get("/admin/").content.decode()
