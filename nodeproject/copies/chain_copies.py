@@ -25,7 +25,7 @@ from primitives.ids import ID
 RowsOf = Callable[[Table], Iterable[Row]]
 
 _CHECKED: Final = "checked"
-"""Django's alias of the temporary database in `checked_in_file`."""
+"""Django's alias of the temporary database in `check_in_file`."""
 
 
 def databases_of(db: Database, settings: NodeSettings) -> dict[ID, Database]:
@@ -38,7 +38,7 @@ def databases_of(db: Database, settings: NodeSettings) -> dict[ID, Database]:
 
 
 def record_of(db: Database) -> ChainRecord:
-    """Return what a backup says of a chain, without its rows, as seen by this thread's transaction."""
+    """Return a chain's head for the manifest of a backup, without row counts, as seen by this thread's transaction."""
     head = stored.head_id(db)
     number, block_hash = (0, b"") if head is None else head
     root = b"" if head is None else stored.state_root_of(db, number)
@@ -54,9 +54,10 @@ def tables_with_rows(db: Database) -> list[Table]:
 def made_anew(
     blockchain_ids: Iterable[ID], settings: NodeSettings
 ) -> Iterator[Mapping[ID, Database]]:
-    """Make empty databases of chains for the body; if it fails, none of them is left.
+    """Make empty databases of chains for the body, and remove them if the body fails.
 
-    The node's own database is empty, so what is there already was left by an interrupted restore, and is removed.
+    The node's own database is empty, so existing databases of chains are left over from an interrupted restore. They are
+    replaced.
 
     Raises:
         CannotStart: A database cannot be made; likewise DatabaseError and OSError.
@@ -96,7 +97,7 @@ def write(
 def check_in_file(
     blockchain_id: ID, record: ChainRecord, rows_of: RowsOf, settings: NodeSettings
 ) -> None:
-    """Do the same in a temporary SQLite file, to verify a backup."""
+    """Write and verify the rows of a chain in a temporary SQLite file, to verify a backup. Raises as `write`."""
     directory = settings.common.directory
     with (
         TemporaryDirectory(prefix="verify-", dir=directory) as scratch,

@@ -1,7 +1,7 @@
 """Finds the EVM chains of subnets that the P-Chain has created, and begins to run those that this node tracks.
 
-Each one gets a row that says what this node does with it. A chain that cannot run says why there, in a health check and
-in the log, and changes nothing for the others.
+Each chain has a row with its state on this node: running, refused or untracked. The reason of a refusal is in the row, in
+a health check and in the log. A refused chain does not affect the others.
 """
 
 import logging
