@@ -176,6 +176,14 @@ class SubnetChains:
         try:
             chain = self._chain(created)
             chain_id = chain.config.chain_id
+            self._record(  # first: no chain may run of which the rows, and so the backups, do not know
+                row._replace(
+                    state=subnet_chain_rows.RUNNING,
+                    rules="" if chain.rule_set is None else chain.rule_set.name,
+                    database=chain.db.alias,
+                    chain_id=chain_id,
+                )
+            )
             self._begin(chain)
         # Strangers create chains: none of them may keep this node from its other chains, whatever it contains.
         except Exception as error:
@@ -199,14 +207,6 @@ class SubnetChains:
         self._again.pop(created.blockchain_id, None)
         _log.info(
             "chain %s (%s) runs with chain ID %d", created.blockchain_id, created.name, chain_id
-        )
-        self._record(
-            row._replace(
-                state=subnet_chain_rows.RUNNING,
-                rules="" if chain.rule_set is None else chain.rule_set.name,
-                database=chain.db.alias,
-                chain_id=chain_id,
-            )
         )
 
     def _chain(self, created: BlockchainRecord) -> EvmChain:

@@ -135,7 +135,7 @@ class Endpoints:
         """Serve a chain that this process begins to run; `evm_rpcs` has it already."""
         name = rpc.chain.name
         self.interfaces[name] = _evm_interface(rpc)
-        # Replaces what an attempt to begin it that failed may have left.
+        # An earlier attempt to begin the chain may have failed and left endpoints.
         endpoint = self.evm[name] = self._of_evm(rpc, self._evm_throttle)
         self.outer[name] = self._outer_of(rpc.chain)
         rpc.chain.building.within = self.interpreter.needed

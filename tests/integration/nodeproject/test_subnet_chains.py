@@ -480,6 +480,22 @@ def test_a_chain_may_begin_while_a_thread_releases_its_connections(world: World)
 
 
 @pytest.mark.sqlite_only  # likewise
+def test_no_chain_runs_without_a_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("the database is busy")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rows, "record", fail)
+        with pytest.raises(OperationalError):
+            world.create()
+    assert list(world.node.evm_chains) == ["C"]
+    world.node.subnet_chains.look()
+    (row,) = rows.rows(world.node.database)
+    assert (row.state, row.database) == (rows.RUNNING, alias_of(row.blockchain_id))
+    assert str(row.blockchain_id) in world.node.evm_chains
+
+
+@pytest.mark.sqlite_only  # likewise
 def test_a_row_that_has_not_changed_is_not_written(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
