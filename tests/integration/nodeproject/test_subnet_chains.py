@@ -9,9 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import (
     DEFAULT_DB_ALIAS,
-    DataError,
     OperationalError,
-    ProgrammingError,
     connections,
 )
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -30,11 +28,7 @@ from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from chaindb.connections import in_thread
 from chaindb.database import Database
-from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.apps import this_node, use
-from nodeproject.copies import chain_copies
-from nodeproject.copies.snapshot_manifest import NodeSnapshotReason
-from nodeproject.copies.snapshots import Snapshots
 from nodeproject.management.banner import banner_of
 from nodeproject.node import Node
 from nodeproject.settings.node import NodeSettings
@@ -44,11 +38,9 @@ from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.evm import Address
 from primitives.hashing import sha256
-from primitives.hexadecimal import checksum_address
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.node_settings import updated
-from tests.builders.reasons import raises
 from tests.builders.subnet_evm import BALANCE, subnet_genesis
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.nodeproject.test_third_chain import (
@@ -123,11 +115,6 @@ class World:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = endpoint.dispatcher.answer(json.dumps(body).encode())
         return json.loads(answer or b"")["result"]
-
-
-def with_fields(**changes: Any) -> bytes:
-    """Return a genesis file with other fields outside of `config`."""
-    return json.dumps({**json.loads(subnet_genesis(CHAIN_ID)), **changes}).encode()
 
 
 def started(settings: NodeSettings) -> Node:
@@ -275,39 +262,6 @@ def test_health_and_metrics_have_it(world: World) -> None:
 
 
 @pytest.mark.sqlite_only  # likewise
-def test_chains_of_subnets_that_nobody_named_have_no_health_checks(world: World) -> None:
-    named = world.subnet()
-    world.node = started(updated(world.node.settings, track_subnets=("all", str(named))))
-    running, broken = world.create(), world.create(b"{", "broken")
-    own = world.create(b"{", "own", subnet_id=named)
-    observation = world.node.observation
-    later = world.create(subnet_genesis(8), "later")
-    checks = observation.reporter.health().checks
-    assert str(own) in checks
-    assert not checks.keys() & {str(running), str(broken), str(later)}
-    assert observation._checks.measure_bootstrapped().error == ""
-    assert f'chain="{running}"' in observation.page.text()[1].decode()
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_the_chains_of_subnets_that_nobody_named_are_limited(world: World) -> None:
-    named = world.subnet()
-    tracked = ("all", str(named))
-    settings = updated(world.node.settings, track_subnets=tracked, subnet_chain_limit=1)
-    world.node = started(settings)
-    own, first = world.create(subnet_id=named), world.create(subnet_genesis(7))
-    second = world.create(subnet_genesis(8))
-    other = world.create(subnet_genesis(9), subnet_id=named)
-    for running in (own, first, other):
-        assert world.row(running).state == rows.RUNNING
-    row = world.row(second)
-    assert (row.state, row.database) == (rows.REFUSED, "")
-    assert row.reason == (
-        "too many chains of subnets: at most 1 (NODE_SUBNET_CHAIN_LIMIT) run on this node"
-    )
-
-
-@pytest.mark.sqlite_only  # likewise
 def test_the_admin_shows_the_chains_and_the_chosen_ones_rows(world: World, client: Client) -> None:
     running, broken = world.create(), world.create(b"{", "broken")
     mine(world.node, str(running))
@@ -388,48 +342,6 @@ def test_a_task_finds_a_chain_that_another_process_has_begun(world: World) -> No
 
 
 @pytest.mark.sqlite_only  # likewise
-@pytest.mark.parametrize(
-    ("genesis", "reason"),
-    [
-        (b"", "parsing genesis: unexpected end of JSON input"),
-        (subnet_genesis(43_112), "chain ID 43112 is taken by {c_chain}"),
-        (
-            subnet_genesis(7, txAllowListConfig={"adminAddresses": 2 * [f"0x{SENDER.hex()}"]}),
-            "failed to verify genesis: invalid precompile upgrades: duplicate address in admin list: "
-            f"{checksum_address(SENDER)}",
-        ),
-        (subnet_genesis(0), "config.chainId: missing"),
-        (subnet_genesis(2**63), "config.chainId: wider than 63 bits"),
-        (with_fields(gasLimit=hex(2**63)), "gasLimit: wider than 63 bits"),
-        (with_fields(gasUsed=2**64 - 1), "gasUsed: wider than 63 bits"),
-        (with_fields(timestamp=hex(2**63)), "timestamp: wider than 63 bits"),
-    ],
-)
-def test_a_chain_that_cannot_run_says_why_in_its_row(
-    world: World, genesis: bytes, reason: str
-) -> None:
-    blockchain_id = world.create(genesis)
-    row = world.row(blockchain_id)
-    assert (row.state, row.database) == (rows.REFUSED, "")
-    assert row.reason == reason.format(c_chain=world.node.evm_chain.blockchain_id)
-    assert list(world.node.evm_chains) == ["C"]
-    assert world.node.refused_chains[blockchain_id].reason == row.reason
-
-    good = world.create(name="good")
-    assert world.row(good).state == rows.RUNNING
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_other_virtual_machines_and_feature_extensions_are_refused(world: World) -> None:
-    other = world.create(vm_id=platform.some_id("a virtual machine"))
-    assert world.row(other).reason == (
-        f"unknown VM {platform.some_id('a virtual machine')}: this node runs subnetevm chains"
-    )
-    extended = world.create(fx_ids=(platform.some_id("an extension"),))
-    assert world.row(extended).reason == "unsupported feature extensions"
-
-
-@pytest.mark.sqlite_only  # likewise
 def test_only_chains_of_tracked_subnets_run(world: World) -> None:
     tracked = world.subnet()
     settings = updated(world.node.settings, track_subnets=(str(tracked),))
@@ -444,109 +356,6 @@ def test_only_chains_of_tracked_subnets_run(world: World) -> None:
     assert world.ask("platform.getBlockchainStatus", blockchainID=str(other)) == {
         "status": "Created"
     }
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_a_chain_that_runs_no_longer_keeps_its_database(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = world.node.settings
-    blockchain_id = world.create()
-    database = world.row(blockchain_id).database
-    other = updated(settings, track_subnets=(str(world.subnet()),))
-
-    def fail(*_: object) -> Database:
-        raise OperationalError("no space left")
-
-    for state, node in ((rows.UNTRACKED, other), (rows.REFUSED, settings)):
-        forget(world.node)
-        world.node = started(node)
-        with monkeypatch.context() as patched:
-            patched.setattr(subnet_chains, "make_database", fail)
-            world.node.subnet_chains.look()
-        row = world.row(blockchain_id)
-        assert (row.state, row.database) == (state, database)
-        opened = chain_copies.databases_of(world.node.database, settings)
-        assert list(opened) == [blockchain_id], "backups have its rows"
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_a_chain_may_begin_while_a_thread_releases_its_connections(world: World) -> None:
-    seen = iter(connections)
-    next(seen)
-    blockchain_id = world.create()
-    assert alias_of(blockchain_id) not in list(seen)
-    assert alias_of(blockchain_id) in list(connections)
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_no_chain_runs_without_a_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise OperationalError("the database is busy")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(rows, "record", fail)
-        with pytest.raises(OperationalError):
-            world.create()
-    assert list(world.node.evm_chains) == ["C"]
-    world.node.subnet_chains.look()
-    (row,) = rows.rows(world.node.database)
-    assert (row.state, row.database) == (rows.RUNNING, alias_of(row.blockchain_id))
-    assert str(row.blockchain_id) in world.node.evm_chains
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_a_row_that_has_not_changed_is_not_written(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = world.create(b"{")
-    before = world.row(refused)
-    again = started(world.node.settings)
-    writes: list[object] = []
-    monkeypatch.setattr(Database, "atomic", lambda *_, **__: writes.append(1))
-    again.subnet_chains.look()
-    assert again.refused_chains[refused].reason == before.reason
-    assert not writes
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_the_status_changes_no_rows(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    running, refused = world.create(), world.create(b"{", "broken")
-    before = rows.rows(world.node.database)
-    forget(world.node)
-    started(updated(world.node.settings, track_subnets=(str(world.subnet()),)))
-    call_command("node_status")
-    assert rows.rows(world.node.database) == before
-    shown = capsys.readouterr().out
-    assert str(running) in shown
-    assert f"chain broken ({str(refused)[:8]}…)" in shown
-    assert world.row(refused).reason[:30] in shown
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_a_name_that_another_chain_has_is_no_alias(world: World) -> None:
-    first = world.create(subnet_genesis(1), "dex")
-    second = world.create(subnet_genesis(2), "dex")
-    assert world.chain(first).aliases == (str(first), "dex")
-    assert world.chain(second).aliases == (str(second),)
-    for number, taken in enumerate(("C", "evm", "P", "X", "avm"), 3):
-        named = world.create(subnet_genesis(number), taken)
-        assert world.chain(named).aliases == (str(named),)
-
-
-@pytest.mark.sqlite_only  # likewise
-async def test_a_name_that_is_an_id_leads_no_requests_to_the_chain(
-    application: Any, world: World
-) -> None:
-    chains = (world.node.evm_chain, world.node.avm_chain)
-    ids = await in_thread(lambda: [str(chain.blockchain_id) for chain in chains])
-    c_chain = ids[0]
-    for number, name in enumerate((*ids, str(ID(bytes(31) + b"\1"))), 7):
-        named = await in_thread(world.create, subnet_genesis(number), name)
-        assert world.chain(named).aliases == (str(named),)
-    found = await over_http(application, f"/ext/bc/{c_chain}/rpc", "eth_chainId")
-    assert found == hex(world.node.evm_chain.config.chain_id)
-    await end(application)
 
 
 def test_a_chain_whose_database_could_not_be_made_begins_later(
@@ -568,108 +377,6 @@ def test_a_chain_whose_database_could_not_be_made_begins_later(
     world.node.subnet_chains.look()
     assert world.row(refused).state == rows.RUNNING
     assert not world.node.refused_chains
-
-
-@pytest.mark.sqlite_only  # likewise
-@pytest.mark.parametrize("error", [OverflowError(), DataError("out of range")], ids=repr)
-def test_an_error_that_nobody_foresaw_refuses_a_chain_for_good(
-    world: World, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    def fail(_: EvmChain) -> None:
-        raise error
-
-    with monkeypatch.context() as patched:
-        patched.setattr(subnet_chains, "load_genesis", fail)
-        refused = world.create()
-    later = world.create(subnet_genesis(8), "later")
-
-    assert world.row(refused).reason == (str(error) or "OverflowError")
-    assert world.row(later).state == rows.RUNNING
-    assert not world.node.subnet_chains._again
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_known_chains_do_their_work_when_new_ones_cannot_be_looked_for(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> None:
-        raise OperationalError("the disk is full")
-
-    monkeypatch.setattr(tasks, "find_chains", fail)
-    assert tasks.expire_pool() == {"expired": 0}
-    assert tasks.expire_pool("C") == {"expired": 0}
-    with pytest.raises(tasks.UnknownChain):
-        tasks.expire_pool("nobody")
-
-
-@pytest.mark.sqlite_only  # likewise
-@pytest.mark.parametrize(
-    ("error", "is_tried_again"),
-    [(OperationalError, True), (OSError, True), (ProgrammingError, False)],
-)
-def test_only_errors_that_may_pass_are_tried_again(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    error: type[Exception],
-    *,
-    is_tried_again: bool,
-) -> None:
-    def fail(*_: object) -> Database:
-        raise error("permission denied")
-
-    monkeypatch.setattr(subnet_chains, "make_database", fail)
-    refused = world.create()
-    assert world.row(refused).reason == "permission denied"
-    assert (refused in world.node.subnet_chains._again) is is_tried_again
-
-
-@pytest.mark.sqlite_only  # likewise
-@pytest.mark.parametrize("step", ["network.connect", "endpoints.add_evm"])
-def test_a_chain_that_the_process_cannot_begin_leaves_no_trace_and_begins_later(
-    world: World, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    node = world.node
-    shown = len(node.observation._evm_rpcs)
-
-    def fail(*_: object) -> None:
-        raise OperationalError("the connection was lost")
-
-    with monkeypatch.context() as patched:
-        owner = node.network if step == "network.connect" else node.endpoints
-        patched.setattr(owner, "_connect" if step == "network.connect" else "add_evm", fail)
-        blockchain_id = world.create()
-    name = str(blockchain_id)
-    assert world.row(blockchain_id).reason == "the connection was lost"
-    assert node.chains.find(name) is None
-    for names in (node.evm_chains, node.evm_runtimes, node.evm_rpcs, node.transaction_logs):
-        assert list(names) == ["C"]
-    assert name not in node.network.names
-    assert node.network.evm_chains == (node.evm_chain,)
-
-    node.subnet_chains._again_at = 0
-    node.subnet_chains.look()
-    assert world.row(blockchain_id).state == rows.RUNNING
-    assert node.chains.find(name) is world.chain(blockchain_id)
-    assert len(node.observation._evm_rpcs) == shown + 1
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_a_chain_whose_work_fails_does_not_hold_up_the_others(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second = world.create(), world.create(subnet_genesis(8), "second")
-    seen: list[str] = []
-
-    def expire(chain: EvmChain, now: float) -> int:
-        seen.append(chain.name)
-        if chain.name == str(first):
-            raise OperationalError("the disk is full")
-        return 1
-
-    monkeypatch.setattr(tasks.removal, "expire", expire)
-    with pytest.raises(OperationalError, match="the disk is full"):
-        tasks.expire_pool()
-    assert seen == ["C", str(first), str(second)]
 
 
 @pytest.mark.sqlite_only  # likewise
@@ -720,31 +427,3 @@ async def test_its_precompiles_are_in_force(application: Any, world: World) -> N
     answer = await in_thread(endpoint.dispatcher.answer, call)
     assert b"cannot issue transaction from non-allow listed address" in (answer or b"")
     await end(application)
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_a_snapshot_does_not_take_the_p_chain_back_below_its_blocks(world: World) -> None:
-    snapshots = Snapshots(
-        world.node.settings, world.node.platform_chain, world.node.evm_chain, world.node.network
-    )
-    snapshots.save("before")
-    world.create()
-    words = r"this node has chains of subnets \(dex\), whose rows are not in snapshots"
-    with raises(NodeSnapshotReason.SUBNET_CHAINS, kind=SnapshotRefused, match=words):
-        snapshots.restore("before")
-
-
-@pytest.mark.sqlite_only  # likewise
-def test_after_a_snapshot_is_restored_new_chains_are_found_again(world: World) -> None:
-    node = world.node = started(updated(world.node.settings, track_subnets=(str(world.subnet_id),)))
-    snapshots = Snapshots(node.settings, node.platform_chain, node.evm_chain, node.network)
-    snapshots.save("before")
-    broken = str(world.create(b"{", "broken"))
-    assert broken in node.observation.reporter.health().checks
-    snapshots.restore("before")
-    node.subnet_chains.look()
-    assert not node.refused_chains
-    assert broken not in node.observation.reporter.health().checks
-
-    again = world.create(name="again")  # it has the place of the other one in the order of creation
-    assert world.row(again).state == rows.RUNNING
