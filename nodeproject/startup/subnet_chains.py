@@ -210,7 +210,7 @@ class SubnetChains:
         )
 
     def _chain(self, created: BlockchainRecord) -> EvmChain:
-        """Return a chain with its genesis block and subnet_chain_rows.
+        """Return a chain with its genesis block and rows.
 
         Raises:
             ChainRefused: This node cannot run it.
