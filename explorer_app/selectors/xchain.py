@@ -331,6 +331,8 @@ def asset(chain: AvmChain, book: AssetBook, asset_id: ID) -> XAssetRow | None:
 
 def assets_called(chain: AvmChain, book: AssetBook, text: str, *, count: int) -> list[XAssetRow]:
     """Return assets with this symbol, in any case."""
+    if not (text.isascii() and text.isalpha()):  # symbols are letters; PostgreSQL's texts have no NUL
+        return []
     rows = chain.db.objects(XAsset).filter(symbol__in={text, text.upper()})
     return _named(book, rows.order_by("symbol")[:count])
 

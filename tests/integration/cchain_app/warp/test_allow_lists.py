@@ -50,6 +50,7 @@ def chain(db: None, node_settings: object, monkeypatch: pytest.MonkeyPatch) -> C
     return made
 
 
+@pytest.mark.sqlite_only  # a development method sets the code
 @pytest.mark.parametrize("topics", [1, 3, 4])
 def test_a_log_of_other_code_at_warps_address_is_no_message(
     chain: Chain, rpc: Rpc, topics: int

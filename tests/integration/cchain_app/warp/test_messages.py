@@ -168,6 +168,7 @@ def test_what_the_chain_did_not_say_is_not_signed(chain: Chain, rpc: Rpc) -> Non
     assert rpc("warp_getMessage", str(given.message_id))
 
 
+@pytest.mark.sqlite_only  # a development method rewinds
 def test_a_rewind_forgets_messages(chain: Chain, rpc: Rpc) -> None:
     kept = sent(chain)
     snapshot = rpc("evm_snapshot")
