@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Withdrawal',
             fields=[
-                ('index', models.BigIntegerField(primary_key=True, serialize=False)),
+                ('index', chaindb.fields.RowIdField(primary_key=True, serialize=False)),
                 ('block_number', models.BigIntegerField(db_index=True)),
                 ('validator_index', models.BigIntegerField(help_text='Index of the import in the payload')),
                 ('address', chaindb.fields.AddressField()),

@@ -3,7 +3,15 @@
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import AddressField, BytesField, IDField, UInt64Field, UInt256Field, WordField
+from chaindb.fields import (
+    AddressField,
+    BytesField,
+    IDField,
+    RowIdField,
+    UInt64Field,
+    UInt256Field,
+    WordField,
+)
 
 
 class AtomicKind(models.IntegerChoices):
@@ -41,7 +49,7 @@ class AtomicTransaction(models.Model):
 class Withdrawal(models.Model):
     """A withdrawal (EIP-4895) of an accepted block: one output of an import."""
 
-    index = models.BigIntegerField(primary_key=True)
+    index = RowIdField(primary_key=True)
     block_number = models.BigIntegerField(db_index=True)
     validator_index = models.BigIntegerField(help_text="Index of the import in the payload")
     address = AddressField()
