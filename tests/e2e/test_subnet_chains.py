@@ -179,13 +179,14 @@ def test_a_transaction_at_a_follower_gets_into_a_block(live: Live, follower: Run
 
 
 def test_a_killed_follower_catches_up(live: Live, follower: RunningNode) -> None:
+    wait_for(lambda: served(follower, "dex"))
     follower.kill()
     hashes = [live.send("dex", to=RECIPIENT, value=1) for _ in range(3)]
     for sent in hashes:
         live.receipt("dex", sent)
     follower.start()
     head = rpc(live.node, "dex", "eth_blockNumber")
-    wait_for(lambda: rpc(follower, "dex", "eth_blockNumber") == head)
+    wait_for(lambda: served(follower, "dex") and rpc(follower, "dex", "eth_blockNumber") == head)
     with PlatformClient(follower.port) as client:
         chain = live.blockchains["dex"]
         wait_for(lambda: client.call("info.isBootstrapped", chain=chain)["isBootstrapped"])
