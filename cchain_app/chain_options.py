@@ -1,4 +1,4 @@
-"""What an EVM chain derives from its settings: keys of development accounts, limits of pool, calls and filters."""
+"""Values that an EVM chain derives from its settings: keys of development accounts, limits of pool, calls and filters."""
 
 from abc import ABC, abstractmethod
 from functools import cached_property

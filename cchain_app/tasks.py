@@ -157,7 +157,7 @@ def _on_each(
         try:
             find_chains()
         except Exception:
-            _log.exception("new chains cannot be looked for; the known ones go on")
+            _log.exception("cannot look for new chains; continuing with the known chains")
     if name is None:
         runtimes = _in_turn() if takes_turns else evm_runtimes()
     elif (named := find_evm_runtime(name)) is not None:

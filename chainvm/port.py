@@ -42,7 +42,7 @@ class BlockContext(NamedTuple):
     """The P-Chain height whose validators sign for the block (warp messages, p2p.md 11.4).
 
     None if the block has no such height: consensus does not know it, the proposer VM adds it
-    (`proposervm.verification.inner_p_chain_height`). A lone node, which nobody has to agree with, takes the height that
+    (`proposervm.verification.inner_p_chain_height`). A node that decides alone takes the height that
     its P-Chain has reached."""
     decided: bool = False
     """Whether the network has accepted the block already. Then it may import outputs whose export this node has not

@@ -162,7 +162,7 @@ class AtomicPoolTransactionAdmin(_AtomicAdmin):
 
     @admin.display(description="Pays for each gas")
     def price_shown(self, row: AtomicPoolTransaction) -> SafeString:
-        """Return what it burns for each gas."""
+        """Return the amount that it burns for each unit of gas."""
         return display.full_gas_price(row.price)
 
 

@@ -7,7 +7,7 @@ from chaindb.fields import IDField, UInt64Field
 
 
 class SubnetChain(models.Model):
-    """A blockchain that a subnet validates, as the P-Chain created it, and what this node does with it."""
+    """A blockchain of a subnet, and whether this node runs it."""
 
     RUNNING = "running"
     REFUSED = "refused"

@@ -2,7 +2,7 @@
 
 Unspecified: chains with Ethereum's blocks write one bit for each message of the block's transactions, in order: 1 for
 a message whose signature is invalid. The bits are a big-endian number without leading zero bytes, whose lowest bit is
-the first message. So a block with valid messages only has an ordinary header, and no header becomes longer than
+the first message. If all messages of a block are valid, its header is an ordinary one; no header becomes longer than
 Ethereum allows. (coreth and subnet-evm name the transactions: `predicates.encode_results`.)
 """
 

@@ -272,7 +272,7 @@ class EthereumRules:
         return unknown_parent(header, head)
 
     def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
-        """Return the error of a block with a transaction that is none of this chain."""
+        """Return the error for a block with a transaction that this chain cannot read."""
         del candidate
         return refusal
 

@@ -178,7 +178,7 @@ class ChainRules(Protocol):
     def changes_before(
         self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
     ) -> StateChanges:
-        """Return what a block does to the state before all else, because of its time: precompiles begin or end.
+        """Return the state changes that come first in a block: precompiles begin or end at its time.
 
         Args:
             parent: The block before.
@@ -223,7 +223,7 @@ class ChainRules(Protocol):
         """Return the error of a block whose parent is neither processing nor the head."""
 
     def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
-        """Return the error of a block with a transaction that is none of this chain."""
+        """Return the error for a block with a transaction that this chain cannot read."""
 
     def verify_header(
         self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext

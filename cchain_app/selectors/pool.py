@@ -134,7 +134,7 @@ def queues(
     Args:
         chain: The chain.
         entries: Transactions of the pool.
-        changed: Accounts that are not what they are at the head.
+        changed: Accounts whose state differs from that at the head.
     """
     by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
     for entry in entries:

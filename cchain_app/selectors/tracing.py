@@ -169,7 +169,7 @@ def exports_of(chain: EvmChain, block: AcceptedBlock, state: StateReader) -> Sta
 def changes_before(
     chain: EvmChain, block: AcceptedBlock, state: StateReader
 ) -> StateChanges | None:
-    """Return what an accepted block does to the state before its transactions; None: nothing.
+    """Return the changes of an accepted block before its transactions; None: there are none.
 
     Precompiles begin or end, then exports are debited.
     """

@@ -348,7 +348,7 @@ class EvmVM:
             parent: The parent.
             branch: The undecided blocks up to the parent.
             now: The time of the block in Unix seconds.
-            debits: What the payload of the block changes before them.
+            debits: The changes that the block's payload makes before them.
         """
         chosen: Sequence[Transaction]
         if self._offer is not None:

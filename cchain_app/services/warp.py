@@ -10,7 +10,7 @@ from primitives.reasons import ErrorWithReason
 from primitives.warp import UnsignedMessage
 
 
-class WarpReason(StrEnum):
+class WarpRefusalReason(StrEnum):
     """Why there is no message or no signature; the words are the reference's."""
 
     NO_MESSAGE = "failed to get message {message_id} with error not found"
@@ -54,7 +54,7 @@ def message(chain: EvmChain, message_id: ID) -> UnsignedMessage:
     """
     found = warp.sent_message(chain, message_id)
     if found is None:
-        raise WarpRefused(WarpReason.NO_MESSAGE, message_id=message_id)
+        raise WarpRefused(WarpRefusalReason.NO_MESSAGE, message_id=message_id)
     return found
 
 
@@ -67,7 +67,7 @@ def block_message(chain: EvmChain, block_id: ID) -> UnsignedMessage:
     """
     found = warp.block_message(chain, block_id)
     if found is None:
-        raise WarpRefused(WarpReason.NO_BLOCK, block_id=block_id)
+        raise WarpRefused(WarpRefusalReason.NO_BLOCK, block_id=block_id)
     return found
 
 
@@ -78,7 +78,7 @@ def signature(signatures: MessageSignatures | None, given: UnsignedMessage) -> b
         WarpRefused: This process has no key.
     """
     if signatures is None:
-        raise WarpRefused(WarpReason.NO_KEY)
+        raise WarpRefused(WarpRefusalReason.NO_KEY)
     return signatures.sign(given)
 
 
@@ -102,7 +102,7 @@ def aggregated(
         WarpRefused: This process has no key, too few have signed, or too many calls wait already.
     """
     if signatures is None:
-        raise WarpRefused(WarpReason.NO_KEY)
+        raise WarpRefused(WarpRefusalReason.NO_KEY)
     return signatures.aggregate(
         chain, given, subnet_id=subnet_id or chain.subnet_id, percentage=percentage
     )

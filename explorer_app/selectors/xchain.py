@@ -115,7 +115,7 @@ class XPortfolio(NamedTuple):
     """For each asset all coins, and those that the address can spend alone now; the network's coin first."""
 
 
-class Holder(NamedTuple):
+class AssetHolder(NamedTuple):
     """An address and the coins of an asset in outputs that it may sign for."""
 
     address: str
@@ -127,7 +127,7 @@ class Holder(NamedTuple):
 class Holders:
     """The holders of an asset with the largest amounts."""
 
-    rows: Sequence[Holder]
+    rows: Sequence[AssetHolder]
     count: int
     """Number of holders found."""
     supply: int
@@ -331,7 +331,9 @@ def asset(chain: AvmChain, book: AssetBook, asset_id: ID) -> XAssetRow | None:
 
 def assets_called(chain: AvmChain, book: AssetBook, text: str, *, count: int) -> list[XAssetRow]:
     """Return assets with this symbol, in any case."""
-    if not (text.isascii() and text.isalpha()):  # symbols are letters; PostgreSQL's texts have no NUL
+    if not (
+        text.isascii() and text.isalpha()
+    ):  # symbols are letters; PostgreSQL's texts have no NUL
         return []
     rows = chain.db.objects(XAsset).filter(symbol__in={text, text.upper()})
     return _named(book, rows.order_by("symbol")[:count])
@@ -360,7 +362,7 @@ def holders(chain: AvmChain, asset_id: ID) -> Holders:
             held[1] += 1
     ranked = sorted(amounts.items(), key=lambda item: (-item[1][0], item[0]))
     listed = [
-        Holder(chain.address(address), amount, count)
+        AssetHolder(chain.address(address), amount, count)
         for address, (amount, count) in ranked[:MAX_HOLDERS]
     ]
     return Holders(listed, len(ranked), supply, is_partial)

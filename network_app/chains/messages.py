@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cchain_app.chain import EvmChain
-from cchain_app.services.warp import WarpReason, WarpRefused
+from cchain_app.services.warp import WarpRefusalReason, WarpRefused
 from platform_app.chain import PlatformChain
 from platform_app.services.errors import NotAggregated
 from platform_app.services.signatures import AT_ONCE, aggregate_signatures
@@ -50,7 +50,7 @@ class MessageSigners:
             WarpRefused: Too few validators have signed; or too many calls wait for peers already.
         """
         if not self._turns.acquire(blocking=False):
-            raise WarpRefused(WarpReason.BUSY)
+            raise WarpRefused(WarpRefusalReason.BUSY)
         try:
             return aggregate_signatures(
                 self._platform,
@@ -61,7 +61,7 @@ class MessageSigners:
                 percentage=percentage,
             )
         except NotAggregated as cause:
-            raise WarpRefused(WarpReason.NOT_AGGREGATED, cause=cause) from cause
+            raise WarpRefused(WarpRefusalReason.NOT_AGGREGATED, cause=cause) from cause
         finally:
             self._turns.release()
 

@@ -49,7 +49,7 @@ class TermField(forms.CharField):
         return found
 
 
-class IDField(TermField):
+class IDFormField(TermField):
     """A field for the ID of a subnet, of a validation or of a blockchain."""
 
     kind = "id"
@@ -61,7 +61,7 @@ class NodeField(TermField):
     kind = "node_id"
 
 
-class ManagerChainField(IDField):
+class ManagerChainField(IDFormField):
     """A field for the chain of a validator manager: an ID, or C for the C-Chain."""
 
     @override

@@ -31,7 +31,7 @@ from platform_app.admin.l1_fields import (
     AddressesField,
     CoinsField,
     HexField,
-    IDField,
+    IDFormField,
     ManagerChainField,
     NodeField,
     NumberField,
@@ -69,7 +69,7 @@ class StepForm(forms.Form):
         )
 
     def do(self, payer: Payer, terms: dict[str, Any]) -> IssueResult:
-        """Issue the transaction of the step."""
+        """Issue the transaction of the step; the form of each step overrides it."""
         raise NotImplementedError
 
     def need_without_message(self, *names: str) -> None:
@@ -104,7 +104,7 @@ class BlockchainStep(StepForm):
     title = "Create a blockchain"
     explanation = "The ID of the transaction is the ID of the blockchain. A subnet that is an L1 gets no more blockchains."
 
-    subnet_id = IDField("the ID of a subnet", label="Subnet")
+    subnet_id = IDFormField("the ID of a subnet", label="Subnet")
     name = forms.CharField(label="Name", widget=UnfoldAdminTextInputWidget(), max_length=128)
     vm = forms.CharField(label="VM", initial="subnetevm", widget=UnfoldAdminTextInputWidget())
     genesis = forms.CharField(label="Genesis", widget=UnfoldAdminTextareaWidget({"rows": 8}))
@@ -162,7 +162,7 @@ class ConversionStep(StepForm, ValidatorFields):
         "registered afterwards."
     )
 
-    subnet_id = IDField("the ID of a subnet", label="Subnet")
+    subnet_id = IDFormField("the ID of a subnet", label="Subnet")
     manager_chain_id = ManagerChainField(
         "C, or the ID of a blockchain",
         label="Chain of the validator manager",
@@ -196,7 +196,7 @@ class RegistrationStep(StepForm, ValidatorFields):
     )
 
     message = HexField(label="Signed message", required=False)
-    subnet_id = IDField("the ID of a subnet", label="L1 (without a message)", required=False)
+    subnet_id = IDFormField("the ID of a subnet", label="L1 (without a message)", required=False)
 
     field_order = ("message", "subnet_id")
 
@@ -236,7 +236,7 @@ class WeightStep(StepForm):
     )
 
     message = HexField(label="Signed message", required=False)
-    validation_id = IDField(
+    validation_id = IDFormField(
         "a validation ID", label="Validation (without a message)", required=False
     )
     weight = NumberField(label="Weight (without a message)", min_value=0, required=False)
@@ -266,7 +266,7 @@ class BalanceStep(StepForm):
     title = "Add to the balance of an L1 validator"
     explanation = "An inactive validator becomes active again. Anybody may pay for any validator."
 
-    validation_id = IDField("a validation ID", label="Validation")
+    validation_id = IDFormField("a validation ID", label="Validation")
     balance = CoinsField(label="Coins to add", initial=1)
 
     @override
@@ -281,7 +281,7 @@ class DisablingStep(StepForm):
     title = "Disable an L1 validator"
     explanation = "The validator's deactivation owner signs. The rest of the balance returns to its owner; the weight stays."
 
-    validation_id = IDField("a validation ID", label="Validation")
+    validation_id = IDFormField("a validation ID", label="Validation")
 
     @override
     def do(self, payer: Payer, terms: dict[str, Any]) -> IssueResult:

@@ -60,7 +60,7 @@ class CorethExtension:
                     raise UtxosNotYetExported(CorethReason.NO_UTXOS)
 
     def effects(self, payload: bytes, place: PayloadPlace) -> BlockEffects:
-        """Return what the transactions do to the state after the block's EVM transactions."""
+        """Return the changes that the transactions make after the block's EVM transactions."""
         txs = split_payload(payload)
 
         def after(state: StateReader, gas: int) -> StateChanges:

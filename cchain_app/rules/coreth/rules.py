@@ -53,7 +53,7 @@ _SENDER: Final = "invalid sender: "
 
 
 class Votes(NamedTuple):
-    """What this node votes for in the blocks that it builds; None: what the parent has."""
+    """The values for which this node votes in the blocks that it builds; None: the parent's."""
 
     target_excess: int | None = None
     min_delay_excess: int | None = None
@@ -200,7 +200,7 @@ class CorethRules:
     def changes_before(
         self, parent: AcceptedBlock, env: BlockEnv, state: StateReader
     ) -> StateChanges:
-        """Return what the warp precompile does to the state in the first block with it."""
+        """Return the changes with which the warp precompile begins, for the first block that has it."""
         return begun(self.config.stateful, parent, env, state)
 
     def verify_messages(
@@ -250,7 +250,7 @@ class CorethRules:
         return unknown_parent(header, head, reason)
 
     def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
-        """Return the error of a block with a transaction that is none of this chain.
+        """Return the error for a block with a transaction that this chain cannot read.
 
         Unspecified: the reference names an earlier transaction that cannot be executed instead.
         """

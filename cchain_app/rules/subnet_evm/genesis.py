@@ -39,7 +39,7 @@ def load_genesis(
         text: The file.
         upgrades: The upgrades of the network.
         coinbase: Recipient of the tips, from settings.
-        upgrade_file: The operator's file with later begins and ends of precompiles; empty: there is none.
+        upgrade_file: The operator's file that activates or deactivates precompiles later; empty: no file.
 
     Raises:
         GenesisFileError: The file cannot be used; the message is the reference's.

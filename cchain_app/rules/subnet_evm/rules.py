@@ -4,7 +4,7 @@ The extra data of a header is the window of gas (`fees`), and since Durango the 
 access lists, which are there without the warp precompile too.
 
 Unspecified: the minimum time between blocks (ACP-226) is in each header and is not enforced, so that a transaction on a
-lone node is mined at once; milliseconds are those of the whole second. The coinbase gets the base fee at the end of the
+lone node is mined at once; the time in milliseconds is a whole second. The coinbase gets the base fee at the end of the
 block, where subnet-evm pays it after each transaction: only a transaction that reads the coinbase's balance sees that.
 """
 
@@ -174,7 +174,7 @@ class SubnetEvmRules:
         return self.fees_after(parent).gas_limit
 
     def blob_base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
-        """Return the price of blob gas, of which there is none: 1 wei."""
+        """Return 1 wei, the lowest price of blob gas: there are no blobs."""
         del parent, timestamp
         return MIN_BASE_FEE_PER_BLOB_GAS
 
@@ -289,7 +289,7 @@ class SubnetEvmRules:
         return unknown_parent(header, head)
 
     def unreadable(self, candidate: CandidateBlock, refusal: TransactionRefused) -> InvalidBlock:
-        """Return the error of a block with a transaction that is none of this chain."""
+        """Return the error for a block with a transaction that this chain cannot read."""
         del candidate
         return refusal
 
@@ -380,7 +380,7 @@ class SubnetEvmRuleSet:
     state_after: StateAfterBlock | None = None
     """Returns the state after a block of the chain."""
     upgrade_file: bytes = b""
-    """The operator's file with later begins and ends of precompiles; empty: there is none."""
+    """The operator's file that activates or deactivates precompiles later; empty: no file."""
     name: str = SUBNET_EVM
     format: BlockFormat = SUBNET_EVM_FORMAT
 

@@ -14,7 +14,7 @@ OWN, FIRST, SECOND, THIRD = (NodeID(bytes([number]) * 20) for number in range(1,
 BOOTSTRAPPERS = Beacons(frozenset({FIRST, SECOND}), 2)
 
 
-class Peer:
+class KnownPeer:
     """What the function reads of a `PeerInfo`."""
 
     def __init__(self, *tracked: ID) -> None:
@@ -27,7 +27,11 @@ def beacons(
     bootstrappers: Beacons = BOOTSTRAPPERS,
     **changes: Any,
 ) -> Beacons:
-    connected: Any = {FIRST: Peer(), SECOND: Peer(SUBNET), THIRD: Peer(SUBNET)} | changes
+    connected: Any = {
+        FIRST: KnownPeer(),
+        SECOND: KnownPeer(SUBNET),
+        THIRD: KnownPeer(SUBNET),
+    } | changes
     return beacons_of_subnet(
         bootstrappers,
         SUBNET,
