@@ -19,7 +19,7 @@ from primitives.ids import ID
 from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.builders.subnet_evm import subnet_genesis
-from tests.builders.transactions import KEY, RECIPIENT, unsigned
+from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.e2e.conftest import ALONE, Postgresql
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.platform_wallet import Wallet, raw, worth
@@ -40,7 +40,6 @@ class Live:
         self.node = node
         self.subnets: dict[str, str] = {}
         self.blockchains: dict[str, str] = {}
-        self._nonces = dict.fromkeys(CHAINS, 0)
 
     def create(self) -> None:
         """Create the subnets and their chains."""
@@ -73,8 +72,9 @@ class Live:
 
     def send(self, name: str, node: RunningNode | None = None, **changes: Any) -> str:
         """Send a transaction on a chain, by default to the node that makes blocks; return its hash."""
-        given = unsigned(chain_id=CHAINS[name], nonce=self._nonces[name], **changes)
-        self._nonces[name] += 1
+        if "nonce" not in changes:
+            changes["nonce"] = pending_nonce(self.node, name)
+        given = unsigned(chain_id=CHAINS[name], **changes)
         tx = decode_transaction(sign_transaction(given, KEY), CHAINS[name]).raw
         sent: str = rpc(node or self.node, name, "eth_sendRawTransaction", f"0x{tx.hex()}")
         return sent
@@ -105,6 +105,11 @@ def rpc(node: RunningNode, name: str, method: str, *params: Any) -> Any:
     return answer["result"]
 
 
+def pending_nonce(node: RunningNode, name: str) -> int:
+    """Return the sender's next nonce on a chain as a node knows it."""
+    return int(rpc(node, name, "eth_getTransactionCount", f"0x{SENDER.hex()}", "pending"), 16)
+
+
 def wait_for(ask: Callable[[], Any], seconds: float = SECONDS) -> Any:
     """Return the first true answer."""
     until = time.monotonic() + seconds
@@ -120,12 +125,13 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         node.start()
         made = Live(node)
         made.create()
+        for name in CHAINS:
+            wait_for(lambda name=name: served(node, name))
         yield made
 
 
 def test_contracts_live_on_each_chain(live: Live) -> None:
     for name, chain_id in CHAINS.items():
-        assert wait_for(lambda name=name: served(live.node, name))
         assert rpc(live.node, name, "eth_chainId") == hex(chain_id)
         receipt = live.receipt(name, live.send(name, to=None, data=INIT, value=0, gas=200_000))
         call = {"to": receipt["contractAddress"]}
@@ -152,6 +158,7 @@ def follower(live: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
         },
     ) as node:
         node.start()
+        wait_for(lambda: served(node, "dex"))
         yield node
 
 
@@ -179,7 +186,6 @@ def test_a_transaction_at_a_follower_gets_into_a_block(live: Live, follower: Run
 
 
 def test_a_killed_follower_catches_up(live: Live, follower: RunningNode) -> None:
-    wait_for(lambda: served(follower, "dex"))
     follower.kill()
     hashes = [live.send("dex", to=RECIPIENT, value=1) for _ in range(3)]
     for sent in hashes:
@@ -218,7 +224,9 @@ def test_a_restored_backup_has_the_chains(
         for name, block in expected.items():
             found = rpc(node, name, "eth_getBlockByNumber", block["number"], False)
             assert found == block
-            live.receipt(name, live.send(name, node=node, to=RECIPIENT, value=1), node)
+            nonce = pending_nonce(node, name)
+            sent = live.send(name, node=node, nonce=nonce, to=RECIPIENT, value=1)
+            live.receipt(name, sent, node)
     live.node.start()
 
 
