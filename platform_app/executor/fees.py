@@ -50,7 +50,7 @@ def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) ->
 
     Unspecified: older clients pay the static fee and newer ones the dynamic fee (gaps.md 2), so either is
     accepted. Types that have only one of the two fees pay that fee. Only dynamic fees count with the reference's
-    parameters (etna.md 2).
+    parameters (etna.md 2). A dynamic fee beyond 64 bits counts as larger than a static fee.
 
     Raises:
         UnsupportedTxType: Users cannot issue such transactions.
@@ -65,7 +65,10 @@ def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) ->
     known = [fee for fee in fees if fee is not None]
     if not known:
         raise UnsupportedTxType(TxSyntaxReason.UNSUPPORTED_TYPE)
-    return min(known)
+    fee = min(known)
+    if fee > MAX:
+        raise InvalidTx(FeeReason.NO_COMPLEXITY, cause=FeeReason.OVERFLOW)
+    return fee
 
 
 def static_fee(tx: UnsignedTx, fees: StaticFees) -> int | None:
@@ -81,18 +84,13 @@ def static_fee(tx: UnsignedTx, fees: StaticFees) -> int | None:
 
 
 def dynamic_fee(tx: UnsignedTx, config: GasConfig, fee_state: FeeState) -> int | None:
-    """Return gas times price; None for types that have no gas.
+    """Return gas times price, which may exceed 64 bits; None for types that have no gas.
 
     Raises:
-        InvalidTx: Its warp message is invalid; the fee does not fit into 64 bits.
+        InvalidTx: Its warp message is invalid.
     """
     gas = gas_of_tx(tx, config)
-    if gas is None:
-        return None
-    fee = gas * price_of(config, fee_state)
-    if fee > MAX:
-        raise InvalidTx(FeeReason.OVERFLOW)
-    return fee
+    return None if gas is None else gas * price_of(config, fee_state)
 
 
 def gas_of_tx(tx: UnsignedTx, config: GasConfig) -> int | None:

@@ -86,6 +86,19 @@ def test_an_expensive_hour_does_not_raise_the_static_fee() -> None:
     assert required_fee(unsigned(subnets.CreateSubnetTx), CONFIG, crowded) == 100 * MILLI
 
 
+def test_a_dynamic_fee_beyond_64_bits_does_not_replace_the_static_fee() -> None:
+    crowded = FeeState(excess=2**40)
+
+    assert dynamic_fee(unsigned(BaseTx), GAS, crowded) > MAX
+    assert required_fee(unsigned(BaseTx), CONFIG, crowded) == MILLI
+    for config, tx in (
+        (reference_config(12345), unsigned(BaseTx)),
+        (CONFIG, unsigned(l1.DisableL1ValidatorTx)),
+    ):
+        with raises(FeeReason.NO_COMPLEXITY, match="^error calculating complexity: overflow$"):
+            required_fee(tx, config, crowded)
+
+
 def test_types_without_gas_owe_the_static_fee() -> None:
     assert dynamic_fee(unsigned(staking.AddValidatorTx), GAS, FeeState()) is None
     assert required_fee(unsigned(staking.AddValidatorTx), CONFIG, FeeState()) == 0
