@@ -150,7 +150,7 @@ soak-network: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters
 	$(SCRATCH) $(PYTHON) -m tests.e2e.soak_network
 
 .PHONY: bench
-bench: $(STAMPS)/dev native  ## Measure the node beside others
+bench: $(STAMPS)/dev native tables  ## Measure the node beside others
 	$(PYTHON) -m benchmarks
 
 .PHONY: screenshots

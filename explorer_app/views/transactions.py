@@ -257,6 +257,8 @@ def _token_transfers(
     site: Explorer, row: TransactionRow, events: Sequence[Event], *, is_indexed: bool
 ) -> dict[str, Any]:
     """Return token transfers from the index; for a block that is not indexed yet, the Transfer events."""
+    if not events:
+        return {"transfers": []}
     if not is_indexed:
         return {"transfer_events": [event for event in events if _is_transfer(event)]}
     return {"transfers": transfer_rows(tokens.transfers_in(site.evm, row.id))}
