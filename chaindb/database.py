@@ -19,12 +19,15 @@ from django.db.transaction import TransactionManagementError
 from typing_extensions import override
 
 from chaindb.bulk import BulkStatement, Columns, Row, Rows, SqlQuery, bulk_statement
+from chaindb.connections import on_event_loop
 from chaindb.locks import BUSY_SECONDS, Lock, NotInTransaction
+from chaindb.replicas import Replicas
 from primitives.fair_lock import FairLock, WaitedTooLong
 
 __all__ = ["Database", "Row", "Rows", "SqlQuery"]
 
 M = TypeVar("M", bound=Model)
+T = TypeVar("T")
 
 _NOTICEABLE = 0.5
 """A wait for other threads that is longer than this many seconds is subtracted from SQLite's own timeout."""
@@ -43,6 +46,8 @@ class _ThreadState(threading.local):
         """Statements to send together; None if each statement is sent separately."""
         self.has_failed = False
         """Whether statements that were sent together have failed; later statements then fail too."""
+        self.replica: str | None = None
+        """Alias of the replica that this thread reads from; None: it uses the database itself."""
 
 
 def _key(query: SqlQuery) -> tuple[str, tuple[Any, ...]]:
@@ -67,6 +72,8 @@ class Database:
         # Schemas of one PostgreSQL database share its advisory locks, so each alias has its own numbers.
         self._lock_space = 0 if alias == DEFAULT_DB_ALIAS else crc32(alias.encode()) >> 1 << 32
         self._writing = FairLock()
+        self.replicas: Replicas | None = None
+        """Answer reads in `on_replica`; None: there are none."""
         self.after_writing: Callable[[], object] = _nothing
         """Is called after each committed SQLite transaction, when others may write again."""
         self._local = _ThreadState()
@@ -79,7 +86,7 @@ class Database:
     @property
     def connection(self) -> BaseDatabaseWrapper:
         """This thread's connection."""
-        return connections[self.alias]
+        return connections[self._local.replica or self.alias]
 
     def has_table(self, name: str) -> bool:
         """Return whether a table exists. A missing SQLite file is not created by this check."""
@@ -91,7 +98,29 @@ class Database:
 
     def objects(self, model: type[M]) -> QuerySet[M]:
         """Return all rows of a model in this database, as a queryset."""
-        return model._default_manager.using(self.alias)  # noqa: SLF001  # Django documents it
+        alias = self._local.replica or self.alias
+        return model._default_manager.using(alias)  # noqa: SLF001  # Django documents it
+
+    def on_replica(self, read: Callable[[], T]) -> T:
+        """Run a historical read on a replica that has everything this database has now, if there is one.
+
+        The first transaction or statement in it that may write ends the use of the replica: all that follows uses this
+        database. If the replica fails, the read runs again on this database, so it must have no effects of its own.
+        """
+        if self.replicas is None or self._local.replica or on_event_loop():
+            return read()
+        if self.connection.in_atomic_block:  # it may read what it has written
+            return read()
+        return self.replicas.run(self, read)
+
+    @contextmanager
+    def reading_from(self, alias: str) -> Iterator[None]:
+        """Let this thread's queries in the body go to a replica, by its alias."""
+        self._local.replica = alias
+        try:
+            yield
+        finally:
+            self._local.replica = None
 
     @contextmanager
     def atomic(self, *, durable: bool = False) -> Iterator[None]:
@@ -103,6 +132,7 @@ class Database:
         Raises:
             OperationalError: On SQLite: others held the lock for as long as SQLite would have waited.
         """
+        self._local.replica = None
         with self.turn(), transaction.atomic(using=self.alias, durable=durable):
             yield
 
@@ -291,6 +321,7 @@ class Database:
     def execute(self, sql: str, params: Sequence[Any] = ()) -> None:
         """Run a statement that returns no rows."""
         local = self._local
+        local.replica = None
         local.prefetched.clear()
         if local.queued is not None:
             local.queued.append((sql, params))
@@ -397,6 +428,7 @@ class Database:
         if statement is None:
             statement = self._statements[name] = bulk_statement(self.connection, *name)
         local = self._local
+        local.replica = None
         local.prefetched.clear()
         for part in statement.parts(rows):
             if local.queued is not None and (few := statement.of_few(part)) is not None:

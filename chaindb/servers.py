@@ -79,6 +79,7 @@ class WatchedServer:
         ask: Returns when the server has answered a query on a new connection, else raises the reason:
             `TimeoutError` if it has sent nothing.
         explain: Describes why the server did not answer.
+        is_needed: Whether the node cannot answer while the server is away.
     """
 
     def __init__(
@@ -87,9 +88,12 @@ class WatchedServer:
         address: str,
         ask: Callable[[], object],
         explain: Callable[[BaseException], str],
+        *,
+        is_needed: bool = True,
     ) -> None:
         self.name = name
         self.address = address
+        self.is_needed = is_needed
         self._ask = ask
         self._explain = explain
         self._probing = threading.Lock()
@@ -198,8 +202,9 @@ def away(error: BaseException | None) -> str:
 
 
 def outages() -> list[str]:
-    """Return the messages about this process's servers that are away."""
-    return sorted(outage for server in list(_servers) if (outage := server.away))
+    """Return the messages about servers that this process needs and that are away."""
+    needed = [server for server in list(_servers) if server.is_needed]
+    return sorted(outage for server in needed if (outage := server.away))
 
 
 def _forget() -> None:

@@ -21,7 +21,7 @@ from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app.apps import evm_chains
 from chaindb.chains import title
 from health_app import advice
-from health_app.checks import SUPPLY, tags_of
+from health_app.checks import REPLICAS, SUPPLY, tags_of
 from health_app.models import HealthChange
 from health_app.reporter import Reporter
 from health_app.result import CheckResult
@@ -30,6 +30,7 @@ TITLES: Final = {
     "bootstrapped": "Bootstrapped",
     "network": "Network",
     "router": "Router",
+    REPLICAS: "Read replicas",
     SUPPLY: "Supply",
 }
 """Titles of the checks of the node, by name. The checks of chains have the chains' titles."""
@@ -43,7 +44,8 @@ def title_of(name: str) -> str:
 def check_names() -> list[str]:
     """Return the names of this node's checks."""
     counts = settings.NODE.health.supply_interval > 0
-    return list(tags_of(evm_chains()[1:], counts_supply=counts))
+    has_replicas = bool(settings.NODE.database_replica_urls)
+    return list(tags_of(evm_chains()[1:], counts_supply=counts, has_replicas=has_replicas))
 
 
 def show_state(*, healthy: bool) -> SafeString:

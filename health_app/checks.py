@@ -18,6 +18,7 @@ from cchain_app.selectors import figures as cchain
 from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
 from chaindb.chains import MISSING_VOTES, P_CHAIN, absence, is_left_out
+from chaindb.database import Database
 from health_app import rules
 from health_app.result import Finding
 from health_app.rules import ConsensusLimits, NetworkTraffic, Outstanding, Standstill
@@ -42,6 +43,8 @@ APPLICATION: Final = "application"
 ALL: Final = "all"
 """The tag that all checks have."""
 
+REPLICAS: Final = "replicas"
+"""The check of the database's read replicas. The specification does not have it."""
 SUPPLY: Final = "supply"
 """The check that coins neither appear nor disappear. The specification does not have it."""
 
@@ -61,22 +64,45 @@ _NODE: Final = frozenset({APPLICATION})
 
 
 def tags_of(
-    further: Iterable[EvmChain] = (), *, counts_supply: bool = False
+    further: Iterable[EvmChain] = (), *, counts_supply: bool = False, has_replicas: bool = False
 ) -> Mapping[str, frozenset[str]]:
     """Return the tags of each check by its name, besides `ALL`.
 
     Args:
         further: The chains besides those of the primary network; the tag of their checks is their subnet.
         counts_supply: Whether the node counts its coins from time to time.
+        has_replicas: Whether its database has read replicas.
     """
     chains = {item.name: frozenset({str(item.subnet_id)}) for item in further}
     primary = dict.fromkeys(("C", "P", "X"), _PRIMARY_NETWORK)
     supply = {SUPPLY: _PRIMARY_NETWORK} if counts_supply else {}
-    return primary | chains | dict.fromkeys(("bootstrapped", "network", "router"), _NODE) | supply
+    node = ("bootstrapped", "network", "router", *([REPLICAS] if has_replicas else ()))
+    return primary | chains | dict.fromkeys(node, _NODE) | supply
 
 
 TAGS: Final = tags_of(counts_supply=True)
 """The tags of all checks of a node with the chains of the primary network only."""
+
+
+def measure_replicas(db: Database) -> Finding:
+    """Ask each read replica of a database how far behind it is.
+
+    Unspecified: the check passes if replicas are left out, because the node answers without them; they are named in its
+    message.
+    """
+    assert db.replicas is not None
+    db.replicas.check(db)
+    return Finding(
+        {
+            state.address: {
+                "behindBytes": state.behind,
+                "reads": state.reads,
+                "leftOut": state.reason,
+            }
+            for state in db.replicas.states()
+        }
+    )
+
 
 AnyChain = PlatformChain | EvmChain | AvmChain
 AnyRuntime = PlatformRuntime | EvmRuntime | AvmRuntime
@@ -121,7 +147,11 @@ class Checks:
     @property
     def tags(self) -> Mapping[str, frozenset[str]]:
         """The tags of each check by its name, besides `ALL`."""
-        return tags_of(self._further(), counts_supply=self.supply is not None)
+        return tags_of(
+            self._further(),
+            counts_supply=self.supply is not None,
+            has_replicas=self.platform.db.replicas is not None,
+        )
 
     def of_further(self, runtime: EvmRuntime) -> HealthCheck:
         """Return the check of a chain that the process begins to run; `evms` has it already."""
@@ -141,6 +171,8 @@ class Checks:
         }
         if self.supply is not None:
             measures = {**measures, SUPPLY: self.supply.measure}
+        if self.platform.db.replicas is not None:
+            measures = {**measures, REPLICAS: partial(measure_replicas, self.platform.db)}
         return tuple(HealthCheck(name, measures[name], tags) for name, tags in self.tags.items())
 
     def measure_evm(self, runtime: EvmRuntime) -> Finding:

@@ -21,6 +21,7 @@ from cchain_app.services.transaction_log import TransactionLog
 from chaindb.chains import C_CHAIN, ChainRegistry, is_left_out
 from chaindb.database import Database
 from chaindb.events import ChainEvents
+from chaindb.replicas import known_replicas
 from explorer_app.selectors.signatures import DeclaredSignatures
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import SharedProcesses, SingleProcess
@@ -105,6 +106,7 @@ class Node:
         self.events = ChainEvents(settings.common.profile)
         """Announces chain events to listeners in this process and in others."""
         self.database = Database()
+        self.database.replicas = known_replicas()
         """The database of the primary network's chains; their writers in this process take turns."""
         self.platform_chain = PlatformChain(
             settings.common,

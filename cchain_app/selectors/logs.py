@@ -211,10 +211,14 @@ def find_rows(
     """
     if on_event_loop():
         raise WouldBlock
-    known = _events(chain, log_filter) if names_no_event(log_filter) else None
     most = limit + 1 if limit else None
-    statement = search(chain, log_filter, first, last, most, known=known)
-    rows = [] if statement is None else chain.db.rows(*statement)
+
+    def read() -> list[LogRow]:
+        known = _events(chain, log_filter) if names_no_event(log_filter) else None
+        statement = search(chain, log_filter, first, last, most, known=known)
+        return [] if statement is None else chain.db.rows(*statement)
+
+    rows = chain.db.on_replica(read)
     if limit and len(rows) > limit:
         raise TooManyLogs(limit)
     # Sorted here, because SQLite would sort whole rows although they come in this order.

@@ -1,7 +1,7 @@
 """State at a height: from memory at the head, and from rows elsewhere."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 from typing_extensions import override
 
@@ -16,6 +16,11 @@ from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
+
+T = TypeVar("T")
+
+RECENT_BLOCKS: Final = 128
+"""Blocks below the head whose state is not read from replicas: most of it is in this process's memory."""
 
 _MAX_AHEAD: Final = 256
 """Maximum number of slots that are read in one statement for a call that reads consecutive slots."""
@@ -161,6 +166,13 @@ class StateBefore(StateAt):
             slot = stored_slot(slot)
         found = self._slots.get((address, slot))
         return super().storage(address, slot) if found is None else found
+
+
+def read_at(chain: EvmChain, number: int, read: Callable[[], T]) -> T:
+    """Run a read of the state at a height; it may be on a replica if the height is `RECENT_BLOCKS` below the head."""
+    if number + RECENT_BLOCKS > blocks.head(chain).number:
+        return read()
+    return chain.db.on_replica(read)
 
 
 def state_at(chain: EvmChain, number: int) -> StateAt:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import psycopg
+from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.postgresql import base, operations
 from django.db.backends.utils import CursorWrapper
 from psycopg.pq import TransactionStatus
@@ -13,7 +14,13 @@ from typing_extensions import override
 
 from chaindb.bulk import Rows, SqlQuery
 from chaindb.locks import BUSY_SECONDS
-from chaindb.postgresql.session import PostgresqlAway, WatchedConnection, server, set_parameters
+from chaindb.postgresql.session import (
+    SERVER,
+    PostgresqlAway,
+    WatchedConnection,
+    server_of,
+    set_parameters,
+)
 
 _IDLE: Final = TransactionStatus.IDLE
 _BEGIN: Final[SqlQuery] = ("BEGIN", ())
@@ -51,15 +58,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @override
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         until = time.monotonic() + BUSY_SECONDS
+        server = server_of(self.settings_dict.get(SERVER, DEFAULT_DB_ALIAS))
         while True:
-            if outage := server().failed():
+            if outage := server.failed():
                 raise PostgresqlAway(outage)
             try:
                 connection = super().get_new_connection(conn_params)
                 if self.pool is None or _is_usable(connection, self.pool):
                     return connection
             except PoolTimeout as error:  # has no reason; the pool's timeout is short, so ask again
-                if outage := server().suspect(error):
+                if outage := server.suspect(error):
                     raise PostgresqlAway(outage) from error
                 if time.monotonic() > until:
                     raise

@@ -4,16 +4,19 @@ import json
 import re
 import time
 from collections.abc import Callable, Generator, Mapping
-from functools import cache
-from typing import Any, Final
+from functools import cache, partial
+from typing import Any, ClassVar, Final
 
 import psycopg
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from psycopg import pq, waiting
 from typing_extensions import override
 
 from chaindb.locks import BUSY_SECONDS
 from chaindb.servers import SILENCE, ServerAway, WatchedServer
+
+SERVER: Final = "SERVER"
+"""Key in an entry of DATABASES: the alias by which `server_of` knows the server; without it, the node's own server."""
 
 _TICK: Final = 0.1
 """Seconds after which a wait checks the clock."""
@@ -63,6 +66,9 @@ class PostgresqlAway(ServerAway, psycopg.OperationalError):
 class WatchedConnection(psycopg.Connection[Any]):
     """A connection whose waits end when the server is no longer alive."""
 
+    server_alias: ClassVar[str] = DEFAULT_DB_ALIAS
+    """Django's alias of the server's first database, by which `server_of` knows the server."""
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._answered = time.monotonic()
@@ -73,21 +79,29 @@ class WatchedConnection(psycopg.Connection[Any]):
 
     def _data_received(self) -> None:
         self._answered = time.monotonic()
-        server().heard()
+        server_of(self.server_alias).heard()
 
     @override
     def wait(
         self, gen: Generator[Any, Any, Any], interval: float = _TICK, timeout: float | None = None
     ) -> Any:
         try:
-            return super().wait(_while_alive(gen, self._data_received), interval, timeout)
+            alive = _while_alive(gen, self._data_received, server_of(self.server_alias))
+            return super().wait(alive, interval, timeout)
         except PostgresqlAway:
             self.close()  # it is unknown which statements the server has run
             raise
         except psycopg.OperationalError as error:
-            if self.pgconn.status != pq.ConnStatus.OK and (outage := server().suspect(error)):
+            lost = self.pgconn.status != pq.ConnStatus.OK
+            if lost and (outage := server_of(self.server_alias).suspect(error)):
                 raise PostgresqlAway(outage) from error
             raise
+
+
+@cache
+def connection_class(server_alias: str) -> type[WatchedConnection]:
+    """Return the class of connections to the server of an alias."""
+    return type("WatchedConnection", (WatchedConnection,), {"server_alias": server_alias})
 
 
 def set_parameters(connection: psycopg.Connection[Any]) -> None:
@@ -96,7 +110,7 @@ def set_parameters(connection: psycopg.Connection[Any]) -> None:
 
 
 def _while_alive(
-    gen: Generator[Any, Any, Any], heard: Callable[[], object]
+    gen: Generator[Any, Any, Any], heard: Callable[[], object], watched: WatchedServer
 ) -> Generator[Any, Any, Any]:
     """Run a wait, and end it when the server is silent and found to be away.
 
@@ -105,6 +119,7 @@ def _while_alive(
     Args:
         gen: The wait.
         heard: Called when data has arrived.
+        watched: The server.
     """
     silent_since: float | None = None
     read = False
@@ -117,7 +132,7 @@ def _while_alive(
             else:
                 now = time.monotonic()
                 silent_since = silent_since or now - _TICK  # the silence has lasted one tick
-                if now - silent_since >= SILENCE and (outage := server().suspect()):
+                if now - silent_since >= SILENCE and (outage := watched.suspect()):
                     raise PostgresqlAway(outage)
             read = bool(ready & waiting.Ready.R)
             state = gen.send(ready)
@@ -129,15 +144,25 @@ def _while_alive(
         return stop.value
 
 
-@cache
 def server() -> WatchedServer:
-    """Return the database server.
+    """Return the server of the node's own database."""
+    return server_of(DEFAULT_DB_ALIAS)
+
+
+@cache
+def server_of(alias: str) -> WatchedServer:
+    """Return the database server of an alias: the node's own, or a replica.
 
     All threads share the object and its record of an outage: Django opens a connection for each
     thread.
     """
+    is_own = alias == DEFAULT_DB_ALIAS
     return WatchedServer(
-        "PostgreSQL", address(connections["default"].settings_dict), _ask, _explain
+        "PostgreSQL" if is_own else "PostgreSQL replica",
+        address(connections[alias].settings_dict),
+        partial(_ask, alias),
+        _explain,
+        is_needed=is_own,
     )
 
 
@@ -158,14 +183,14 @@ def _host_address(host: str, port: str) -> str:
     return f"{f'[{host}]' if ':' in host else host}:{port or 5432}"
 
 
-def _ask() -> None:
+def _ask(alias: str) -> None:
     """Check on a new connection that the server answers.
 
     Raises:
         OperationalError: The server refuses the connection or the query.
         TimeoutError: The server did not answer.
     """
-    parameters = connections["default"].get_connection_params()
+    parameters = connections[alias].get_connection_params()
     try:
         with psycopg.connect(**parameters, autocommit=True) as connection:
             connection.execute("SELECT 1")

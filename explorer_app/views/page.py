@@ -1,7 +1,7 @@
 """Common parts of all pages: the view decorators with the Content-Security-Policy, the base template's context, query parameters, and pagination."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlencode
@@ -36,6 +36,7 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+_SAFE: Final = ("GET", "HEAD")
 _MAX_DIGITS: Final = 19
 _SCRIPT: Final = "HX-Request"
 """The header that htmx sends with its requests."""
@@ -64,7 +65,9 @@ def _view(show: Shown[P]) -> View:
     @wraps(show)
     def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
-            response = show(explorer(), request, *args, **kwargs)
+            site = explorer()
+            shown = partial(show, site, request, *args, **kwargs)
+            response = site.evm.db.on_replica(shown) if request.method in _SAFE else shown()
         except Http404 as error:
             response = _missing(explorer(), request, str(error))
         except (NoGenesis, NoPlatformGenesis, NoXChain):

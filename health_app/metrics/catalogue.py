@@ -46,6 +46,9 @@ HELP: Final[Mapping[str, str]] = {
     "database_up": "1 if the database answered, else 0.",
     "database_size_bytes": "Size of the database in bytes, by part: the database, and SQLite's write-ahead log.",
     "database_server_connections": "Connections to this database on the PostgreSQL server, of all clients, by state.",
+    "database_replica_in_use": "1 if the read replica may answer, 0 if it is left out because it lags or fails.",
+    "database_replica_behind_bytes": "Bytes of PostgreSQL's log that the read replica had not replayed when it was last "
+    "asked.",
     "database_migrations_unapplied": "Migrations of this version that are not applied to the database.",
     "backup_last_timestamp_seconds": "Unix time at which the last backup of this database was complete.",
     "backup_last_size_bytes": "Size of the last backup's file in bytes.",

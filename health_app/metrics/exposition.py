@@ -84,12 +84,21 @@ class DatabasePart:
             yield gauge("database_size_bytes", size, part="database")
             for state, number in self._db.rows(_STATES):
                 yield gauge("database_server_connections", number, state=state)
+            yield from _of_replicas(self._db)
             return
         name = str(connection.settings_dict["NAME"])
         for part, ending in (("database", ""), ("log", "-wal")):
             path = Path(name + ending)
             size = path.stat().st_size if path.exists() else 0
             yield gauge("database_size_bytes", size, part=part)
+
+
+def _of_replicas(db: Database) -> Iterator[Metric]:
+    """Yield whether each read replica is in use, and how far behind it is, as the last read found."""
+    for state in db.replicas.states() if db.replicas else ():
+        yield gauge("database_replica_in_use", int(not state.reason), replica=state.address)
+        if state.behind is not None:
+            yield gauge("database_replica_behind_bytes", state.behind, replica=state.address)
 
 
 def parts(
@@ -118,7 +127,7 @@ def parts(
         ("network", partial(network.of_network, platform, evms)),
         ("bootstrap", lambda: network.of_bootstrap((platform, *more, *evms))),
         ("consensus", lambda: network.of_consensus((platform, *more, *evms))),
-        ("database", DatabasePart(Database())),
+        ("database", DatabasePart(platform.db)),
     )
 
 

@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from django.db import DEFAULT_DB_ALIAS
+
 from chaindb.locks import BUSY_SECONDS
+from chaindb.replicas import ALIAS
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
 
+_OWN: Final = "NODE_DATABASE_URL"
+_OF_REPLICAS: Final = "NODE_DATABASE_REPLICA_URLS"
 _SQLITE: Final = "sqlite:///"
 _MAX_PORT: Final = 65_535
 _PARAMETER: Final = re.compile(r'[ a-z/"=]*URI query parameter: "[a-z_]+"')
@@ -32,21 +37,37 @@ def database(node: NodeSettings) -> dict[str, Any]:
     return _postgresql(url, node)
 
 
+def replicas(node: NodeSettings) -> dict[str, dict[str, Any]]:
+    """Return the entries of DATABASES for the read replicas, by alias: `replica_1` and so on.
+
+    Raises:
+        BadSetting: An item of NODE_DATABASE_REPLICA_URLS cannot be parsed.
+    """
+    entries = {}
+    for number, url in enumerate(node.database_replica_urls, start=1):
+        if not is_postgresql(url):
+            raise _bad_url(variable=_OF_REPLICAS)
+        alias = f"{ALIAS}{number}"
+        entries[alias] = _postgresql(url, node, alias)
+    return entries
+
+
 def is_postgresql(url: str) -> bool:
     """Return whether a URL names a PostgreSQL server."""
     return url.startswith(("postgres://", "postgresql://"))
 
 
-def _bad_url(reason: str = "") -> BadSetting:
+def _bad_url(reason: str = "", variable: str = _OWN) -> BadSetting:
     """Return the error for an invalid URL. It never repeats the URL, which may contain a password.
 
     Args:
         reason: The problem, if it can be described without a part of the URL that may be secret.
+        variable: The setting.
     """
     detail = f": {reason}" if reason else ""
+    other = " or sqlite:///PATH" if variable == _OWN else ""
     return BadSetting(
-        f"NODE_DATABASE_URL cannot be read{detail}; it must be postgres://USER:PASSWORD@HOST:PORT/NAME or "
-        "sqlite:///PATH"
+        f"{variable} cannot be read{detail}; it must be postgres://USER:PASSWORD@HOST:PORT/NAME{other}"
     )
 
 
@@ -110,11 +131,15 @@ def _with_manners(
     return entry
 
 
-def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
-    from chaindb.postgresql.session import WatchedConnection  # SQLite needs no PostgreSQL driver
+def _postgresql(url: str, node: NodeSettings, server: str = DEFAULT_DB_ALIAS) -> dict[str, Any]:
+    from chaindb.postgresql.session import (  # SQLite needs no PostgreSQL driver
+        SERVER,
+        connection_class,
+    )
     from chaindb.servers import SILENCE
 
-    parameters = _libpq_parameters(url)
+    variable = _OWN if server == DEFAULT_DB_ALIAS else _OF_REPLICAS
+    parameters = _libpq_parameters(url, variable)
     entry: dict[str, Any] = {
         "ENGINE": "chaindb.postgresql",
         "NAME": parameters.pop("dbname", ""),
@@ -122,6 +147,7 @@ def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
         "PASSWORD": parameters.pop("password", ""),
         "HOST": parameters.pop("host", ""),
         "PORT": parameters.pop("port", ""),
+        SERVER: server,
     }
     # A pool, because persistent connections of many threads exhaust the server's connections. The
     # pool gives up soon and only tries to connect while a thread waits: `chaindb.servers` finds out
@@ -131,7 +157,7 @@ def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
         "max_size": node.database_pool,
         "timeout": SILENCE,
         "reconnect_timeout": 1,
-        "connection_class": WatchedConnection,
+        "connection_class": connection_class(server),
     }
     # The backend checks a pooled connection unless the connection was used recently.
     entry["OPTIONS"] = {
@@ -149,7 +175,7 @@ def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
     return entry
 
 
-def _libpq_parameters(url: str) -> dict[str, Any]:
+def _libpq_parameters(url: str, variable: str) -> dict[str, Any]:
     """Return the connection parameters of a URL, by libpq's names and as parsed by libpq.
 
     Raises:
@@ -162,31 +188,31 @@ def _libpq_parameters(url: str) -> dict[str, Any]:
         parameters = conninfo_to_dict(url)
     except psycopg.Error as error:
         named = _PARAMETER.fullmatch(" ".join(str(error).split()))
-        raise _bad_url(named[0] if named else "") from None
+        raise _bad_url(named[0] if named else "", variable) from None
     if not parameters.get("dbname") and not parameters.get("service"):
-        raise _bad_url("the name of the database is missing")
+        raise _bad_url("the name of the database is missing", variable)
     if "@" in str(parameters.get("host", "")):
-        raise _bad_url("an @ in the user's name or password is written as %40")
-    _verify_ports(str(parameters.get("port", "")))
+        raise _bad_url("an @ in the user's name or password is written as %40", variable)
+    _verify_ports(str(parameters.get("port", "")), variable)
     if "connect_timeout" in parameters:
-        parameters["connect_timeout"] = _seconds(str(parameters["connect_timeout"]))
+        parameters["connect_timeout"] = _seconds(str(parameters["connect_timeout"]), variable)
     encoding = str(parameters.pop("client_encoding", "utf8"))
     if encoding.replace("-", "").casefold() != "utf8":
-        raise _bad_url("client_encoding must be UTF8")
+        raise _bad_url("client_encoding must be UTF8", variable)
     if "replication" in parameters:
-        raise _bad_url("the parameter replication is not supported")
+        raise _bad_url("the parameter replication is not supported", variable)
     return parameters
 
 
-def _verify_ports(ports: str) -> None:
+def _verify_ports(ports: str, variable: str) -> None:
     """Raise BadSetting unless each port of a list, one for each host, is empty or a number."""
     for port in ports.split(","):
         if port and not (port.isascii() and port.isdecimal() and 0 < int(port) <= _MAX_PORT):
-            raise _bad_url("a port must be a number from 1 to 65535")
+            raise _bad_url("a port must be a number from 1 to 65535", variable)
 
 
-def _seconds(text: str) -> int:
+def _seconds(text: str, variable: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise _bad_url("connect_timeout must be a whole number of seconds") from None
+        raise _bad_url("connect_timeout must be a whole number of seconds", variable) from None

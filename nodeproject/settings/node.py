@@ -125,6 +125,13 @@ class NodeSettings:
         "Maximum PostgreSQL connections of one process; must exceed its threads (NODE_RPC_THREADS).",
         least=1,
     )
+    database_replica_urls: tuple[str, ...] = flag(
+        (),
+        "Read replicas of the PostgreSQL database (postgres://USER:PASSWORD@HOST:PORT/NAME, one host each), which "
+        "answer historical reads: pages of the explorer, logs, and state at old blocks. A replica that lags or fails "
+        "is left out.",
+        secret=True,
+    )
     sqlite_synchronous: str = flag(
         "NORMAL",
         "`NORMAL` survives a kill of the node, `FULL` also a power failure, at a cost per block. Blocks that "

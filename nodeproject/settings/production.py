@@ -6,7 +6,7 @@ from nodeproject.settings.base import *  # noqa: F403  # a profile is the base p
 from nodeproject.settings.base import LOGGING, LOGIN_FAILURES
 from nodeproject.settings.beat_tables import *  # noqa: F403
 from nodeproject.settings.celery import *  # noqa: F403
-from nodeproject.settings.databases import database, is_postgresql
+from nodeproject.settings.databases import database, is_postgresql, replicas
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.formats import broker_of
 from nodeproject.settings.given import NODE
@@ -17,7 +17,7 @@ if not is_postgresql(NODE.database_url):
         "production profile needs postgres://USER:PASSWORD@HOST:PORT/NAME"
     )
 
-DATABASES = {"default": database(NODE)}
+DATABASES = {"default": database(NODE), **replicas(NODE)}
 
 METRICS_DIRECTORY = NODE.common.directory / "metrics"
 

@@ -14,6 +14,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from chaindb import clock, versions
 from chaindb.database import Database
 from chaindb.locks import Lock as RowLock
+from chaindb.replicas import alias_on, replica_aliases
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database import make_tables
@@ -51,14 +52,15 @@ def open_database(blockchain_id: ID, settings: NodeSettings) -> Database:
     alias = alias_of(blockchain_id)
     if alias not in connections.settings:
         own = connections[DEFAULT_DB_ALIAS]
-        entry = deepcopy({**connections.settings[DEFAULT_DB_ALIAS], "ATOMIC_REQUESTS": False})
         if own.vendor == "sqlite":
+            entry = deepcopy({**connections.settings[DEFAULT_DB_ALIAS], "ATOMIC_REQUESTS": False})
             path = file_of(blockchain_id, settings)
-            entry |= sqlite(path, settings, log_pages=_LOG_PAGES, is_mapped=False)
+            entries = {alias: entry | sqlite(path, settings, log_pages=_LOG_PAGES, is_mapped=False)}
         else:
-            entry = _of_schema(entry, alias)
+            servers = (DEFAULT_DB_ALIAS, *replica_aliases())
+            entries = {alias_on(alias, server): _of_schema(server, alias) for server in servers}
         with _ADDING:  # other threads iterate over the mapping, so it is replaced
-            connections.settings = {**connections.settings, alias: entry}
+            connections.settings = {**connections.settings, **entries}
     return Database(alias)
 
 
@@ -106,7 +108,9 @@ def remove_database(blockchain_id: ID, settings: NodeSettings) -> None:
         Database().execute(f'DROP SCHEMA IF EXISTS "{db.alias}" CASCADE')
 
 
-def _of_schema(entry: dict[str, Any], schema: str) -> dict[str, Any]:
+def _of_schema(server: str, schema: str) -> dict[str, Any]:
+    """Return the entry of a schema on a server, by the server's alias."""
+    entry = deepcopy({**connections.settings[server], "ATOMIC_REQUESTS": False})
     options = entry["OPTIONS"]
     given = options.get("options", "")
     options["options"] = f"{given} -c search_path={schema}".strip()

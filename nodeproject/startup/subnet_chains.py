@@ -233,6 +233,7 @@ class SubnetChains:
         text = bytes(creation.genesis_data)
         self._verify(rule_set, text)
         db = make_database(created.blockchain_id, self._settings)
+        db.replicas = self._platform.db.replicas
         chain = EvmChain(
             self._settings.common,
             subnet_settings(self._settings.cchain),

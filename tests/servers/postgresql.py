@@ -39,7 +39,7 @@ class PostgresqlServer(Breakable):
         """
         self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
         self.port = free_port()
-        self._user = _unprivileged_user()
+        self._user = unprivileged_user()
         self._programs = programs()
         if self._user:
             account = pwd.getpwnam(self._user)
@@ -129,6 +129,6 @@ def _version(program: Path) -> int:
     return int(program.parts[4])
 
 
-def _unprivileged_user() -> str | None:
+def unprivileged_user() -> str | None:
     """Return the user for PostgreSQL if the tests run as root, which PostgreSQL rejects."""
     return "postgres" if os.geteuid() == 0 else None

@@ -95,6 +95,8 @@ class CallContext(NamedTuple):
     """In seconds of the monotonic clock."""
     allowance: GasAllowance | None = None
     """Gas that the request may still use on the event loop; None in a thread."""
+    height: int | None = None
+    """Height of the block whose state it is; None: the state is not that of an accepted block alone."""
 
     def run(self, message: CallMessage, *, with_access_list: bool = False) -> CallResult:
         """Run one call.
@@ -105,15 +107,18 @@ class CallContext(NamedTuple):
             WouldBlock: The call takes too long for the event loop.
         """
         env = self._fit(message)
+        chain = self.rpc.chain
+        run = partial(
+            chain.engine.call,
+            env,
+            message,
+            self.state,
+            allowance=self.allowance,
+            time_limit=self._seconds(),
+            with_access_list=with_access_list,
+        )
         try:
-            return self.rpc.chain.engine.call(
-                env,
-                message,
-                self.state,
-                allowance=self.allowance,
-                time_limit=self._seconds(),
-                with_access_list=with_access_list,
-            )
+            return run() if self.height is None else state.read_at(chain, self.height, run)
         except CallInterrupted as interruption:
             raise self._given_up() from interruption
 
@@ -275,7 +280,8 @@ def context_on(
         env = block_override.apply(env)
     if share is not None:
         return CallContext(rpc, env, reader, share.deadline, share.gas)
-    return CallContext(rpc, env, reader, time.monotonic() + rpc.chain.call_seconds)
+    deadline = time.monotonic() + rpc.chain.call_seconds
+    return CallContext(rpc, env, reader, deadline, height=None if accounts else found.number)
 
 
 def stored_overrides(chain: EvmChain, accounts: Overrides) -> Overrides:

@@ -1,7 +1,7 @@
 """Accounts at a block: balance, nonce, code, storage and proofs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from cchain_app.api import block_tags
 from cchain_app.api.errors import LIMIT_OF_CLIENT
@@ -13,6 +13,8 @@ from jsonrpc.errors import JsonRpcError, invalid_params
 from primitives.evm import ZERO_HASH, Address, Hash, Slot
 from primitives.hashing import EMPTY_HASH
 from primitives.hexadecimal import encode_data, encode_quantity
+
+T = TypeVar("T")
 
 MAX_PROOF_KEYS = 1024
 MAX_STORAGE_SLOTS = 1024
@@ -66,12 +68,13 @@ def get_transaction_counts(
 
 def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
     """eth_getCode: the code of an account, `0x` if it has none."""
-    return encode_data(state.code_at(_state(rpc, block), address))
+    return _read(rpc, block, lambda at: encode_data(state.code_at(at, address)))
 
 
 def get_storage_at(rpc: EvmRpc, address: Address, key: StorageKey, block: BlockParam) -> str:
     """eth_getStorageAt: the value of a slot, always 32 bytes."""
-    return encode_data(_state(rpc, block).storage(address, rpc.chain.stored_slot(key.slot)))
+    slot = rpc.chain.stored_slot(key.slot)
+    return _read(rpc, block, lambda at: encode_data(at.storage(address, slot)))
 
 
 def get_storage_values(
@@ -87,24 +90,30 @@ def get_storage_values(
         raise JsonRpcError(LIMIT_OF_CLIENT, f"too many slots (max {MAX_STORAGE_SLOTS})")
     if not count:
         raise invalid_params("empty request")
-    at = _state(rpc, block)
-    return {
-        encode_data(address): [
-            encode_data(at.storage(address, rpc.chain.stored_slot(Slot(key)))) for key in keys
-        ]
-        for address, keys in requests.items()
-    }
+    return _read(
+        rpc,
+        block,
+        lambda at: {
+            encode_data(address): [
+                encode_data(at.storage(address, rpc.chain.stored_slot(Slot(key)))) for key in keys
+            ]
+            for address, keys in requests.items()
+        },
+    )
 
 
 def get_account_info(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, str]:
     """eth_getAccountInfo: balance, nonce and code in one answer."""
-    at = _state(rpc, block)
-    account = at.account(address) or _NOBODY
-    return {
-        "balance": encode_quantity(account.balance),
-        "nonce": encode_quantity(account.nonce),
-        "code": encode_data(at.code(account.code_hash)),
-    }
+
+    def read(at: StateReader) -> dict[str, str]:
+        account = at.account(address) or _NOBODY
+        return {
+            "balance": encode_quantity(account.balance),
+            "nonce": encode_quantity(account.nonce),
+            "code": encode_data(at.code(account.code_hash)),
+        }
+
+    return _read(rpc, block, read)
 
 
 def get_account(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, str]:
@@ -172,8 +181,11 @@ def _echo(key: StorageKey) -> str:
 
 
 def _account(rpc: EvmRpc, address: Address, block: BlockParam) -> AccountState:
-    return _state(rpc, block).account(address) or _NOBODY
+    return _read(rpc, block, lambda at: at.account(address) or _NOBODY)
 
 
-def _state(rpc: EvmRpc, block: BlockParam) -> StateReader:
-    return state.state_after(rpc.chain, block_tags.require(rpc, block))
+def _read(rpc: EvmRpc, block: BlockParam, read: Callable[[StateReader], T]) -> T:
+    """Read from the state after a block; old blocks may be read from a replica."""
+    accepted = block_tags.require(rpc, block)
+    at = state.state_after(rpc.chain, accepted)
+    return state.read_at(rpc.chain, accepted.number, lambda: read(at))

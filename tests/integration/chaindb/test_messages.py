@@ -64,7 +64,9 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         except StopIteration as done:
             return done.value
 
-    monkeypatch.setattr(session, "_while_alive", lambda gen, heard: original(counted(gen), heard))
+    monkeypatch.setattr(
+        session, "_while_alive", lambda gen, *watched: original(counted(gen), *watched)
+    )
 
     def since() -> int:
         count = len(waits)

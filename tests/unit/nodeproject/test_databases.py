@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chaindb.checkpoints import PAGES
-from nodeproject.settings.databases import database, sqlite
+from nodeproject.settings.databases import database, replicas, sqlite
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
 from tests.builders.node_settings import updated
@@ -141,3 +141,30 @@ def test_a_sqlite_path_is_taken_as_it_is(tmp_path: Path) -> None:
     assert entry["NAME"] == str(directory / "node.sqlite3")
     assert entry_of("sqlite:////srv/a%20b+c.sqlite3")["NAME"] == "/srv/a b+c.sqlite3"
     assert entry_of("sqlite:///here.sqlite3")["NAME"] == "here.sqlite3"
+
+
+def test_replicas_have_aliases_and_a_server_of_their_own() -> None:
+    urls = ("postgres://node:secret@db2/node", "postgres://node:secret@db3:5433/node")
+    entries = replicas(updated(NodeSettings(), database_replica_urls=urls))
+
+    assert [(alias, entry["HOST"], entry["SERVER"]) for alias, entry in entries.items()] == [
+        ("replica_1", "db2", "replica_1"),
+        ("replica_2", "db3", "replica_2"),
+    ]
+    assert replicas(NodeSettings()) == {}
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("sqlite:///secret", ""),
+        ("postgres://node:secret@db2/", ": the name of the database is missing"),
+        ("postgres://node:secret@db2:x/node", ": a port must be a number from 1 to 65535"),
+    ],
+)
+def test_bad_urls_of_replicas_are_refused_without_their_password(url: str, reason: str) -> None:
+    with pytest.raises(BadSetting) as error:
+        replicas(updated(NodeSettings(), database_replica_urls=(url,)))
+    assert str(error.value) == (
+        f"NODE_DATABASE_REPLICA_URLS cannot be read{reason}; it must be postgres://USER:PASSWORD@HOST:PORT/NAME"
+    )

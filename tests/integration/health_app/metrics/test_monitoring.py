@@ -99,8 +99,12 @@ def test_queried_metrics_are_on_the_page(page: Page) -> None:
         "\n".join([*queries(), *((MONITORING / name).read_text() for name in files)])
     )
     assert len(wanted) > 60
-    # Of a node with a backup, and of a validator of an L1.
-    elsewhere = {"svc_backup_last_timestamp_seconds", "svc_platform_l1_balance_seconds"}
+    # Of a node with a backup, of a validator of an L1, and of a database with read replicas.
+    elsewhere = {
+        "svc_backup_last_timestamp_seconds",
+        "svc_platform_l1_balance_seconds",
+        "svc_database_replica_in_use",
+    }
     missing = wanted - names(page) - elsewhere
     if connection.vendor == "postgresql":
         assert missing == set()
