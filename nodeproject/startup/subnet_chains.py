@@ -229,6 +229,7 @@ class SubnetChains:
             self._platform.config.upgrades,
             lambda block: state_after(chain, block),
             upgrades.read_bytes() if upgrades.exists() else b"",
+            enforces_delay=self._settings.common.enforces_delays,
         )
         text = bytes(creation.genesis_data)
         self._verify(rule_set, text)
