@@ -89,6 +89,7 @@ class NodeNetwork:
             *evms,
         )
         """The chains without outer blocks. It is replaced, never changed."""
+        self._joined: tuple[ID, ...] = ()
         self.find_chains: Callable[[], object] = _find_nothing
         """Begins to run chains that were created since the last call. Blocking."""
         self._is_connected = False
@@ -112,12 +113,14 @@ class NodeNetwork:
             )
         for evm in evms:
             self._all_chains[evm.chain.name] = self._evm_chain(evm)
+        self._note_joined()
 
     def add(self, evm: EvmRuntime) -> None:
         """Take part in a chain that the node begins to run."""
         self.evm_chains = (*self.evm_chains, evm.chain)
         self._all_chains = {**self._all_chains, evm.chain.name: self._evm_chain(evm)}
         self._inner = (*self._inner, evm)
+        self._note_joined()
         if self._is_connected:
             self._connect(evm)
 
@@ -127,6 +130,7 @@ class NodeNetwork:
         self._inner = tuple(inner for inner in self._inner if inner is not evm)
         name = evm.chain.name
         self._all_chains = {key: chain for key, chain in self._all_chains.items() if key != name}
+        self._note_joined()
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -207,6 +211,17 @@ class NodeNetwork:
         """Return the subnets that this node tracks: those with a chain that it runs, and those of the settings."""
         named = {ID.parse(text) for text in self.common.track_subnets if text != ALL_SUBNETS}
         return named | {chain.subnet_id for chain in self.evm_chains} - {PRIMARY_NETWORK_ID}
+
+    def joined_subnets(self) -> tuple[ID, ...]:
+        """Return the tracked subnets to whose validators this node connects; quick.
+
+        Anybody may create a subnet and name validators. So if this node tracks all subnets, it connects to the validators of
+        those that the operator names as well.
+        """
+        return self._joined
+
+    def _note_joined(self) -> None:
+        self._joined = tuple(sorted(filter(self.common.watches, self.subnets())))
 
     def begin_chain(self, name: str) -> None:
         """Prepare a chain of a subnet for requests and votes. Blocking."""

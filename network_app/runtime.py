@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from cchain_app import notifications as cchain_notifications
+from cchain_app.chain import EvmChain
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock
 from chaindb.chains import C_CHAIN, MISSING_VOTES, takes_part
@@ -33,7 +34,7 @@ from network_app.services import DatabaseRecords
 from network_app.sync.budget import AT_ONCE
 from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
 from platform_app import notifications as platform_notifications
-from platform_app.selectors import accepted
+from platform_app.selectors import accepted, subnet_uptimes
 from platform_app.services import uptime
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
@@ -70,7 +71,8 @@ class RunningNetwork:
             dials_private=settings.dials_private(common.network_id),
         )
         self._directory = ValidatorDirectory(
-            node.platform_chain, (evm_chain.subnet_id for evm_chain in node.evm_chains)
+            node.platform_chain,
+            {*node.joined_subnets(), *(evm_chain.subnet_id for evm_chain in node.evm_chains)},
         )
         self._addresses = addresses.bootstrappers(common)
         advertised = addresses.advertised(settings)
@@ -88,6 +90,7 @@ class RunningNetwork:
             advertised=advertised,
             tracked=self._addresses,
             subnets=node.subnets,
+            joined=node.joined_subnets,
         )
         self._reports = _Reports()
         self._warned = False
@@ -102,7 +105,7 @@ class RunningNetwork:
         platform_signer = PlatformSigner(node.platform_chain, own.bls_secret)
         self._signers: dict[str, Signer] = {node.platform_chain.name: platform_signer.sign}
         for evm_chain in node.evm_chains:
-            self._signers[evm_chain.name] = EvmSigner(evm_chain, own.bls_secret).sign
+            self._signers[evm_chain.name] = self._signer_of(evm_chain).sign
         self._router = ChainRouter(
             self._network,
             self._chains,
@@ -117,6 +120,7 @@ class RunningNetwork:
             signers=self._signers,
             take_part=self._consensus.watched(node.take_part()),
             producer=node.producer.node_id,
+            joined=node.joined_subnets,
         )
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -172,14 +176,30 @@ class RunningNetwork:
                         _log.exception("chain %s does not take part in the network", name)
                     self._failing.add(name)
 
+    def _signer_of(self, chain: EvmChain) -> EvmSigner:
+        """Return the signer of an EVM chain's messages."""
+        node = self._node
+        own, subnet_id = node.identity.bls_secret, chain.subnet_id
+        if subnet_id == PRIMARY_NETWORK_ID:
+            return EvmSigner(chain, own)
+
+        def seconds_online(validation_id: ID) -> int | None:
+            # The uptimes of other subnets are not tracked.
+            if subnet_id not in node.joined_subnets():
+                return None
+            return subnet_uptimes.seconds_online_of(
+                node.platform_chain, subnet_id, validation_id, clock.now()
+            )
+
+        return EvmSigner(chain, own, seconds_online)
+
     async def _take_part_in(self, name: str, chain: NetworkChain[Any]) -> None:
         subnet_id = self._node.subnet_of(name)
         self._directory.add(subnet_id)
         await in_thread(self._node.begin_chain, name)
         await in_thread(self._directory.read)
         evm = next(one for one in self._node.evm_chains if one.name == name)
-        signer = EvmSigner(evm, self._node.identity.bls_secret).sign
-        self._router.add(chain, subnet_id, signer)
+        self._router.add(chain, subnet_id, self._signer_of(evm).sign)
         self._chains = (*self._chains, chain)
         self._listen_to([name])
         self._failing.discard(name)
@@ -273,7 +293,7 @@ def _begin(reports: DatabaseRecords, node: NodeNetwork) -> None:
     for chain in node.primary_chains.values():
         chain.begin()
     reports.begin()
-    uptime.begin(node.platform_chain, clock.now())
+    uptime.begin(node.platform_chain, clock.now(), node.joined_subnets())
 
 
 def _ids(keys: Sequence[bytes]) -> list[ID]:

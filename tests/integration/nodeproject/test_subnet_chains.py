@@ -220,6 +220,9 @@ async def test_it_is_asked_over_http_and_websocket(application: Any, world: Worl
     assert block["blockGasCost"] == "0x0"
     assert block["gasLimit"] == hex(12_000_000)
     assert await over_http(application, "/ext/bc/C/rpc", "eth_blockNumber") == "0x0"
+    validators = f"/ext/bc/{blockchain_id}/validators"
+    found = await over_http(application, validators, "validators.getCurrentValidators")
+    assert found == {"validators": []}
     await socket.disconnect()
     await end(application)
 
