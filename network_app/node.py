@@ -30,6 +30,7 @@ from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alp
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from platform_app.services.runtime import PlatformRuntime
+from platform_app.services.signatures import AggregationSlots
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
@@ -42,6 +43,7 @@ if (
     TYPE_CHECKING
 ):  # loaded with the first outer block, with the connections, or with the first statement
     from network_app.chains.messages import MessageSigners
+    from network_app.chains.relay import RelayedPeers
     from network_app.chains.statements import StatementSigners
     from network_app.consensus.runner import Runner
     from network_app.consensus.vm import VotedChain
@@ -147,7 +149,12 @@ class NodeNetwork:
         """The signers of the P-Chain's statements about L1s."""
         from network_app.chains.statements import StatementSigners
 
-        return StatementSigners(self._platform, lambda: self.identity)
+        return StatementSigners(
+            self._platform,
+            lambda: self.identity,
+            self._aggregations,
+            self._relayed(self._platform.name),
+        )
 
     def signatures(
         self, message: UnsignedMessage, justification: bytes, node_ids: Collection[NodeID]
@@ -160,7 +167,28 @@ class NodeNetwork:
         """The signers of the EVM chains' warp messages."""
         from network_app.chains.messages import MessageSigners
 
-        return MessageSigners(self._platform, lambda: self.identity)
+        is_relayed = self._relayed(self._platform.name) is not None
+        return MessageSigners(
+            self._platform,
+            lambda: self.identity,
+            self._aggregations,
+            self._relayed if is_relayed else None,
+        )
+
+    @cached_property
+    def _aggregations(self) -> AggregationSlots:
+        return AggregationSlots(self.common.rpc_threads)
+
+    def _relayed(self, name: str) -> "RelayedPeers | None":
+        """Return the peers of a chain for a process without connections; None: it may have them, or nobody has them.
+
+        The process with the connections asks its own peers in their place.
+        """
+        if self.common.profile == "embedded" or not self.settings.network:
+            return None
+        from network_app.chains.relay import RelayedPeers
+
+        return RelayedPeers(self._platform.db, self.events, name)
 
     @property
     def events(self) -> ChainEvents:

@@ -20,8 +20,10 @@ from chaindb.chains import C_CHAIN, MISSING_VOTES, takes_part
 from chaindb.connections import in_thread, release
 from network_app import addresses, services
 from network_app.addresses import NodeAddress
+from network_app.chains import relay as relaying
 from network_app.chains import voting
 from network_app.chains.chain import NetworkChain
+from network_app.chains.relay import SignatureRelay
 from network_app.chains.signing import EvmSigner, PlatformSigner
 from network_app.chains.statements import ReachedPeers
 from network_app.chains.validators import ValidatorDirectory
@@ -102,6 +104,8 @@ class RunningNetwork:
         self._db = node.platform_chain.db
         self._records = DatabaseRecords(self._db, str(advertised), settings.kept_decisions)
         self._consensus = ConsensusRecorder(self._records, in_thread)
+        self._relays: tuple[SignatureRelay, ...] = ()
+        """Asks peers for the node's other processes, if there are any."""
         platform_signer = PlatformSigner(node.platform_chain, own.bls_secret)
         self._signers: dict[str, Signer] = {node.platform_chain.name: platform_signer.sign}
         for evm_chain in node.evm_chains:
@@ -131,6 +135,8 @@ class RunningNetwork:
         self._listen_to(aliases)
         try:
             await self._network.start(self._router)
+            if self._node.common.profile != "embedded":
+                self._relays = (SignatureRelay(self._db, self._router.requests),)
             reached = partial(self._reached, asyncio.get_running_loop())
             self._node.signers.peers = reached(self._node.platform_chain.name)
             self._node.message_signers.peers = reached
@@ -141,6 +147,7 @@ class RunningNetwork:
                 asyncio.create_task(_repeat(self._read_directory, DIRECTORY_INTERVAL)),
                 asyncio.create_task(_repeat(self._check_heads, POLL_SECONDS)),
                 asyncio.create_task(_repeat(self._find_chains, POLL_SECONDS)),
+                *(asyncio.create_task(_repeat(relay.look, POLL_SECONDS)) for relay in self._relays),
             ]
             waiting = asyncio.create_task(stopping.wait())
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -149,6 +156,8 @@ class RunningNetwork:
             self._node.signers.peers = self._node.message_signers.peers = None
             for unbind in self._unbind:
                 unbind()
+            for relay in self._relays:
+                relay.stop()
             await self._network.stop()
             self._serving.shutdown(wait=False, cancel_futures=True)
             await in_thread(services.end, self._db)
@@ -233,6 +242,9 @@ class RunningNetwork:
                 self._router.transactions_issued(chain, _ids(message["hashes"]))
             case voting.BLOCKS_WAITING:
                 self._router.blocks_waiting(chain)
+            case relaying.SIGNATURES_WANTED:
+                for relay in self._relays:
+                    relay.look_soon()
 
     async def _check_heads(self) -> None:
         """Find blocks whose event was lost, or that another process built (time travel)."""

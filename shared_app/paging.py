@@ -153,12 +153,14 @@ class OwnedOutputs:
             while more:
                 params = (*self._chains, address, height, height, after, limit)
                 rows = self._db.rows(query, params)
-                for after, height, *columns in rows:  # the last row's are used
-                    raws.setdefault(after, raw_utxo(*columns))
+                for key, _, *columns in rows:
+                    raws.setdefault(key, raw_utxo(*columns))
                     if len(raws) == limit:
-                        return UtxoPage(list(raws.values()), UtxoCursor(address, ID(after)))
+                        return UtxoPage(list(raws.values()), UtxoCursor(address, ID(key)))
+                if rows:
+                    after, height = ID(rows[-1][0]), rows[-1][1]
+                    last = UtxoCursor(address, after)
                 more = len(rows) == limit
-                last = UtxoCursor(address, ID(after)) if rows else last
         return self._page_of(list(raws.values()), asked, last, limit)
 
     def _page_of(
