@@ -83,6 +83,7 @@ class EvmChain(ChainOptions):
         genesis_file: Returns the genesis file; without it the settings choose the file.
         subnet_id: The subnet that validates the chain.
         has_peers: Returns whether peers are connected; None: the chain has no network.
+        is_synced: Returns whether the chain has finished bootstrapping.
         least_time: Returns the last block's time of the chain that shares the node's clock; None: no chain does.
         atomic: Returns the values for transfers from and to other chains in the same database, and raises
             `NoBlockchainID` before they are known; None: the chain has no such transfers.
@@ -109,6 +110,7 @@ class EvmChain(ChainOptions):
         genesis_file: Callable[[], bytes] | None = None,
         subnet_id: ID = PRIMARY_NETWORK_ID,
         has_peers: Callable[[], bool] | None = None,
+        is_synced: Callable[[], bool] = lambda: True,
         least_time: Callable[[], int] | None = None,
         atomic: Callable[[], AtomicParameters] | None = None,
         identity: WarpIdentity | None = None,
@@ -129,8 +131,9 @@ class EvmChain(ChainOptions):
         self.subnet_id = subnet_id
         self._find_id = blockchain_id
         self._has_peers = has_peers
-        self._least_time = least_time
-        self._upgrades = upgrades
+        self.is_synced = is_synced
+        """Returns whether the chain has reached the other nodes' frontier; before that, users issue no atomic transactions."""
+        self._least_time, self._upgrades = least_time, upgrades
         self.shared_memory: Final[SharedMemory] = SharedRows(db)
         """The outputs that wait between the chains of this database."""
         self._atomic = atomic

@@ -99,11 +99,22 @@ class AddressBook:
         return self._filter.marshal()
 
     def sample(
-        self, exclude: BloomFilter, count: int = SAMPLE, *, asker: NodeID | None = None
+        self,
+        exclude: BloomFilter,
+        count: int = SAMPLE,
+        *,
+        asker: NodeID | None = None,
+        may_know: Callable[[NodeID], bool] | None = None,
     ) -> list[NodeClaim]:
         """Return random claims that the requester's filter lacks, without the requester's own claim.
 
         Unspecified: only a random part of a large book is considered, so that no request is expensive.
+
+        Args:
+            exclude: The requester's filter.
+            count: Maximum number of claims.
+            asker: The requester.
+            may_know: Whether the requester may know the address of a node; None: of all nodes.
         """
         compared = min(len(self._claims), _MAX_COMPARED)
         found: list[NodeClaim] = []
@@ -114,6 +125,7 @@ class AddressBook:
                 known.node_id != asker
                 and _key(known) not in exclude
                 and self._wanted(known.node_id)
+                and (may_know is None or may_know(known.node_id))
             ):
                 found.append(known)
         return found

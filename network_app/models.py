@@ -331,3 +331,25 @@ class BlockDecision(models.Model):
     @override
     def __str__(self) -> str:
         return f"{self.chain} {self.height}"
+
+
+class SignatureQuery(models.Model):
+    """A request for peers' signatures by a process that has no connections; it is deleted once its answer is read."""
+
+    chain = models.CharField(
+        max_length=NAME_LENGTH, help_text="Name of the chain whose message is to be signed"
+    )
+    payload = BytesField(help_text="The SignatureRequest for the peers")
+    node_ids = BytesField(help_text="The IDs of the nodes to ask, 20 bytes each")
+    asked_at = models.DateTimeField()
+    signatures = models.JSONField(
+        null=True, help_text="The answer: signatures by node ID, in hex; null: not answered yet"
+    )
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name_plural = "signature queries"
+
+    @override
+    def __str__(self) -> str:
+        return f"signatures on {self.chain}"

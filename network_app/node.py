@@ -30,6 +30,7 @@ from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alp
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
 from platform_app.services.runtime import PlatformRuntime
+from platform_app.services.signatures import AggregationSlots
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
@@ -42,6 +43,7 @@ if (
     TYPE_CHECKING
 ):  # loaded with the first outer block, with the connections, or with the first statement
     from network_app.chains.messages import MessageSigners
+    from network_app.chains.relay import RelayedPeers
     from network_app.chains.statements import StatementSigners
     from network_app.consensus.runner import Runner
     from network_app.consensus.vm import VotedChain
@@ -89,6 +91,7 @@ class NodeNetwork:
             *evms,
         )
         """The chains without outer blocks. It is replaced, never changed."""
+        self._joined: tuple[ID, ...] = ()
         self.find_chains: Callable[[], object] = _find_nothing
         """Begins to run chains that were created since the last call. Blocking."""
         self._is_connected = False
@@ -112,12 +115,14 @@ class NodeNetwork:
             )
         for evm in evms:
             self._all_chains[evm.chain.name] = self._evm_chain(evm)
+        self._note_joined()
 
     def add(self, evm: EvmRuntime) -> None:
         """Take part in a chain that the node begins to run."""
         self.evm_chains = (*self.evm_chains, evm.chain)
         self._all_chains = {**self._all_chains, evm.chain.name: self._evm_chain(evm)}
         self._inner = (*self._inner, evm)
+        self._note_joined()
         if self._is_connected:
             self._connect(evm)
 
@@ -127,6 +132,7 @@ class NodeNetwork:
         self._inner = tuple(inner for inner in self._inner if inner is not evm)
         name = evm.chain.name
         self._all_chains = {key: chain for key, chain in self._all_chains.items() if key != name}
+        self._note_joined()
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -143,7 +149,12 @@ class NodeNetwork:
         """The signers of the P-Chain's statements about L1s."""
         from network_app.chains.statements import StatementSigners
 
-        return StatementSigners(self._platform, lambda: self.identity)
+        return StatementSigners(
+            self._platform,
+            lambda: self.identity,
+            self._aggregations,
+            self._relayed(self._platform.name),
+        )
 
     def signatures(
         self, message: UnsignedMessage, justification: bytes, node_ids: Collection[NodeID]
@@ -156,7 +167,28 @@ class NodeNetwork:
         """The signers of the EVM chains' warp messages."""
         from network_app.chains.messages import MessageSigners
 
-        return MessageSigners(self._platform, lambda: self.identity)
+        is_relayed = self._relayed(self._platform.name) is not None
+        return MessageSigners(
+            self._platform,
+            lambda: self.identity,
+            self._aggregations,
+            self._relayed if is_relayed else None,
+        )
+
+    @cached_property
+    def _aggregations(self) -> AggregationSlots:
+        return AggregationSlots(self.common.rpc_threads)
+
+    def _relayed(self, name: str) -> "RelayedPeers | None":
+        """Return the peers of a chain for a process without connections; None: it may have them, or nobody has them.
+
+        The process with the connections asks its own peers in their place.
+        """
+        if self.common.profile == "embedded" or not self.settings.network:
+            return None
+        from network_app.chains.relay import RelayedPeers
+
+        return RelayedPeers(self._platform.db, self.events, name)
 
     @property
     def events(self) -> ChainEvents:
@@ -207,6 +239,17 @@ class NodeNetwork:
         """Return the subnets that this node tracks: those with a chain that it runs, and those of the settings."""
         named = {ID.parse(text) for text in self.common.track_subnets if text != ALL_SUBNETS}
         return named | {chain.subnet_id for chain in self.evm_chains} - {PRIMARY_NETWORK_ID}
+
+    def joined_subnets(self) -> tuple[ID, ...]:
+        """Return the tracked subnets to whose validators this node connects; quick.
+
+        Anybody may create a subnet and name validators. So if this node tracks all subnets, it connects to the validators of
+        those that the operator names as well.
+        """
+        return self._joined
+
+    def _note_joined(self) -> None:
+        self._joined = tuple(sorted(filter(self.common.watches, self.subnets())))
 
     def begin_chain(self, name: str) -> None:
         """Prepare a chain of a subnet for requests and votes. Blocking."""

@@ -213,6 +213,13 @@ Signer = Callable[[bytes], bytes]
 """Answers the request for the signature of a message; raises `SignatureRefused`. Blocking."""
 
 
+class AskedPeers(Protocol):
+    """The peers of a chain, which are asked for signatures."""
+
+    def ask(self, payload: bytes, node_ids: Collection[NodeID]) -> Mapping[NodeID, bytes]:
+        """Return the signatures of those nodes that answer a SignatureRequest. Blocking."""
+
+
 ATOMIC_GOSSIP = 1
 """Handler ID of the gossip of atomic transactions (p2p.md 8)."""
 

@@ -13,14 +13,17 @@ from functools import partial
 from typing import Any, TypeVar
 
 from cchain_app import notifications as cchain_notifications
+from cchain_app.chain import EvmChain
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock
 from chaindb.chains import C_CHAIN, MISSING_VOTES, takes_part
 from chaindb.connections import in_thread, release
 from network_app import addresses, services
 from network_app.addresses import NodeAddress
+from network_app.chains import relay as relaying
 from network_app.chains import voting
 from network_app.chains.chain import NetworkChain
+from network_app.chains.relay import SignatureRelay
 from network_app.chains.signing import EvmSigner, PlatformSigner
 from network_app.chains.statements import ReachedPeers
 from network_app.chains.validators import ValidatorDirectory
@@ -33,7 +36,7 @@ from network_app.services import DatabaseRecords
 from network_app.sync.budget import AT_ONCE
 from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
 from platform_app import notifications as platform_notifications
-from platform_app.selectors import accepted
+from platform_app.selectors import accepted, subnet_uptimes
 from platform_app.services import uptime
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
@@ -70,7 +73,8 @@ class RunningNetwork:
             dials_private=settings.dials_private(common.network_id),
         )
         self._directory = ValidatorDirectory(
-            node.platform_chain, (evm_chain.subnet_id for evm_chain in node.evm_chains)
+            node.platform_chain,
+            {*node.joined_subnets(), *(evm_chain.subnet_id for evm_chain in node.evm_chains)},
         )
         self._addresses = addresses.bootstrappers(common)
         advertised = addresses.advertised(settings)
@@ -88,6 +92,7 @@ class RunningNetwork:
             advertised=advertised,
             tracked=self._addresses,
             subnets=node.subnets,
+            joined=node.joined_subnets,
         )
         self._reports = _Reports()
         self._warned = False
@@ -99,10 +104,12 @@ class RunningNetwork:
         self._db = node.platform_chain.db
         self._records = DatabaseRecords(self._db, str(advertised), settings.kept_decisions)
         self._consensus = ConsensusRecorder(self._records, in_thread)
+        self._relays: tuple[SignatureRelay, ...] = ()
+        """Asks peers for the node's other processes, if there are any."""
         platform_signer = PlatformSigner(node.platform_chain, own.bls_secret)
         self._signers: dict[str, Signer] = {node.platform_chain.name: platform_signer.sign}
         for evm_chain in node.evm_chains:
-            self._signers[evm_chain.name] = EvmSigner(evm_chain, own.bls_secret).sign
+            self._signers[evm_chain.name] = self._signer_of(evm_chain).sign
         self._router = ChainRouter(
             self._network,
             self._chains,
@@ -117,6 +124,7 @@ class RunningNetwork:
             signers=self._signers,
             take_part=self._consensus.watched(node.take_part()),
             producer=node.producer.node_id,
+            joined=node.joined_subnets,
         )
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -127,6 +135,8 @@ class RunningNetwork:
         self._listen_to(aliases)
         try:
             await self._network.start(self._router)
+            if self._node.common.profile != "embedded":
+                self._relays = (SignatureRelay(self._db, self._router.requests),)
             reached = partial(self._reached, asyncio.get_running_loop())
             self._node.signers.peers = reached(self._node.platform_chain.name)
             self._node.message_signers.peers = reached
@@ -137,6 +147,7 @@ class RunningNetwork:
                 asyncio.create_task(_repeat(self._read_directory, DIRECTORY_INTERVAL)),
                 asyncio.create_task(_repeat(self._check_heads, POLL_SECONDS)),
                 asyncio.create_task(_repeat(self._find_chains, POLL_SECONDS)),
+                *(asyncio.create_task(_repeat(relay.look, POLL_SECONDS)) for relay in self._relays),
             ]
             waiting = asyncio.create_task(stopping.wait())
             await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -145,6 +156,8 @@ class RunningNetwork:
             self._node.signers.peers = self._node.message_signers.peers = None
             for unbind in self._unbind:
                 unbind()
+            for relay in self._relays:
+                relay.stop()
             await self._network.stop()
             self._serving.shutdown(wait=False, cancel_futures=True)
             await in_thread(services.end, self._db)
@@ -172,14 +185,30 @@ class RunningNetwork:
                         _log.exception("chain %s does not take part in the network", name)
                     self._failing.add(name)
 
+    def _signer_of(self, chain: EvmChain) -> EvmSigner:
+        """Return the signer of an EVM chain's messages."""
+        node = self._node
+        own, subnet_id = node.identity.bls_secret, chain.subnet_id
+        if subnet_id == PRIMARY_NETWORK_ID:
+            return EvmSigner(chain, own)
+
+        def seconds_online(validation_id: ID) -> int | None:
+            # The uptimes of other subnets are not tracked.
+            if subnet_id not in node.joined_subnets():
+                return None
+            return subnet_uptimes.seconds_online_of(
+                node.platform_chain, subnet_id, validation_id, clock.now()
+            )
+
+        return EvmSigner(chain, own, seconds_online)
+
     async def _take_part_in(self, name: str, chain: NetworkChain[Any]) -> None:
         subnet_id = self._node.subnet_of(name)
         self._directory.add(subnet_id)
         await in_thread(self._node.begin_chain, name)
         await in_thread(self._directory.read)
         evm = next(one for one in self._node.evm_chains if one.name == name)
-        signer = EvmSigner(evm, self._node.identity.bls_secret).sign
-        self._router.add(chain, subnet_id, signer)
+        self._router.add(chain, subnet_id, self._signer_of(evm).sign)
         self._chains = (*self._chains, chain)
         self._listen_to([name])
         self._failing.discard(name)
@@ -213,6 +242,9 @@ class RunningNetwork:
                 self._router.transactions_issued(chain, _ids(message["hashes"]))
             case voting.BLOCKS_WAITING:
                 self._router.blocks_waiting(chain)
+            case relaying.SIGNATURES_WANTED:
+                for relay in self._relays:
+                    relay.look_soon()
 
     async def _check_heads(self) -> None:
         """Find blocks whose event was lost, or that another process built (time travel)."""
@@ -273,7 +305,7 @@ def _begin(reports: DatabaseRecords, node: NodeNetwork) -> None:
     for chain in node.primary_chains.values():
         chain.begin()
     reports.begin()
-    uptime.begin(node.platform_chain, clock.now())
+    uptime.begin(node.platform_chain, clock.now(), node.joined_subnets())
 
 
 def _ids(keys: Sequence[bytes]) -> list[ID]:

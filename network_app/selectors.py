@@ -218,15 +218,14 @@ def is_bootstrapped(alias: str) -> bool:
     process reports, and only if they are from its current run, because the network may have built blocks since an
     earlier run. Needs at most two statements.
 
-    Unspecified: the X-Chain is only a name here (it has no blocks), and is always bootstrapped. A chain stuck
-    before a block that the network has accepted and this node rejects is not bootstrapped until it continues;
-    the reference reports that in its health checks only. A chain that this node does not run is never
-    bootstrapped, as in the reference.
+    Unspecified: a chain stuck before a block that the network has accepted and this node rejects is not bootstrapped
+    until it continues; the reference reports that in its health checks only. A chain that this node does not run is
+    never bootstrapped, as in the reference.
     """
     node = settings.NODE
     if is_left_out(alias):
         return False
-    if alias == "X" or not (node.common.bootstrap or node.common.votes):
+    if not (node.common.bootstrap or node.common.votes):
         return True
     row = ChainSync.objects.filter(chain=alias).first()
     if row is not None and row.obstacle is not None:

@@ -6,6 +6,7 @@ from celery import shared_task
 
 from chaindb import clock
 from network_app import selectors, services
+from network_app.apps import node_network
 from platform_app.apps import platform_chain
 from platform_app.services import uptime
 from primitives.networks import title
@@ -28,7 +29,8 @@ def track_uptime() -> dict[str, int]:
     ):
         return {"connected": 0}
     connected = selectors.connected_ids()
-    uptime.observe(platform_chain(), connected, clock.now())
+    subnets = node_network().joined_subnets()
+    uptime.observe(platform_chain(), connected, clock.now(), subnets)
     return {"connected": len(connected)}
 
 

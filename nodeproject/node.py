@@ -18,7 +18,7 @@ from cchain_app.chain_options import WEI
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
-from chaindb.chains import C_CHAIN, ChainRegistry, is_left_out
+from chaindb.chains import C_CHAIN, P_CHAIN, X_CHAIN, ChainRegistry, is_left_out
 from chaindb.database import Database
 from chaindb.events import ChainEvents
 from chaindb.replicas import known_replicas
@@ -28,7 +28,7 @@ from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from health_app.result import Report
 from jsonrpc.limits.interpreter import LoopTurn
 from network_app.node import NodeNetwork
-from network_app.selectors import has_peers
+from network_app.selectors import has_peers, is_bootstrapped
 from nodeproject.copies.snapshots import Snapshots
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.c_chain import genesis_of_network
@@ -114,6 +114,7 @@ class Node:
             self.database,
             self.identity,
             events=self.events,
+            is_synced=partial(is_bootstrapped, P_CHAIN),
         )
         is_local = settings.common.network_id == LOCAL
         own = Renewal(self.platform_chain) if is_local else None
@@ -125,6 +126,7 @@ class Node:
             events=self.events,
             blockchain_id=self._c_chain_id,
             has_peers=has_peers,
+            is_synced=partial(is_bootstrapped, C_CHAIN),
             least_time=self._least_time,
             atomic=self._atomic_parameters,
             identity=self._warp_identity(self._c_chain_id, PRIMARY_NETWORK_ID),
@@ -166,7 +168,12 @@ class Node:
         """Finds the chains of subnets and begins to run them."""
         primary = PlatformNetwork(self.platform_chain)
         self.avm_chain = AvmChain(
-            settings.common, self.database, primary.config, primary, events=self.events
+            settings.common,
+            self.database,
+            primary.config,
+            primary,
+            events=self.events,
+            is_synced=partial(is_bootstrapped, X_CHAIN),
         )
         """The X-Chain."""
         self.avm_runtime = AvmRuntime(self.avm_chain)

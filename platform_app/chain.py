@@ -3,6 +3,7 @@
 Each process has one chain, made from the settings; a test can make any number of chains.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -93,6 +94,7 @@ class PlatformChain:
         db: The database with its rows.
         identity: The identity of that node.
         events: The node's `ChainEvents`; by default the chain creates its own.
+        is_synced: Returns whether the chain has finished bootstrapping.
     """
 
     blockchain_id: ID = PRIMARY_NETWORK_ID
@@ -111,9 +113,12 @@ class PlatformChain:
         identity: IdentityFiles,
         *,
         events: ChainEvents | None = None,
+        is_synced: Callable[[], bool] = lambda: True,
     ) -> None:
         self.node = node
         self.settings = settings
+        self.is_synced = is_synced
+        """Returns whether the chain has reached the other nodes' frontier; before that, users cannot issue transactions."""
         self.db = db
         self.vm_lock = FairLock()
         """Held by the thread of this process that works on the chain's VM: that builds, verifies or accepts blocks."""

@@ -4,6 +4,7 @@ The plain 0x-prefixed hex of the C-Chain is in `hexadecimal`.
 """
 
 from binascii import unhexlify
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Self
 
@@ -64,6 +65,15 @@ def encode(data: bytes, encoding: TextEncoding = TextEncoding.HEX) -> str:
         raise EncodingError(EncodingReason.UNSUPPORTED_ENCODING)
     payload = data if encoding is TextEncoding.HEXNC else data + checksum(data)
     return PREFIX + payload.hex()
+
+
+def encode_each(items: Iterable[bytes], encoding: TextEncoding = TextEncoding.HEX) -> list[str]:
+    """Return the text form of each of many bytes. Raises as `encode`."""
+    if encoding is TextEncoding.JSON:
+        raise EncodingError(EncodingReason.UNSUPPORTED_ENCODING)
+    if encoding is TextEncoding.HEXNC:
+        return [PREFIX + item.hex() for item in items]
+    return [PREFIX + (item + checksum(item)).hex() for item in items]
 
 
 def decode(text: str, encoding: TextEncoding = TextEncoding.HEX) -> bytes:

@@ -215,6 +215,14 @@ class CommonSettings:
         """Whether the validators decide on blocks."""
         return self.consensus == "snowman"
 
+    @property
+    def enforces_delays(self) -> bool:
+        """Whether blocks of subnets' chains wait for the delay that their parents ask for (ACP-226).
+
+        On a local network whose blocks one node makes alone, transactions are mined at once instead.
+        """
+        return self.network_id != LOCAL or self.votes
+
     def tracks(self, subnet_id: ID) -> bool:
         """Return whether this node runs the EVM chains of a subnet."""
         wanted = self.track_subnets

@@ -32,6 +32,13 @@ SELECT o.utxo_id, u.height FROM {owners} o JOIN {outputs} u ON u.utxo_id = o.utx
 WHERE {o_chains}o.address = %s AND (u.height < %s OR u.height = %s AND o.utxo_id > %s)
 ORDER BY u.height DESC, o.utxo_id LIMIT %s
 """
+# Where owners have heights, their index has the order. CROSS JOIN makes SQLite begin with it, so that it reads one page.
+_NEWEST_OUTPUTS = """
+SELECT o.utxo_id, o.height, u.tx_id, u.output_index, u.asset_id, u.output
+FROM {owners} o CROSS JOIN {outputs} u
+WHERE {o_chains}o.address = %s AND o.height <= %s AND (o.height < %s OR o.utxo_id > %s)
+AND u.utxo_id = o.utxo_id ORDER BY o.height DESC, o.utxo_id LIMIT %s
+"""
 _HEIGHT = """
 SELECT u.height FROM {owners} o JOIN {outputs} u ON u.utxo_id = o.utxo_id
 WHERE {o_chains}o.address = %s AND o.utxo_id = %s
@@ -78,12 +85,20 @@ class OwnedOutputs:
         outputs: The table of the outputs.
         owners: The table of their owners.
         chains: Destination and source chain, if the owners' keys begin with them.
+        owners_have_heights: Whether the owners have the heights of their outputs, with an index.
     """
 
     def __init__(
-        self, db: Database, outputs: str, owners: str, chains: tuple[ID, ID] | None = None
+        self,
+        db: Database,
+        outputs: str,
+        owners: str,
+        chains: tuple[ID, ID] | None = None,
+        *,
+        owners_have_heights: bool = False,
     ) -> None:
         self._db = db
+        self._owners_have_heights = owners_have_heights
         self._chains: tuple[ID, ...] = chains or ()
         names = ("destination_chain", "source_chain") if chains else ()
         self._names = {
@@ -104,7 +119,8 @@ class OwnedOutputs:
         """Return a page of the outputs that any of these addresses can sign for, after the cursor.
 
         With `newest_first`, a page whose cursor was spent meanwhile starts again with the address's first output, and
-        each page costs a query that reads all outputs of the address. Both are rules of the reference.
+        each page costs a query that reads all outputs of the address, unless its owners have heights. The order and the
+        new start are rules of the reference.
 
         Args:
             addresses: In any order.
@@ -114,6 +130,8 @@ class OwnedOutputs:
         """
         place = after or FIRST
         asked = sorted({address for address in addresses if address >= place.address})
+        if newest_first and self._owners_have_heights:
+            return self._page_by_height(asked, place, limit)
         walk = self._owned(asked, place, limit, newest_first=newest_first)
         raws: dict[ID, bytes] = {}
         last = place
@@ -121,10 +139,37 @@ class OwnedOutputs:
             keys = [cursor.utxo_id for cursor in batch]
             raws.update(self._raws([key for key in keys if key not in raws]))
             last = batch[-1]
+        return self._page_of(list(raws.values()), asked, last, limit)
+
+    def _page_by_height(self, asked: Sequence[ShortID], place: UtxoCursor, limit: int) -> UtxoPage:
+        """Return the page after a place, the latest outputs of each address first, with a statement for each address."""
+        query = _NEWEST_OUTPUTS.format_map(self._names)
+        raws: dict[bytes, bytes] = {}
+        last = place
+        for address in self._owners_among(asked):
+            start = place.utxo_id if address == place.address else EMPTY_ID
+            height, after = self._height_of(address, start)
+            more = True
+            while more:
+                params = (*self._chains, address, height, height, after, limit)
+                rows = self._db.rows(query, params)
+                for key, _, *columns in rows:
+                    raws.setdefault(key, raw_utxo(*columns))
+                    if len(raws) == limit:
+                        return UtxoPage(list(raws.values()), UtxoCursor(address, ID(key)))
+                if rows:
+                    after, height = ID(rows[-1][0]), rows[-1][1]
+                    last = UtxoCursor(address, after)
+                more = len(rows) == limit
+        return self._page_of(list(raws.values()), asked, last, limit)
+
+    def _page_of(
+        self, raws: list[bytes], asked: Sequence[ShortID], last: UtxoCursor, limit: int
+    ) -> UtxoPage:
         if len(raws) < limit and asked and asked[-1] != last.address:
             # As in the reference: in shared memory the cursor applies to outputs of its own address only.
             last = UtxoCursor(asked[-1], EMPTY_ID if self._chains else last.utxo_id)
-        return UtxoPage(list(raws.values()), last)
+        return UtxoPage(raws, last)
 
     def _owned(
         self, addresses: Sequence[ShortID], place: UtxoCursor, limit: int, *, newest_first: bool
@@ -153,8 +198,7 @@ class OwnedOutputs:
         If the address does not, or no longer, own that UTXO, iterate over all.
         """
         query = _NEWEST_KEYS.format_map(self._names)
-        row = self._db.row(_HEIGHT.format_map(self._names), (*self._chains, address, start))
-        height, last = (_TOP, EMPTY_ID) if row is None else (row[0], start)
+        height, last = self._height_of(address, start)
         more = True
         while more:
             page = self._db.rows(query, (*self._chains, address, height, height, last, limit))
@@ -163,6 +207,13 @@ class OwnedOutputs:
             if more:
                 key, height = page[-1]
                 last = ID(key)
+
+    def _height_of(self, address: ShortID, start: ID) -> tuple[int, ID]:
+        """Return where to go on after an output of an address; if the address does not own it, where to begin."""
+        if start == EMPTY_ID:
+            return _TOP, EMPTY_ID
+        row = self._db.row(_HEIGHT.format_map(self._names), (*self._chains, address, start))
+        return (_TOP, EMPTY_ID) if row is None else (row[0], start)
 
     def _raws(self, keys: Sequence[ID]) -> Iterator[tuple[ID, bytes]]:
         """Yield those of the outputs that still exist, in the given order."""

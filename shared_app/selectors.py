@@ -1,12 +1,19 @@
 """Outputs that a chain can import: by owner, in pages as clients get them, and their sum."""
 
 from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from chaindb.database import Database
 from chaindb.sums import column_sum
 from primitives.ids import ID, ShortID
 from shared_app.models import EarlyImport, SharedOutput
 from shared_app.paging import PAGE, OwnedOutputs, UtxoCursor, UtxoPage
+
+_GROUPS: Final = """
+SELECT source_chain, destination_chain, asset_id, count(*), sum(CAST(amount AS DOUBLE PRECISION))
+FROM platform_app_sharedutxo GROUP BY source_chain, destination_chain, asset_id
+ORDER BY CASE WHEN asset_id = %s THEN 0 ELSE 1 END, count(*) DESC, asset_id LIMIT %s
+"""
 
 
 def waiting_outputs(
@@ -39,6 +46,35 @@ def waiting_outputs(
 def waiting_amount(db: Database, asset: ID) -> int:
     """Return how much of an asset waits between chains, in its smallest units."""
     return column_sum(db, SharedOutput, "amount", "asset_id = %s", [asset])
+
+
+class WaitingGroup(NamedTuple):
+    """The outputs of one asset that wait between two chains."""
+
+    source: ID
+    destination: ID
+    asset: ID
+    outputs: int
+    amount: float
+    """In the asset's smallest units; exact below 2^53."""
+
+
+def waiting_groups(db: Database, coin: ID, most: int) -> list[WaitingGroup]:
+    """Return what waits between the chains, by asset: all groups of the coin, then those with most outputs.
+
+    Anybody may create assets and export them, so the number of groups has no limit of its own.
+
+    Args:
+        db: The database of the chains.
+        coin: The asset ID of the network's coin.
+        most: Maximum number of groups.
+    """
+    return [
+        WaitingGroup(
+            ID(bytes(source)), ID(bytes(destination)), ID(bytes(asset)), count, float(amount)
+        )
+        for source, destination, asset, count, amount in db.rows(_GROUPS, (coin, most))
+    ]
 
 
 def early_imports(db: Database) -> bool:

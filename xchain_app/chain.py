@@ -53,6 +53,7 @@ class AvmChain:
         config: Returns the parameters of its network.
         network: The node's P-Chain.
         events: The node's `ChainEvents`; by default the chain creates its own.
+        is_synced: Returns whether the chain has finished bootstrapping.
     """
 
     aliases = XCHAIN_ALIASES
@@ -70,8 +71,11 @@ class AvmChain:
         network: PrimaryNetwork,
         *,
         events: ChainEvents | None = None,
+        is_synced: Callable[[], bool] = lambda: True,
     ) -> None:
         self.node = node
+        self.is_synced = is_synced
+        """Returns whether the chain has reached the other nodes' frontier; before that, users cannot issue transactions."""
         self.db = db
         self.network = network
         self._config = config

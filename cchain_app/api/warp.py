@@ -75,8 +75,7 @@ def get_message_aggregate_signature(
     """warp_getMessageAggregateSignature: a sent message, signed by enough validators, as access lists need it.
 
     This node signs and asks the connected validators. Without `subnetID` those of the chain's own subnet sign, which are
-    those of the Primary Network for the C-Chain. Only the network's process of the production profile has
-    connections, so this node's own signature has to be enough there.
+    those of the Primary Network for the C-Chain.
 
     Raises:
         WarpRefused: No block has sent it, or too few validators have signed.

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from primitives import uint64
 
 MAX_GAS_LIMIT: Final = 2**63 - 1
-"""The greatest gas limit of a block for which rows have room."""
+"""The greatest gas limit for which rows have room. A block's may be wider if a fee manager has set it."""
 MAX_BASE_FEE: Final = uint64.MAX
 """Wei; the greatest base fee with which the engines execute a block."""
 
@@ -55,7 +55,7 @@ class FeeConfig(NamedTuple):
                 raise FeeConfigError(f"{_KEYS[name]} exceeds hash length: 32 bytes")
 
     def verify_fits(self) -> None:
-        """Check that blocks of this node have room for the gas limit and the least base fee.
+        """Check that blocks of this node have room for the gas limit and the least base fee of a file.
 
         Unspecified: subnet-evm takes a gas limit of 64 bits, and a base fee of any size.
 

@@ -1,5 +1,6 @@
 """Warp messages of a chain: those that its blocks have sent, and what its node signs for others (ACP-118)."""
 
+from collections.abc import Callable
 from enum import Enum
 
 from cchain_app.chain import EvmChain
@@ -16,6 +17,7 @@ from primitives.warp import (
     parse_payload,
     parse_unsigned,
 )
+from primitives.warp_uptime import parse_uptime
 
 
 class MessageReason(Enum):
@@ -28,8 +30,17 @@ class MessageReason(Enum):
     UNKNOWN_TYPE = 1, "failed to parse addressed call message: {cause}"
     NO_BLOCK = 2, "failed to get block {block_id}: not found"
     NOT_SENT = 2, "source address should be empty for offchain addressed messages"
+    NO_VALIDATION = 2, "failed to get uptime: validationID not found: {validation_id}"
+    UPTIME_TOO_LONG = (
+        2,
+        "current uptime {seen} is less than queried uptime {claimed} for validationID {validation_id}",
+    )
     WRONG_SOURCE = -1, "failed to sign message: wrong SourceChainID"
     WRONG_NETWORK = -1, "failed to sign message: wrong networkID"
+
+
+SecondsOnline = Callable[[ID], int | None]
+"""Returns for how many seconds this node has seen a validator online, by its validation ID; None: it is unknown."""
 
 
 class UnsignedWarpMessage(Exception):
@@ -60,24 +71,34 @@ def block_message(chain: EvmChain, block_id: ID) -> UnsignedMessage | None:
     return UnsignedMessage(chain.node.network_id, chain.blockchain_id, payload)
 
 
-def verify_signable(chain: EvmChain, message: UnsignedMessage) -> None:
-    """Check that a message is one that this chain sent, or the hash of one of its accepted blocks.
+def verify_signable(
+    chain: EvmChain, message: UnsignedMessage, seconds_online: SecondsOnline | None = None
+) -> None:
+    """Check that a node of the chain signs a message.
 
-    Unspecified: nodes of an L1 also sign how long a validator was online (etna.md 12.5). This node does not.
+    It is one that the chain has sent, the hash of one of its accepted blocks, or a claim that a validator of its subnet was
+    online for no longer than this node has seen.
+
+    Args:
+        chain: The chain.
+        message: The message.
+        seconds_online: Returns what this node has seen of a validator; None: no subnet of its own validates the chain.
 
     Raises:
-        UnsignedWarpMessage: It is neither.
+        UnsignedWarpMessage: It is none of these.
         NoBlockchainID: The chain has no ID yet.
     """
     if warp_rows.raw_message(chain.db, message.message_id) is None:
-        _verify_block(chain, message)
+        _verify_payload(chain, message, seconds_online)
     if message.source_chain_id != chain.blockchain_id:
         raise UnsignedWarpMessage(MessageReason.WRONG_SOURCE)
     if message.network_id != chain.node.network_id:
         raise UnsignedWarpMessage(MessageReason.WRONG_NETWORK)
 
 
-def _verify_block(chain: EvmChain, message: UnsignedMessage) -> None:
+def _verify_payload(
+    chain: EvmChain, message: UnsignedMessage, seconds_online: SecondsOnline | None
+) -> None:
     try:
         payload = parse_payload(message.payload)
     except CodecError as cause:
@@ -85,8 +106,28 @@ def _verify_block(chain: EvmChain, message: UnsignedMessage) -> None:
     if isinstance(payload, AddressedCall):
         if payload.source_address:
             raise UnsignedWarpMessage(MessageReason.NOT_SENT)
-        words = "this node signs no offchain messages"
-        raise UnsignedWarpMessage(MessageReason.UNKNOWN_TYPE, cause=words)
+        _verify_uptime(payload.payload, seconds_online)
+        return
     assert isinstance(payload, HashPayload), "there are two types"
     if blocks.by_hash(chain, Hash(bytes(payload.hash))) is None:
         raise UnsignedWarpMessage(MessageReason.NO_BLOCK, block_id=payload.hash)
+
+
+def _verify_uptime(raw: bytes, seconds_online: SecondsOnline | None) -> None:
+    if seconds_online is None:
+        words = "this node signs no offchain messages"
+        raise UnsignedWarpMessage(MessageReason.UNKNOWN_TYPE, cause=words)
+    try:
+        claim = parse_uptime(raw)
+    except CodecError as cause:
+        raise UnsignedWarpMessage(MessageReason.UNKNOWN_TYPE, cause=cause) from cause
+    seen = seconds_online(claim.validation_id)
+    if seen is None:
+        raise UnsignedWarpMessage(MessageReason.NO_VALIDATION, validation_id=claim.validation_id)
+    if seen < claim.seconds:
+        raise UnsignedWarpMessage(
+            MessageReason.UPTIME_TOO_LONG,
+            seen=seen,
+            claimed=claim.seconds,
+            validation_id=claim.validation_id,
+        )

@@ -44,6 +44,7 @@ class AtomicPoolReason(StrEnum):
     TOO_LARGE = "tx size ({size}) exceeds total atomic txs size target ({most})"
     TOO_MUCH_GAS = "tx gas usage ({gas}) exceeds maximum allowed mempool gas usage ({most})"
     POOL_FULL = "mempool full"
+    NOT_SYNCED = "chain not synced"
     INSUFFICIENT_FEE = "insufficient fee currentMin={least} provided={price}"
     CONFLICT = (
         "conflict present: issued tx ({tx_id}) gas price {price} <= conflict tx ({rival}) gas price {rival_price} "
@@ -62,6 +63,9 @@ def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
 
     It is verified on the head with the base fee of the next block, as the reference does.
 
+    Unspecified: until the chain is bootstrapped, the reference serves none of its methods. Here only the transactions of
+    users are refused then, with the P-Chain's words.
+
     Unspecified: if this node runs no X-Chain (NODE_CHAINS), users cannot export to it here, because their coins would be
     lost. This is not a rule of blocks, so transactions from peers are not refused for it.
 
@@ -74,6 +78,8 @@ def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
         AtomicTxRefused: The pool does not take it now.
         InvalidTx: It cannot be accepted.
     """
+    if not gossiped and not chain.is_synced():
+        raise AtomicTxRefused(AtomicPoolReason.NOT_SYNCED)
     if _is_known(chain, tx):
         return
     extension = chain.atomic

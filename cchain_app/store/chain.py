@@ -19,6 +19,7 @@ from cchain_app.blocks.receipt import Receipt, bloom_of
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.feemarket import paid_tips
+from cchain_app.precompiles.fee_config import MAX_GAS_LIMIT
 from cchain_app.processing import VerifiedBlock
 from cchain_app.rules.coreth.header import is_header_of_coreth
 from cchain_app.rules.port import BlockFormat
@@ -362,10 +363,12 @@ def _of_each(
 
 
 def _block_row(block: AcceptedBlock) -> Row:
+    """Return a block's row. Its gas limit is that of the header, but at most 63 bits, for which a column has room."""
     header = block.header
     return (
         header.number, block.hash, header.parent_hash, header.timestamp, header.state_root,
-        header.coinbase, header.gas_limit, header.gas_used, header.base_fee, block.size,
+        header.coinbase, min(header.gas_limit, MAX_GAS_LIMIT), header.gas_used, header.base_fee,
+        block.size,
         len(block.transactions), sum(len(receipt.logs) for receipt in block.receipts),
         header.raw,
         encode_ommers(block.ommers) if block.ommers else None,

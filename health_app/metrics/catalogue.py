@@ -76,6 +76,8 @@ HELP: Final[Mapping[str, str]] = {
     # Every chain
     "chain_info": "Always 1, for each alias of a chain; label chain has the name that other metrics use.",
     "xchain_assets": "Assets of the X-Chain.",
+    "transfers_waiting": "Outputs that one chain has exported and the other has not imported yet, by chains and asset.",
+    "transfers_waiting_amount": "Amount of these outputs, in the smallest units of the asset.",
     "chain_height": "Height of the last accepted block.",
     "chain_last_block_timestamp_seconds": "Timestamp of the last accepted block, in Unix seconds.",
     "chain_last_block_age_seconds": "Seconds since the timestamp of the last accepted block, by the node's clock.",

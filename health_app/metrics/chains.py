@@ -1,6 +1,7 @@
 """Metrics of the chains from the database: heads, mempools, stake, fees. Amounts are in the smallest units."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import permutations
 from typing import Final
 
 from prometheus_client.core import Metric
@@ -9,7 +10,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import atomic, calls
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
-from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, is_left_out
+from chaindb.chains import C_CHAIN, P_CHAIN, X_CHAIN, NodeChain, is_left_out
 from health_app.metrics.instruments import gauge
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.executor.fees import price_of, validator_price
@@ -17,7 +18,8 @@ from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
 from platform_app.selectors import l1_validators, mempool, stakers
 from platform_app.store.blocks import Tip
-from primitives.ids import ID
+from primitives.ids import ID, P_CHAIN_ID
+from shared_app.selectors import WaitingGroup, waiting_groups
 from xchain_app.chain import AvmChain
 from xchain_app.selectors import accepted as xchain
 from xchain_app.selectors import assets as xchain_assets
@@ -28,6 +30,8 @@ RECENT: Final = 60
 """Blocks of this many seconds, by the node's clock, count as recent."""
 MAX_L1S: Final = 100
 """Limit of L1s with a metric of the balance: NODE_TRACK_SUBNETS may track the subnets of strangers."""
+MAX_GROUPS: Final = 50
+"""Limit of the pairs of chains and assets with metrics of what waits between them: strangers create assets."""
 _NANOSECONDS: Final = 1_000_000_000
 
 
@@ -132,6 +136,34 @@ def of_avm(chain: AvmChain) -> Iterator[Metric]:
     yield gauge("mempool_transactions", waiting.txs, chain=chain.name, state="pending")
     yield gauge("mempool_bytes", waiting.size, chain=chain.name)
     yield gauge("xchain_assets", xchain_assets.count(chain))
+
+
+def of_transfers(chain: PlatformChain) -> Iterator[Metric]:
+    """Yield what waits between the chains of the Primary Network, by chains and asset; none before the genesis.
+
+    The coin has a value for each pair of chains, also if nothing waits.
+    """
+    try:
+        network = chain.network()
+    except NoPlatformGenesis:
+        return
+    named = {P_CHAIN_ID: P_CHAIN, network.x_chain_id: X_CHAIN, network.c_chain_id: C_CHAIN}
+    coin = network.asset_id
+    found = {
+        WaitingGroup(source, destination, coin, 0, 0.0)
+        for source, destination in permutations(named, 2)
+    }
+    waiting = waiting_groups(chain.db, coin, MAX_GROUPS)
+    known = {(group.source, group.destination) for group in waiting if group.asset == coin}
+    empty = [group for group in found if (group.source, group.destination) not in known]
+    for group in (*waiting, *empty):
+        labels = {
+            "source": named.get(group.source, str(group.source)),
+            "destination": named.get(group.destination, str(group.destination)),
+            "asset_id": str(group.asset),
+        }
+        yield gauge("transfers_waiting", group.outputs, **labels)
+        yield gauge("transfers_waiting_amount", group.amount, **labels)
 
 
 def _names(chain: NodeChain) -> Iterator[Metric]:

@@ -124,6 +124,7 @@ def parts(
         *((item.name, partial(chains.of_evm, item)) for item in further),
         ("platform", partial(chains.of_platform, platform, evms, subnets)),
         *(("xchain", partial(chains.of_avm, item)) for item in more),
+        ("transfers", partial(chains.of_transfers, platform)),
         ("network", partial(network.of_network, platform, evms)),
         ("bootstrap", lambda: network.of_bootstrap((platform, *more, *evms))),
         ("consensus", lambda: network.of_consensus((platform, *more, *evms))),

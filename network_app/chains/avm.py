@@ -81,7 +81,7 @@ class AvmBackend:
         """Add transactions from peers to the pool; return each ID or the reason for rejection."""
         read = [_read(raw) for raw in raws]
         txs = [item for item in read if isinstance(item, AvmTx)]
-        outcomes = iter(mempool.issue(self._chain, txs, now=now) if txs else ())
+        outcomes = iter(mempool.issue(self._chain, txs, now=now, gossiped=True) if txs else ())
         found = [next(outcomes) if isinstance(item, AvmTx) else item for item in read]
         return [
             PoolLimitReached(str(entry)) if isinstance(entry, AvmMempoolFull) else entry

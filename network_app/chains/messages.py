@@ -1,22 +1,18 @@
 """Signatures of the EVM chains' warp messages for their APIs: by this node, and by the peers that it reaches."""
 
-import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from cchain_app.chain import EvmChain
 from cchain_app.services.warp import WarpRefusalReason, WarpRefused
+from network_app.ports import AskedPeers
 from platform_app.chain import PlatformChain
 from platform_app.services.errors import NotAggregated
-from platform_app.services.signatures import AT_ONCE, aggregate_signatures
+from platform_app.services.signatures import AggregationSlots, aggregate_signatures
 from primitives import bls
 from primitives.ids import ID, NodeID
 from primitives.node_identity import NodeIdentity
 from primitives.warp import UnsignedMessage
-
-if TYPE_CHECKING:
-    from network_app.chains.statements import ReachedPeers
 
 
 class MessageSigners:
@@ -25,17 +21,22 @@ class MessageSigners:
     Args:
         platform: The P-Chain, which knows the validators.
         identity: Returns the node's keys.
+        slots: Limits how many calls wait for peers.
+        peers: Returns the peers of a chain by its name, or None if the chain has not joined the network yet; None while
+            nobody can ask them.
     """
 
-    def __init__(self, platform: PlatformChain, identity: Callable[[], NodeIdentity]) -> None:
+    def __init__(
+        self,
+        platform: PlatformChain,
+        identity: Callable[[], NodeIdentity],
+        slots: AggregationSlots,
+        peers: Callable[[str], AskedPeers | None] | None = None,
+    ) -> None:
         self._platform = platform
         self._identity = identity
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self.peers: Callable[[str], ReachedPeers | None] | None = None
-        """Returns the requests of a chain by its name, or None if the chain has not joined the network yet.
-
-        It is None while this process has no connections to peers.
-        """
+        self._slots = slots
+        self.peers = peers
 
     def sign(self, message: UnsignedMessage) -> bytes:
         """Return this node's signature of a message, which the caller has found among the chain's own."""
@@ -49,21 +50,20 @@ class MessageSigners:
         Raises:
             WarpRefused: Too few validators have signed; or too many calls wait for peers already.
         """
-        if not self._turns.acquire(blocking=False):
-            raise WarpRefused(WarpRefusalReason.BUSY)
-        try:
-            return aggregate_signatures(
-                self._platform,
-                partial(self._collect, chain.name),
-                message,
-                b"",
-                subnet_id=subnet_id,
-                percentage=percentage,
-            )
-        except NotAggregated as cause:
-            raise WarpRefused(WarpRefusalReason.NOT_AGGREGATED, cause=cause) from cause
-        finally:
-            self._turns.release()
+        with self._slots.slot() as is_held:
+            if not is_held:
+                raise WarpRefused(WarpRefusalReason.BUSY)
+            try:
+                return aggregate_signatures(
+                    self._platform,
+                    partial(self._collect, chain.name),
+                    message,
+                    b"",
+                    subnet_id=subnet_id,
+                    percentage=percentage,
+                )
+            except NotAggregated as cause:
+                raise WarpRefused(WarpRefusalReason.NOT_AGGREGATED, cause=cause) from cause
 
     def _collect(
         self,

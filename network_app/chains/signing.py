@@ -3,7 +3,7 @@
 from google.protobuf.message import DecodeError
 
 from cchain_app.chain import EvmChain
-from cchain_app.selectors.warp import UnsignedWarpMessage
+from cchain_app.selectors.warp import SecondsOnline, UnsignedWarpMessage
 from cchain_app.selectors.warp import verify_signable as verify_message_signable
 from network_app.ports import SignatureRefused
 from network_app.wire.sdk_pb2 import (
@@ -29,16 +29,20 @@ UNEXPECTED = -1
 
 
 class EvmSigner:
-    """Signs the messages that an EVM chain has sent, and the hashes of its accepted blocks.
+    """Signs the messages that an EVM chain has sent, the hashes of its accepted blocks, and uptimes of its validators.
 
     Args:
         chain: The chain.
         secret: The node's BLS key.
+        seconds_online: Returns what this node has seen of a validator; None: no subnet of its own validates the chain.
     """
 
-    def __init__(self, chain: EvmChain, secret: bytes) -> None:
+    def __init__(
+        self, chain: EvmChain, secret: bytes, seconds_online: SecondsOnline | None = None
+    ) -> None:
         self._chain = chain
         self._secret = secret
+        self._seconds_online = seconds_online
 
     def sign(self, payload: bytes) -> bytes:
         """Return the answer to a SignatureRequest, whose justification has no meaning here. Blocking.
@@ -48,7 +52,7 @@ class EvmSigner:
         """
         _, message = _read(payload)
         try:
-            verify_message_signable(self._chain, message)
+            verify_message_signable(self._chain, message, self._seconds_online)
         except UnsignedWarpMessage as error:
             raise SignatureRefused(error.code, str(error)) from error
         signature = bls.sign(self._secret, message.raw)

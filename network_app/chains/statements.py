@@ -1,26 +1,23 @@
 """Signatures of the P-Chain's statements about L1s: by this node, and by the peers that it reaches (etna.md 7.4)."""
 
 import asyncio
-import threading
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import TimeoutError as StillWaiting
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from network_app.chains.relay import MAX_SECONDS
 from network_app.chains.signing import PlatformSigner
-from network_app.ports import SignatureRefused
+from network_app.ports import AskedPeers, SignatureRefused
 from network_app.sync.requests import Requests
 from network_app.sync.signatures import ask_signatures
 from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
 from platform_app.chain import PlatformChain
 from platform_app.services.errors import AggregationReason, NotAggregated
-from platform_app.services.signatures import AT_ONCE
+from platform_app.services.signatures import AggregationSlots
 from primitives.ids import NodeID
 from primitives.node_identity import NodeIdentity
 from primitives.warp import UnsignedMessage
-
-MAX_SECONDS: Final = 20.0
-"""How long a caller waits for the answers of all peers."""
 
 
 class ReachedPeers(NamedTuple):
@@ -46,14 +43,21 @@ class StatementSigners:
     Args:
         chain: The chain.
         identity: Returns the node's keys.
+        slots: Limits how many calls wait for peers.
+        peers: The peers; None while nobody can ask them: then only this node signs.
     """
 
-    def __init__(self, chain: PlatformChain, identity: Callable[[], NodeIdentity]) -> None:
+    def __init__(
+        self,
+        chain: PlatformChain,
+        identity: Callable[[], NodeIdentity],
+        slots: AggregationSlots,
+        peers: AskedPeers | None = None,
+    ) -> None:
         self._chain = chain
         self._identity = identity
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self.peers: ReachedPeers | None = None
-        """None while this process has no connections to peers: then only this node signs."""
+        self._slots = slots
+        self.peers = peers
 
     def __call__(
         self, message: UnsignedMessage, justification: bytes, node_ids: Collection[NodeID]
@@ -80,9 +84,7 @@ class StatementSigners:
     def _ask(self, payload: bytes, node_ids: Collection[NodeID]) -> Mapping[NodeID, bytes]:
         if self.peers is None or not node_ids:
             return {}
-        if not self._turns.acquire(blocking=False):
-            raise NotAggregated(AggregationReason.BUSY)
-        try:
+        with self._slots.slot() as is_held:
+            if not is_held:
+                raise NotAggregated(AggregationReason.BUSY)
             return self.peers.ask(payload, node_ids)
-        finally:
-            self._turns.release()

@@ -21,6 +21,7 @@ from network_app.handshake.claims import (
 )
 from network_app.handshake.handshake import MAX_SUBNETS, PeerVersionInfo, check_compatible
 from network_app.peers.dialer import DialAddress
+from network_app.peers.members import Asker, NetworkMembers
 from network_app.ports import Directory
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList
@@ -32,8 +33,8 @@ class Introductions:
     """This node's part in handshakes and in the gossip of addresses.
 
     `is_tracked` returns whether the address of a node is stored and passed on although the node does not
-    validate. `news` is called when there is a new address to dial. `subnets` returns the subnets that this node tracks; a
-    handshake names the first sixteen of them.
+    validate. `news` is called when there is a new address to dial. `subnets` returns the subnets that this node tracks,
+    `joined` those to whose validators it connects. A handshake names sixteen of them, those joined first.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Introductions:
         is_tracked: Callable[[NodeID], bool],
         news: Callable[[], None],
         subnets: Callable[[], Collection[ID]] = tuple,
+        joined: Callable[[], Collection[ID]] = tuple,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._own = own
@@ -53,9 +55,12 @@ class Introductions:
         self._news = news
         self._subnets = subnets
         self._wall = wall
+        self._is_tracked = is_tracked
+        self.members = NetworkMembers(directory, joined)
+        """The validators to which this node connects."""
         self._book = AddressBook(
             own,
-            lambda node_id: self.is_validator(node_id) or is_tracked(node_id),
+            lambda node_id: node_id in self.members or is_tracked(node_id),
             most_known=config.most_known_addresses,
             filter_interval=config.filter_interval,
         )
@@ -78,11 +83,15 @@ class Introductions:
             network_id=self._config.network_id,
             now=now,
             claim=self._own.claim,
-            tracked_subnets=sorted(self._subnets())[:MAX_SUBNETS],
+            tracked_subnets=self._named_subnets(),
             known_peers=self._book.known_peers(now),
             all_subnets=self.is_validator(self._own.node_id),
             upgrade_time=self._config.upgrade_time,
         )
+
+    def _named_subnets(self) -> list[ID]:
+        found = dict.fromkeys([*sorted(self.members.joined()), *sorted(self._subnets())])
+        return list(found)[:MAX_SUBNETS]
 
     def check(self, handshake: Handshake, certificate_der: bytes) -> PeerVersionInfo:
         """Check a peer's handshake and return its claims.
@@ -155,9 +164,16 @@ class Introductions:
             all_subnets=self.is_validator(self._own.node_id),
         )
 
-    def peer_list(self, known: BloomFilter, asker: NodeID) -> Message:
-        """Return addresses that a peer does not know; the list may be empty."""
-        peers = self._book.sample(known, self._config.peer_list_size, asker=asker)
+    def peer_list(self, known: BloomFilter, asker: Asker) -> Message:
+        """Return addresses that a peer does not know and may know; the list may be empty."""
+        peers = self._book.sample(
+            known,
+            self._config.peer_list_size,
+            asker=asker.node_id,
+            may_know=lambda node_id: (
+                self._is_tracked(node_id) or self.members.is_shown(node_id, asker)
+            ),
+        )
         return Message(
             peer_list=PeerList(
                 claimed_ip_ports=[
@@ -166,13 +182,16 @@ class Introductions:
             )
         )
 
-    def answer(self, request: GetPeerList, asker: NodeID) -> Message | None:
+    def answer(self, request: GetPeerList, asker: Asker) -> Message | None:
         """Return the answer to a request for addresses; None if there are no addresses to send.
+
+        The request says anew whether the peer asks for the validators of every subnet.
 
         Raises:
             InvalidKnownPeers: The request's filter is invalid.
         """
-        peers = self.peer_list(handshakes.read_filter(request.known_peers), asker)
+        asking = asker._replace(all_subnets=request.all_subnets)
+        peers = self.peer_list(handshakes.read_filter(request.known_peers), asking)
         return peers if peers.peer_list.claimed_ip_ports else None
 
     def addresses(self) -> dict[NodeID, DialAddress]:
@@ -182,7 +201,7 @@ class Introductions:
         """
         return {
             node_id: DialAddress(str(claimed.claim.ip), claimed.claim.port)
-            for node_id in self._directory.validators()
+            for node_id in self.members
             if (claimed := self._book.get(node_id)) is not None
             and (self._config.dials_private or is_public(claimed.claim.ip))
         }

@@ -21,6 +21,7 @@ from network_app.peers.errors import PeerError, PeerReason
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat
 from network_app.peers.listener import Listener
+from network_app.peers.members import NetworkMembers
 from network_app.peers.peer import PeerContext
 from network_app.peers.roster import Roster
 from network_app.peers.stream import CHUNK, Stream
@@ -57,6 +58,7 @@ class PeerNetwork:
         advertised: IP and port that peers receive; port 0 is the port that is listened on.
         tracked: Addresses that are always dialled, whichever nodes listen there (bootstrappers).
         subnets: Returns the subnets that this node tracks.
+        joined: Returns those of them to whose validators this node connects.
     """
 
     def __init__(
@@ -69,12 +71,14 @@ class PeerNetwork:
         advertised: tuple[str, int],
         tracked: Sequence[tuple[str, int]] = (),
         subnets: Callable[[], Collection[ID]] = tuple,
+        joined: Callable[[], Collection[ID]] = tuple,
     ) -> None:
         self.counters = Counters()
         self._identity = identity
         self._config = config
         self._directory = directory
         self._subnets = subnets
+        self._members = NetworkMembers(directory, joined)
         self._listen = listen
         self._advertised = advertised
         self._tracked = [DialAddress(*address) for address in tracked]
@@ -105,6 +109,7 @@ class PeerNetwork:
             is_tracked=self._dialer.is_tracked,
             news=self._dial_validators,
             subnets=self._subnets,
+            joined=self._members.joined,
         )
         self._running = NetworkTasks(
             port=port,
@@ -180,8 +185,8 @@ class PeerNetwork:
         return node_id in self._directory.validators()
 
     def _is_known(self, node_id: NodeID) -> bool:
-        """Return whether a node is known: it validates or was found at a tracked address."""
-        return self._is_validator(node_id) or self._dialer.is_tracked(node_id)
+        """Return whether a node is known: it validates, also a subnet, or was found at a tracked address."""
+        return node_id in self._members or self._dialer.is_tracked(node_id)
 
     def _claim(self, port: int) -> NodeClaim:
         """Sign this node's address, once for each start."""

@@ -22,6 +22,7 @@ from network_app.peers.incoming import HeldMessage, IncomingMessages, Workload
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat, Watch
 from network_app.peers.listener import prefix_of
+from network_app.peers.members import Asker
 from network_app.peers.outbox import Outbox
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import BytePool
@@ -215,7 +216,8 @@ class Peer:
         self.facts = replace(facts, known_peers=EMPTY)
         self._key_checked = introductions.key_of(self.node_id)
         introductions.met(self._certificate, facts.claim)
-        self.send(introductions.peer_list(facts.known_peers, self.node_id))
+        asker = Asker(self.node_id, facts.tracked_subnets, facts.all_subnets)
+        self.send(introductions.peer_list(facts.known_peers, asker))
 
     def _take_peer_list(self, peer_list: PeerList) -> None:
         if not self.is_finished:
@@ -228,7 +230,9 @@ class Peer:
 
     def _take_get_peer_list(self, request: GetPeerList) -> None:
         self._incoming.charge(LOOKING_COST)
-        answer = self._context.introductions.answer(request, self.node_id)
+        assert self.facts is not None, "the handshake is finished"
+        asker = Asker(self.node_id, self.facts.tracked_subnets)
+        answer = self._context.introductions.answer(request, asker)
         if answer is not None:
             self.send(answer)
 

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
+from network_app.peers.members import NetworkMembers
 from network_app.peers.throttle import LogLimit
 from network_app.ports import (
     DONE,
@@ -75,6 +76,7 @@ class ChainRouter(MessageHandler):
         signers: Answer requests for the signatures of messages, by the chain's name.
         take_part: Creates this node's part in the consensus of a chain; None: this node is the producer.
         producer: The block producer; None if the validators vote.
+        joined: Returns the subnets to whose validators this node connects.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class ChainRouter(MessageHandler):
         signers: Mapping[str, Signer] = MappingProxyType({}),
         take_part: TakePart | None = None,
         producer: NodeID | None = None,
+        joined: Callable[[], Collection[ID]] = tuple,
     ) -> None:
         self._config = config
         self._take_part = take_part
@@ -102,6 +105,7 @@ class ChainRouter(MessageHandler):
         self._signers, self._serve = dict(signers), serve
         self._bench = Bench(config)
         self._gate = PeerSlots()
+        members = NetworkMembers(directory, joined)
         self.choice = PeerSelection(network, directory, self._bench)
         self._shared = shared = SharedParts(
             network=network,
@@ -112,7 +116,7 @@ class ChainRouter(MessageHandler):
             budget=AnswerBudget(
                 config,
                 self._gate,
-                lambda peer: peer in directory.validators() or peer in beacons().connected,
+                lambda peer: peer in members or peer in beacons().connected,
             ),
             run=run,
             serve=serve,

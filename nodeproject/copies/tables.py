@@ -104,6 +104,7 @@ _NOT_REWOUND: Final = frozenset(
         "network_app_fetchedblock",
         "network_app_chainconsensus",
         "network_app_blockdecision",
+        "network_app_signaturequery",
         "explorer_app_verifiedcontract",
         "explorer_app_suppliedabi",
         "explorer_app_verification",

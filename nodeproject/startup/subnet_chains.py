@@ -38,6 +38,7 @@ from platform_app.selectors.subnets import BlockchainRecord
 from platform_app.txs.codec import parse
 from platform_app.txs.subnets import CreateChainTx
 from primitives.cb58 import Cb58Error
+from primitives.hexadecimal import encode_data
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 
 SUBNET_EVM_ID: Final = ID.of_name("subnetevm")
@@ -229,6 +230,7 @@ class SubnetChains:
             self._platform.config.upgrades,
             lambda block: state_after(chain, block),
             upgrades.read_bytes() if upgrades.exists() else b"",
+            enforces_delay=self._settings.common.enforces_delays,
         )
         text = bytes(creation.genesis_data)
         self._verify(rule_set, text)
@@ -251,6 +253,7 @@ class SubnetChains:
         )
         load_genesis(chain)
         _verify_upgrades(chain)
+        _log_overwritten(chain)
         return chain
 
     def _verify_limit(self, created: BlockchainRecord) -> None:
@@ -298,6 +301,21 @@ class SubnetChains:
         if row != known:  # a transaction waits for the database's other writers
             with db.atomic():
                 subnet_chain_rows.record(db, row)
+
+
+def _log_overwritten(chain: EvmChain) -> None:
+    """Log the precompiles whose accounts the genesis file gives other code, as subnet-evm lets it."""
+    genesis, schedule = chain.genesis, chain.config.stateful
+    for key, address in ADDRESSES.items():
+        account = genesis.alloc.get(address)
+        is_active = schedule.config_at(key, genesis.timestamp) is not None
+        if account is not None and account.code and is_active:
+            _log.warning(
+                "chain %s: alloc gives %s, the address of %s, other code",
+                chain.name,
+                encode_data(address),
+                key,
+            )
 
 
 def _verify_upgrades(chain: EvmChain) -> None:

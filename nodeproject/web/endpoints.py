@@ -13,14 +13,17 @@ from cchain_app.api import avax as avax_api
 from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
+from cchain_app.chain import EvmChain
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
 from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app import proposervm as proposervm_api
+from info_app import subnet_validators as validators_api
 from info_app.api import OwnNode
 from info_app.proposervm import OuterBlockInfo
+from info_app.subnet_validators import SubnetValidators
 from info_app.version import vm_versions
 from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH, GORILLA
@@ -54,6 +57,7 @@ from nodeproject.web.rpc_paths import (
     http_paths,
     outer_paths,
     socket_paths,
+    validator_paths,
 )
 from nodeproject.web.user_keys import PlatformKeystore
 from platform_app import api as platform_api
@@ -132,14 +136,14 @@ class Endpoints:
         }
 
     def add_evm(self, rpc: EvmRpc) -> None:
-        """Serve a chain that this process begins to run; `evm_rpcs` has it already."""
+        """Serve a chain of a subnet that this process begins to run; `evm_rpcs` has it already."""
         name = rpc.chain.name
         self.interfaces[name] = _evm_interface(rpc)
         # An earlier attempt to begin the chain may have failed and left endpoints.
         endpoint = self.evm[name] = self._of_evm(rpc, self._evm_throttle)
         self.outer[name] = self._outer_of(rpc.chain)
         rpc.chain.building.within = self.interpreter.needed
-        self.table.update(by_path([endpoint, self.outer[name]]))
+        self.table.update(by_path([endpoint, self.outer[name], self._validators_of(rpc.chain)]))
         for added in tuple(self.on_added):
             added(endpoint, rpc)
 
@@ -236,6 +240,15 @@ class Endpoints:
         return {
             chain.name: self._outer_of(chain) for chain in chains if not is_left_out(chain.name)
         }
+
+    def _validators_of(self, chain: EvmChain) -> Endpoint:
+        """Return the interface to the validators of a chain's subnet: `/ext/bc/<blockchainID>/validators`."""
+        network, subnet_id = self._network, chain.subnet_id
+        found = SubnetValidators(
+            self._platform_rpc.chain, subnet_id, lambda: subnet_id in network.joined_subnets()
+        )
+        methods = validators_api.methods(found)
+        return self._endpoint(f"{chain.name} validators", validator_paths(chain), methods)
 
     def _outer_of(self, chain: NodeChain) -> Endpoint:
         name = chain.name

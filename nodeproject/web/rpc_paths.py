@@ -37,6 +37,11 @@ def socket_paths(chain: EvmChain) -> tuple[str, ...]:
     return (*paths, ROOT) if chain.name == C_CHAIN else paths
 
 
+def validator_paths(chain: EvmChain) -> tuple[str, ...]:
+    """Return the paths of the interface to the validators of a chain of a subnet."""
+    return tuple(f"/ext/bc/{alias}/validators" for alias in chain.aliases)
+
+
 def outer_paths(chain: NodeChain) -> tuple[str, ...]:
     """Return the paths of the interface to a chain's outer blocks."""
     if chain.subnet_id != PRIMARY_NETWORK_ID:

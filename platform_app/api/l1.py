@@ -32,8 +32,7 @@ def aggregate_signatures(
     """platform.aggregateSignatures: a statement of the P-Chain about an L1, signed by enough validators.
 
     The message is unsigned, as the pages of an L1 and of its validators show it. This node signs what is true in its
-    last accepted state, and asks the connected validators for their signatures. In the production profile only the
-    network's process has connections, so this node's own signature has to be enough there.
+    last accepted state, and asks the connected validators for their signatures.
 
     Unspecified: the reference leaves that to a program of its own (signature-aggregator), whose arguments these are.
     """

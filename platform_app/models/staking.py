@@ -199,6 +199,24 @@ class ValidatorUptime(models.Model):
         return f"uptime of {self.staker_id}"
 
 
+class SubnetUptime(models.Model):
+    """The uptime of a validator of a subnet or L1 that this node tracks.
+
+    Time after `last_updated` counts as well, if the node is connected and the validator is active.
+    """
+
+    validation_id = IDField(
+        primary_key=True,
+        help_text="The ID of an L1 validator, or the transaction that added a subnet's validator",
+    )
+    up_duration = models.BigIntegerField(help_text="Seconds online before `last_updated`")
+    last_updated = models.BigIntegerField(help_text="Unix seconds")
+
+    @override
+    def __str__(self) -> str:
+        return f"uptime of {self.validation_id}"
+
+
 class ConnectedNode(models.Model):
     """A node that was connected at the last check, whether or not it is a validator."""
 

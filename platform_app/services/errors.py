@@ -12,6 +12,7 @@ class IssueReason(StrEnum):
     MEMPOOL_FULL = "mempool is full: {tx_id} size ({size}) > available space ({room})"
     CONFLICTING_TX = "tx conflicts with other tx: {tx_id}"
     MESSAGE_NOT_VERIFIED = "failed verifying warp messages: {cause}"
+    NOT_SYNCED = "chain not synced"
     # No chain of this node could import the coins, so they would be lost.
     NOTHING_IMPORTS = "this node runs no X-Chain (NODE_CHAINS), so the coins that {tx_id} exports could not be imported"
 

@@ -71,6 +71,8 @@ def issue(
     arrived before the coins that it spends. The reference repeats the reason for as long as it remembers it.
     And a conflict with pending transactions is reported before any verification, because that is cheaper.
 
+    Until the chain is bootstrapped, the transactions of users are rejected, because the state is too old to check them.
+
     Unspecified: as long as this node runs no X-Chain, users cannot export to it here, because their coins would
     be lost. This is a rule of this API and not of blocks, about which the nodes of a network must agree:
     existing chains have exports in their blocks, and nodes of the reference can import them. So
@@ -82,6 +84,8 @@ def issue(
         now: Unix seconds.
         gossiped: Whether they come from peers, not from this node's users.
     """
+    if not gossiped and not chain.is_synced():
+        return [RefusedIssue(IssueReason.NOT_SYNCED) for _ in txs]
     outcomes: dict[ID, Outcome] = {
         tx.tx_id: TransactionTooLarge(
             IssueReason.TOO_LARGE, tx_id=tx.tx_id, size=len(tx.raw), largest=LARGEST_TX

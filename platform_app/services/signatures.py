@@ -1,6 +1,8 @@
 """Aggregation of the signatures of the P-Chain's statements about L1s to signed messages (etna.md 7.4)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import Final, Protocol
 
 from platform_app.chain import PlatformChain
@@ -10,8 +12,32 @@ from primitives.ids import ID, NodeID
 from primitives.warp import UnsignedMessage, WarpError, canonical_set
 from primitives.warp_aggregation import aggregate
 
-AT_ONCE: Final = 4
-"""Aggregations for the P-Chain, and for all EVM chains, that may wait for peers at the same time: each keeps a thread."""
+_THREADS_FOR_ONE: Final = 4
+
+
+class AggregationSlots:
+    """Slots for the aggregations of all chains that wait for peers, since each keeps a thread for calls.
+
+    They take at most a quarter of the threads, so that others are left for calls that take no time; of one to three threads
+    they take one.
+
+    Args:
+        threads: The threads for calls of this process.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.count = max(1, threads // _THREADS_FOR_ONE)
+        self._free = BoundedSemaphore(self.count)
+
+    @contextmanager
+    def slot(self) -> Iterator[bool]:
+        """Hold a slot; the value says whether there was a free one."""
+        is_held = self._free.acquire(blocking=False)
+        try:
+            yield is_held
+        finally:
+            if is_held:
+                self._free.release()
 
 
 class SignatureSource(Protocol):

@@ -9,9 +9,9 @@ from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
 from platform_app.executor.proposal import prefers_commit
 from platform_app.state.chain import ChainState
-from platform_app.store import uptime
+from platform_app.store import subnet_uptime, uptime
 from platform_app.txs.staking import RewardValidatorTx
-from primitives.ids import NodeID
+from primitives.ids import ID, NodeID
 
 CHECKPOINT = 60
 """Seconds after which all uptimes are written, even if no connection changed. If this process is killed, at
@@ -23,29 +23,46 @@ def tracking(chain: PlatformChain) -> bool:
     return uptime.tracking(chain.db) is not None
 
 
-def begin(chain: PlatformChain, now: int) -> None:
+def begin(chain: PlatformChain, now: int, subnets: Collection[ID] = ()) -> None:
     """Record that connections were not tracked until now: for the start of the process that sees them.
 
     The time since uptimes were last written counts as online, for all validators, as in the reference.
     Nothing is recorded until the first peer has ever connected.
+
+    Args:
+        chain: The chain.
+        now: Unix seconds.
+        subnets: The subnets whose validators are tracked besides those of the Primary Network.
     """
     with chain.db.atomic():
         if not tracking(chain):
             return
         uptime.claim(chain.db, now)
         uptime.settle_all(chain.db, now, tracking=False)
+        subnet_uptime.settle_all(chain.db, subnets, now, tracking=False)
         uptime.disconnect(chain.db, uptime.connected(chain.db))
         uptime.connect(chain.db, [chain.node_id], now)
 
 
-def observe(chain: PlatformChain, connected: Collection[NodeID], now: int) -> None:
+def observe(
+    chain: PlatformChain,
+    connected: Collection[NodeID],
+    now: int,
+    subnets: Collection[ID] = (),
+) -> None:
     """Record the nodes connected now; this node is always included. A repetition costs two queries.
 
     The first peer that ever connects starts the tracking. Changes since the last call count from now on.
+
+    Args:
+        chain: The chain.
+        connected: The nodes.
+        now: Unix seconds.
+        subnets: The subnets whose validators are tracked besides those of the Primary Network.
     """
     present = {chain.node_id, *connected}
     if _has_changes(chain, present, now):
-        _record(chain, present, now)
+        _record(chain, present, now, subnets)
 
 
 def deserves_reward(chain: PlatformChain, proposal: Block, state: ChainState) -> bool:
@@ -81,13 +98,16 @@ def _is_due(tracking_row: uptime.Tracking, now: int) -> bool:
     return tracking_row.settled_at is None or now >= tracking_row.settled_at + CHECKPOINT
 
 
-def _record(chain: PlatformChain, present: set[NodeID], now: int) -> None:
+def _record(chain: PlatformChain, present: set[NodeID], now: int, subnets: Collection[ID]) -> None:
     with chain.db.atomic():
         tracking_row = uptime.claim(chain.db, now)
         before = uptime.connected(chain.db).keys()
         if _is_due(tracking_row, now):
-            uptime.settle_all(chain.db, now, tracking=tracking_row.settled_at is not None)
+            is_tracked = tracking_row.settled_at is not None
+            uptime.settle_all(chain.db, now, tracking=is_tracked)
+            subnet_uptime.settle_all(chain.db, subnets, now, tracking=is_tracked)
         else:
             uptime.settle(chain.db, present ^ before, now)
+            subnet_uptime.settle(chain.db, subnets, present ^ before, now)
         uptime.disconnect(chain.db, before - present)
         uptime.connect(chain.db, present - before, now)

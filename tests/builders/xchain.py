@@ -88,7 +88,7 @@ def write_utxo(utxo: UTXO, height: int = 0) -> None:
         output=rows.output_bytes(utxo.output),
     )  # fmt: skip
     for address in owners_of(utxo.output).addresses:
-        models.XOwner.objects.create(address=address, utxo=row)
+        models.XOwner.objects.create(address=address, utxo=row, height=row.height)
 
 
 def _write_tx(place: int, tx: AvmTx) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from jsonrpc.dispatch.values import StartIndex, quoted, refused, too_many
-from primitives.checksummed import EncodingError, TextEncoding, encode
+from primitives.checksummed import EncodingError, TextEncoding, encode_each
 from primitives.ids import ID, ShortID, utxo_id
 from shared_app.paging import PAGE, UtxoCursor
 from xchain_app.api.assets import asset_id_of
@@ -45,7 +45,7 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
     )
     return {
         "numFetched": str(len(page.utxos)),
-        "utxos": [_encoded(raw, encoding) for raw in page.utxos],
+        "utxos": _encoded(page.utxos, encoding),
         "endIndex": {"address": rpc.chain.address(page.end.address), "utxo": str(page.end.utxo_id)},
         "encoding": encoding.value,
     }
@@ -87,9 +87,12 @@ def _cursor(rpc: AvmRpc, start: StartIndex) -> UtxoCursor:
     return UtxoCursor(owner, last)
 
 
-def _encoded(raw: bytes, encoding: TextEncoding) -> str:
+def _encoded(raws: Sequence[bytes], encoding: TextEncoding) -> list[str]:
+    if not raws:
+        return []
     try:
-        return encode(raw, encoding)
+        return encode_each(raws, encoding)
     except EncodingError as error:
+        raw = raws[0]
         shown = utxo_id(ID(raw[2:34]), int.from_bytes(raw[34:38], "big"))
         raise refused(f"couldn't encode UTXO {shown} as string: {error}") from error

@@ -90,6 +90,13 @@ class XOwner(models.Model):
     utxo = models.ForeignKey(
         XOutput, models.PROTECT, related_name="owners", db_index=False, db_constraint=False
     )
+    height = models.BigIntegerField(help_text="Height of the block that created the output")
+
+    class Meta:
+        # The pages of an address's outputs, the latest first, are read from this index alone.
+        indexes = [
+            models.Index(fields=["address", "-height", "utxo"], name="xchain_owned_newest_first")
+        ]
 
     @override
     def __str__(self) -> str:

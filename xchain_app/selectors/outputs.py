@@ -68,7 +68,9 @@ def utxos_of(
             after=after,
             limit=limit,
         )
-    owned = OwnedOutputs(chain.db, "xchain_app_xoutput", "xchain_app_xowner")
+    owned = OwnedOutputs(
+        chain.db, "xchain_app_xoutput", "xchain_app_xowner", owners_have_heights=True
+    )
     return owned.page(addresses, after=after, limit=limit, newest_first=True)
 
 

@@ -11,6 +11,7 @@ class AvmIssueReason(StrEnum):
     TOO_LARGE = "tx too large: {tx_id} size ({size}) > max size ({largest})"
     MEMPOOL_FULL = "mempool is full: {tx_id} size ({size}) > available space ({room})"
     CONFLICTING_TX = "tx conflicts with other tx: {tx_id}"
+    NOT_SYNCED = "chain not synced"
     REMEMBERED = "{cause}"  # the reason of an earlier refusal, since the last accepted block
 
 

@@ -40,13 +40,16 @@ def issue_tx(chain: AvmChain, tx: AvmTx, *, now: int) -> ID:
     return outcome
 
 
-def issue(chain: AvmChain, txs: Sequence[AvmTx], *, now: int) -> list[AvmOutcomeOrError]:
+def issue(
+    chain: AvmChain, txs: Sequence[AvmTx], *, now: int, gossiped: bool = False
+) -> list[AvmOutcomeOrError]:
     """Admit transactions, all in one commit, and return an ID or an error for each.
 
     An acknowledged transaction is stored. A transaction that is already pending is acknowledged again. A transaction
     that was refused since the last accepted block is refused again with the same reason, without executing the rules.
     Rules are executed without the lock. Under the lock the mempool is checked again, and the rules are executed again
-    only if a block was accepted meanwhile.
+    only if a block was accepted meanwhile. Until the chain is bootstrapped, the transactions of users are rejected,
+    because the state is too old to check them.
 
     Unspecified: the reference keeps the last 64 reasons. Here the next accepted block removes them too, because it may
     have created the missing outputs. The reason of an import before its export is not kept, because the import is valid
@@ -56,7 +59,10 @@ def issue(chain: AvmChain, txs: Sequence[AvmTx], *, now: int) -> list[AvmOutcome
         chain: The chain that they are for.
         txs: In order of arrival.
         now: Unix seconds.
+        gossiped: Whether they come from peers, not from this node's users.
     """
+    if not gossiped and not chain.is_synced():
+        return [RefusedAvmTx(AvmIssueReason.NOT_SYNCED) for _ in txs]
     state = chain.state()
     first = _AvmAdmission(chain, txs, state, now)
     first.check_all()

@@ -259,6 +259,6 @@ class AvmVM:
         if not txs:
             return
         try:
-            mempool.issue(self._chain, txs, now=now)
+            mempool.issue(self._chain, txs, now=now, gossiped=True)
         except Exception:
             _log.exception("%d transactions of rejected blocks are not in the mempool", len(txs))

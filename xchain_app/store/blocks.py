@@ -24,7 +24,8 @@ _OUTPUT = (
     "utxo_id", "tx_id", "output_index", "asset_id", "kind", "amount", "group_id", "payload",
     "locktime", "threshold", "height", "output", "spent_by", "spent_height",
 )  # fmt: skip
-_OWNER = ("address", "utxo")
+_OWNER = ("address", "utxo", "height")
+_OWNER_KEY = ("address", "utxo")
 _ADDRESS_TX = ("address", "asset_id", "position")
 _TIP = ("height", "tip", "timestamp")
 
@@ -165,7 +166,7 @@ class _Changes:
             models.XOwner,
             _OWNER,
             [
-                (address, utxo_id)
+                (address, utxo_id, self._height)
                 for utxo_id, utxo in self._produced.items()
                 if utxo_id not in self._spenders
                 for address in owners_of(utxo.output).addresses
@@ -202,7 +203,7 @@ class _Changes:
             for utxo_id, (_, output) in before.items()
             for address in owners_of(rows.output_of(output)).addresses
         )
-        db.delete(models.XOwner, _OWNER, owners)
+        db.delete(models.XOwner, _OWNER_KEY, owners)
         spent = ((self._spenders[utxo_id][0], self._height, utxo_id) for utxo_id in before)
         db.update(models.XOutput, ("utxo_id",), ("spent_by", "spent_height"), spent)
 

@@ -22,6 +22,7 @@ from cchain_app.precompiles.fee_config import (
     render_fee_config,
 )
 from cchain_app.precompiles.parsing import parse_precompiles
+from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, desired_excess
 from cchain_app.rules.subnet_evm.precompiles import shown_precompiles
 from primitives.evm import Address
 from primitives.upgrades import MAINNET, UpgradeTimes
@@ -55,6 +56,8 @@ class SubnetEvmConfig(ChainConfig):
     fees: FeeConfig = DEFAULT_FEE_CONFIG
     granite: int = 0
     """Time of Granite, Unix seconds."""
+    initial_delay_excess: int = FIRST_EXCESS
+    """The excess in block 0 that determines the least time between blocks, if Granite is active at its time."""
     shown: Mapping[str, Any] = field(default_factory=dict)
     """The configuration as the reference's eth_getChainConfig shows it, which this node does not have."""
 
@@ -126,6 +129,7 @@ def parse_config(
         coinbase=coinbase,
         fees=fees,
         granite=times["granite"],
+        initial_delay_excess=_initial_delay_excess(document),
         stateful=precompiles,
         shown=_shown(document, fees, times, blocks) | shown_precompiles(precompiles),
     )
@@ -133,6 +137,11 @@ def parse_config(
 
 def _unverified(reason: str) -> GenesisFileError:
     return GenesisFileError(f"failed to verify genesis: {reason}")
+
+
+def _initial_delay_excess(document: Document) -> int:
+    delay = read_number(document, "initialMinDelayMS", "config.", default=0)
+    return desired_excess(delay) if delay else FIRST_EXCESS
 
 
 def _times(document: Document, upgrades: UpgradeTimes) -> dict[str, int]:
@@ -168,4 +177,6 @@ def _shown(
     }
     if read_flag(document, "allowFeeRecipients", "config."):
         shown["allowFeeRecipients"] = True
+    if document.get("initialMinDelayMS"):
+        shown["initialMinDelayMS"] = document["initialMinDelayMS"]
     return shown

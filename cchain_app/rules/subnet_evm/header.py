@@ -16,8 +16,8 @@ from primitives.evm import Hash
 
 DIFFICULTY: Final = 1
 """Difficulty of each block after block 0."""
-INITIAL_DELAY_EXCESS: Final = 7_970_124
-"""Excess of the minimum time between blocks at the beginning (ACP-226): 2,000 milliseconds."""
+MILLISECONDS: Final = 1_000
+"""Milliseconds of a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,12 @@ class SubnetEvmHeader(Header):
     timestamp_milliseconds: int | None = None
     """Unix milliseconds; since Granite, like the next field."""
     min_delay_excess: int | None = None
+
+    @property
+    def milliseconds(self) -> int:
+        """The block's time in Unix milliseconds."""
+        time = self.timestamp_milliseconds
+        return self.timestamp * MILLISECONDS if time is None else time
 
     @override
     def __post_init__(self) -> None:

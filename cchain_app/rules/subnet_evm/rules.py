@@ -3,8 +3,8 @@
 The extra data of a header is the window of gas (`fees`), and since Durango the results of the warp messages in the block's
 access lists, which are there without the warp precompile too.
 
-Unspecified: the minimum time between blocks (ACP-226) is in each header and is not enforced, so that a transaction on a
-lone node is mined at once; the time in milliseconds is a whole second. The coinbase gets the base fee at the end of the
+Unspecified: the least time between blocks (ACP-226) is in each header; on a local network whose blocks one node makes alone
+it is not enforced, so that a transaction is mined at once. The coinbase gets the base fee at the end of the
 block, where subnet-evm pays it after each transaction: only a transaction that reads the coinbase's balance sees that.
 """
 
@@ -29,7 +29,7 @@ from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateRe
 from cchain_app.evm.upgrades import fee_config_after, fee_recipient_after
 from cchain_app.genesis import Genesis
 from cchain_app.precompiles.addresses import PrecompileKey
-from cchain_app.precompiles.fee_config import MAX_BASE_FEE, MAX_GAS_LIMIT, FeeConfig
+from cchain_app.precompiles.fee_config import MAX_BASE_FEE, FeeConfig
 from cchain_app.precompiles.predicates import (
     NO_RESULTS,
     PredicateError,
@@ -42,11 +42,12 @@ from cchain_app.rules.ethereum import NO_EXTENSION
 from cchain_app.rules.port import BlockExtension, BlockFormat, ChainRules
 from cchain_app.rules.precompiles import access_lists_of, begun, verify_verifiable, with_precompiles
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
+from cchain_app.rules.subnet_evm.delay import due, next_excess, next_milliseconds, verify_delay
 from cchain_app.rules.subnet_evm.fees import EMPTY_WINDOW, WINDOW_SIZE, next_base_fee, next_window
 from cchain_app.rules.subnet_evm.genesis import load_genesis
 from cchain_app.rules.subnet_evm.header import (
     DIFFICULTY,
-    INITIAL_DELAY_EXCESS,
+    MILLISECONDS,
     SubnetEvmHeader,
     decode_header,
 )
@@ -104,8 +105,8 @@ class SubnetEvmFormat:
             blob_gas_used=genesis.blob_gas_used,
             excess_blob_gas=genesis.excess_blob_gas,
             parent_beacon_block_root=genesis.parent_beacon_block_root,
-            timestamp_milliseconds=1000 * genesis.timestamp if has_granite else None,
-            min_delay_excess=INITIAL_DELAY_EXCESS if has_granite else None,
+            timestamp_milliseconds=MILLISECONDS * genesis.timestamp if has_granite else None,
+            min_delay_excess=config.initial_delay_excess if has_granite else None,
         )
         return make_block(header, (), ())
 
@@ -124,6 +125,8 @@ class SubnetEvmRules:
     """Who the chain is to other chains; None: it has no warp precompile."""
     state_after: StateAfterBlock | None = None
     """Returns the state after a block; None: no precompile of the chain decides on later blocks."""
+    enforces_delay: bool = False
+    """Whether a block has to wait until the delay in its parent's header has passed."""
 
     @property
     def pays_base_fee(self) -> bool:
@@ -186,15 +189,15 @@ class SubnetEvmRules:
     def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
         """Return the environment of the block after `parent`.
 
-        Unspecified: subnet-evm's blocks have gas limits of 64 bits and base fees of any size. Here a fee manager that sets
-        a wider one than blocks can have ends the chain with an error, in the same way with either engine.
+        Unspecified: subnet-evm's blocks have base fees of any size. Here a fee manager that sets a wider one than 64 bits ends
+        the chain with an error, in the same way with either engine.
 
         Raises:
-            BlockRefused: The block's gas limit has more than 63 bits, or its base fee more than 64.
+            BlockRefused: The block's base fee has more than 64 bits.
         """
         gas_limit = self.gas_limit_after(parent, timestamp)
         base_fee = self.base_fee_after(parent, timestamp)
-        if gas_limit > MAX_GAS_LIMIT or base_fee > MAX_BASE_FEE:
+        if base_fee > MAX_BASE_FEE:
             raise BlockRefused(
                 BlockReason.FEES_OUT_OF_RANGE, gas_limit=gas_limit, base_fee=base_fee
             )
@@ -211,9 +214,10 @@ class SubnetEvmRules:
         return _window_after(parent, max(timestamp - parent.header.timestamp, 0))
 
     def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
-        """Return True: no block has to wait for its parent's time."""
-        del parent, timestamp
-        return True
+        """Return whether the delay after the parent has passed."""
+        return not self.enforces_delay or due(_subnet_evm(parent.header)) <= (
+            timestamp * MILLISECONDS
+        )
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed.
@@ -304,6 +308,13 @@ class SubnetEvmRules:
         """
         header = candidate.header
         verification.verify_place(header, parent, now=context.now)
+        verify_delay(
+            _subnet_evm(header),
+            _subnet_evm(parent.header),
+            has_granite=self.config.has_granite(header.timestamp),
+            # The network may have decided it before its validators voted.
+            is_enforced=self.enforces_delay and not context.decided,
+        )
         env = self.env_after(parent, header.timestamp)
         wanted = self.window_after(parent, header.timestamp)
         # `verify_messages` compares what follows.
@@ -340,12 +351,20 @@ class SubnetEvmRules:
         claimed: CandidateBlock | None = None,
     ) -> AcceptedBlock:
         """Return the block that executing transactions in this environment makes; see `port.ChainRules.assemble`."""
-        del extra_data, payload, withdrawals, claimed  # there is no extension
+        del extra_data, payload, withdrawals  # there is no extension
+        # `verify_header` has verified what another node's header says of its time.
+        before = _subnet_evm(parent.header)
+        times = None if claimed is None else _subnet_evm(claimed.header)
+        has_granite = self.config.has_granite(env.timestamp)
+        if times is None:
+            time: int | None = next_milliseconds(before, env.timestamp) if has_granite else None
+            excess = next_excess(before) if has_granite else None
+        else:
+            time, excess = times.timestamp_milliseconds, times.min_delay_excess
         results = _results(env, transactions) if self._has_results(env.timestamp) else b""
         outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
         made = make_receipts(outcomes, encode_logs=encode_logs)
         has_blobs = env.excess_blob_gas is not None
-        has_granite = self.config.has_granite(env.timestamp)
         header = SubnetEvmHeader(
             parent_hash=env.parent_hash,
             coinbase=env.coinbase,
@@ -365,8 +384,8 @@ class SubnetEvmRules:
             blob_gas_used=0 if has_blobs else None,
             excess_blob_gas=env.excess_blob_gas,
             parent_beacon_block_root=env.parent_beacon_block_root,
-            timestamp_milliseconds=1000 * env.timestamp if has_granite else None,
-            min_delay_excess=INITIAL_DELAY_EXCESS if has_granite else None,
+            timestamp_milliseconds=time,
+            min_delay_excess=excess,
         )
         return make_block(header, tuple(transactions), made.receipts)
 
@@ -381,6 +400,8 @@ class SubnetEvmRuleSet:
     """Returns the state after a block of the chain."""
     upgrade_file: bytes = b""
     """The operator's file that activates or deactivates precompiles later; empty: no file."""
+    enforces_delay: bool = False
+    """Whether blocks have to wait until the delay in their parent's header has passed."""
     name: str = SUBNET_EVM
     format: BlockFormat = SUBNET_EVM_FORMAT
 
@@ -390,7 +411,17 @@ class SubnetEvmRuleSet:
 
     def rules(self, genesis: Genesis, identity: WarpIdentity | None) -> ChainRules:
         """Return the rules of the chain with a genesis."""
-        return SubnetEvmRules(_config_of(genesis), identity=identity, state_after=self.state_after)
+        return SubnetEvmRules(
+            _config_of(genesis),
+            identity=identity,
+            state_after=self.state_after,
+            enforces_delay=self.enforces_delay,
+        )
+
+
+def _subnet_evm(header: Header) -> SubnetEvmHeader:
+    assert isinstance(header, SubnetEvmHeader), "a header of this format"
+    return header
 
 
 def _config_of(genesis: Genesis) -> SubnetEvmConfig:

@@ -134,6 +134,16 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "eth_chainId": QUANTITY,
     "eth_chainConfig": _CHAIN_CONFIG,
     "eth_getChainConfig": _CHAIN_CONFIG,
+    "eth_feeConfig": record({
+        "feeConfig": record(dict.fromkeys(
+            (
+                "gasLimit", "targetBlockRate", "minBaseFee", "targetGas", "baseFeeChangeDenominator",
+                "minBlockGasCost", "maxBlockGasCost", "blockGasCostStep",
+            ),
+            COUNT,
+        )),
+        "lastChangedAt": described(COUNT, "the height of the block that set them; 0: the genesis"),
+    }),
     "eth_config": record({
         "current": nullable(_FORK), "next": nullable(_FORK), "last": nullable(_FORK),
     }),

@@ -122,14 +122,17 @@ def test_too_little_connected_stake_fails(pchain: PChain, monkeypatch: pytest.Mo
 
 @together
 @pytest.mark.usefixtures("pchain")
-def test_bootstrapping_is_read_from_both_chains() -> None:
+def test_bootstrapping_is_read_from_all_chains() -> None:
     assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
     network_rows.report()
     network_rows.sync("P")
+    network_rows.sync("X")
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)
     assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
     network_rows.sync("C")
     assert checks.measure_bootstrapped() == Finding([])
+    network_rows.sync("X", phase=SyncPhase.BOOTSTRAPPING)
+    assert checks.measure_bootstrapped().error == "subnets not bootstrapped"
 
 
 @together

@@ -101,8 +101,8 @@ def test_report_is_healthy_again_after_recovery(reporter: Reporter, get: Get) ->
     assert get("/ext/health")[0] == 503
 
     network_rows.report(connected=2)
-    network_rows.sync("P")
-    network_rows.sync("C")
+    for alias in "PXC":
+        network_rows.sync(alias)
     reporter.run_once()
 
     status, found = get("/ext/health")

@@ -36,6 +36,7 @@ def test_responding_node_is_alive(get: Get) -> None:
 def test_a_node_is_ready_when_all_chains_are_bootstrapped(reporter: Reporter, get: Get) -> None:
     network_rows.report(connected=1)
     network_rows.sync("P")
+    network_rows.sync("X")
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)
     reporter.run_once()
 
@@ -56,6 +57,7 @@ def test_a_node_is_ready_when_all_chains_are_bootstrapped(reporter: Reporter, ge
 def test_node_that_was_ready_remains_ready(reporter: Reporter, get: Get) -> None:
     network_rows.report(connected=1)
     network_rows.sync("P")
+    network_rows.sync("X")
     network_rows.sync("C")
     reporter.run_once()
     network_rows.sync("P", phase=SyncPhase.BOOTSTRAPPING)

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 from cchain_app.models import Account
 from cchain_app.services import cheats
 from health_app.conservation import CoinCount
+from health_app.metrics.chains import of_transfers
 from health_app.supply import CountedChains, count_coins
 from nodeproject.apps import this_node
 from nodeproject.node import Node
@@ -44,6 +45,16 @@ def counted() -> CoinCount:
     return found
 
 
+def waiting() -> dict[tuple[str, str], tuple[float, float]]:
+    """Return number and amount of the outputs that wait between each two chains, from the metrics."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for metric in of_transfers(this_node().platform_chain):
+        for sample in metric.samples:
+            place = sample.labels["source"], sample.labels["destination"]
+            found.setdefault(place, []).append(sample.value)
+    return {place: (values[0], values[1]) for place, values in found.items()}
+
+
 def from_x(both: Both, amount: int) -> None:
     """Export an amount from the X-Chain to the P-Chain."""
     chain = this_node().avm_chain
@@ -65,6 +76,13 @@ def test_no_coin_is_lost_on_its_way(both: Both) -> None:
     assert found.verdict() == ("", "")
     assert found.places["between the chains"] == 6 * 10**18
     assert all(found.places[f"burned on the {letter}-Chain"] > 0 for letter in "PXC")
+    in_flight = waiting()
+    assert in_flight[("X", "P")] == (1, 3 * UNIT)
+    assert in_flight[("P", "X")] == (1, UNIT)
+    assert in_flight[("C", "P")] == (1, 2 * UNIT)
+    assert in_flight[("P", "C")] == in_flight[("X", "C")] == in_flight[("C", "X")] == (0, 0)
+    total = sum(amount for _, amount in in_flight.values())
+    assert total * 10**18 // UNIT == found.places["between the chains"]
 
     written = StringIO()
     call_command("check_supply", stdout=written)

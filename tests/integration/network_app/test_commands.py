@@ -48,6 +48,7 @@ def test_bars_show_how_far_chains_are_until_they_are_there(
     node_settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     network_rows.report()
+    network_rows.sync("X")
     way = {"phase": SyncPhase.BOOTSTRAPPING, "start_height": 0, "target_height": 4000}
     steps: list[Callable[[], Any]] = [
         lambda: network_rows.sync("P", **way, height=1000),

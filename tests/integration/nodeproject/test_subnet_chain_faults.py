@@ -14,6 +14,7 @@ from django.db import (
 
 from cchain_app import tasks
 from cchain_app.chain import EvmChain
+from cchain_app.precompiles.addresses import NATIVE_MINTER
 from cchain_app.store import subnet_chains as rows
 from chaindb.connections import in_thread
 from chaindb.database import Database
@@ -23,7 +24,7 @@ from nodeproject.copies.snapshot_manifest import NodeSnapshotReason
 from nodeproject.copies.snapshots import Snapshots
 from nodeproject.startup import subnet_chains
 from nodeproject.startup.chain_databases import alias_of
-from primitives.hexadecimal import checksum_address
+from primitives.hexadecimal import checksum_address, encode_data
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.node_settings import updated
@@ -347,3 +348,16 @@ def test_after_a_snapshot_is_restored_new_chains_are_found_again(world: World) -
 
     again = world.create(name="again")  # it has the place of the other one in the order of creation
     assert world.row(again).state == rows.RUNNING
+
+
+def test_other_code_at_the_address_of_a_precompile_is_logged(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = json.loads(
+        subnet_genesis(CHAIN_ID, contractNativeMinterConfig={"blockTimestamp": 1})
+    )
+    document["alloc"][NATIVE_MINTER.hex()] = {"balance": "0x0", "code": "0x00"}
+    blockchain_id = world.create(json.dumps(document).encode())
+    assert world.row(blockchain_id).state == rows.RUNNING
+    words = f"alloc gives {encode_data(NATIVE_MINTER)}, the address of contractNativeMinterConfig"
+    assert words in caplog.text

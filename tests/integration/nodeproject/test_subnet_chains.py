@@ -35,6 +35,7 @@ from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import subnet_chains
 from nodeproject.startup.chain_databases import alias_of, file_of
 from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
+from nodeproject.web.openrpc.reference import Reference
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.evm import Address
 from primitives.hashing import sha256
@@ -220,6 +221,9 @@ async def test_it_is_asked_over_http_and_websocket(application: Any, world: Worl
     assert block["blockGasCost"] == "0x0"
     assert block["gasLimit"] == hex(12_000_000)
     assert await over_http(application, "/ext/bc/C/rpc", "eth_blockNumber") == "0x0"
+    validators = f"/ext/bc/{blockchain_id}/validators"
+    found = await over_http(application, validators, "validators.getCurrentValidators")
+    assert found == {"validators": []}
     await socket.disconnect()
     await end(application)
 
@@ -227,6 +231,13 @@ async def test_it_is_asked_over_http_and_websocket(application: Any, world: Worl
 @pytest.mark.sqlite_only  # it is the same on PostgreSQL, where each schema takes a while
 def test_info_and_platform_know_it(world: World) -> None:
     blockchain_id = world.create()
+    described = world.node.endpoints.described()
+    (dex,) = (one for one in described if "eth_feeConfig" in one.registry.methods)
+    names = {entry.name for entry in dex.entries}
+    assert {"eth_chainId", "eth_feeConfig"} <= names
+    reference = Reference(lambda: "", world.node.endpoints.described)
+    assert b"eth_feeConfig" in reference.document("").body
+    assert b"eth_feeConfig" in reference.html("").body
     shown = str(blockchain_id)
     assert world.ask("info.getBlockchainID", alias="dex") == {"blockchainID": shown}
     assert world.ask("info.isBootstrapped", chain=shown) == {"isBootstrapped": True}

@@ -8,6 +8,7 @@ blocks are made on demand: requests for blocks are ignored.
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -108,8 +109,12 @@ class PChain:
         return (self.output(weight, EWOQ),)
 
     def issue(self, *txs: Tx) -> list[ID]:
-        """Put transactions into the mempool; all of them must be accepted."""
-        outcomes = mempool.issue(platform_chain(), txs, now=self.now)
+        """Put transactions into the mempool; all of them must be accepted.
+
+        The chain counts as bootstrapped, also on a node that follows others.
+        """
+        with patch.object(platform_chain(), "is_synced", lambda: True):
+            outcomes = mempool.issue(platform_chain(), txs, now=self.now)
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome

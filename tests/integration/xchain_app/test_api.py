@@ -105,6 +105,18 @@ def test_pages_lead_through_all_outputs_once() -> None:
     assert len(whole) > 10
 
 
+def test_users_issue_nothing_until_the_chain_is_bootstrapped() -> None:
+    chain = world_chain()
+    chain.is_synced = lambda: False
+    text = next(
+        case["params"]["tx"] for case in DOCUMENT["cases"] if case["name"] == "issue: valid"
+    )
+    body = {"jsonrpc": "2.0", "id": 1, "method": "avm.issueTx", "params": {"tx": text}}
+    dispatcher = Dispatcher(api.registry(AvmRpc(chain)), GORILLA)
+    answer = json.loads(dispatcher.answer(json.dumps(body).encode()) or b"")
+    assert answer["error"]["message"] == "chain not synced"
+
+
 def _owners(chain: AvmChain) -> list[ShortID]:
     rows = chain.db.rows("SELECT DISTINCT address FROM xchain_app_xowner")
     return [ShortID(bytes(address)) for (address,) in rows]

@@ -179,3 +179,16 @@ def test_refusals_of_the_methods_with_keys(both: Both, avax: Rpc, alice: dict[st
     assert refusal(avax, "avax.exportKey", **alice, address=other).startswith(
         "problem retrieving private key"
     )
+
+
+def test_users_issue_nothing_until_the_chain_is_bootstrapped(
+    both: Both, avax: Rpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both.exported_to_c(UNIT)
+    tx = both.make_import()
+    with monkeypatch.context() as bootstrapping:
+        bootstrapping.setattr(both.c.evm, "is_synced", lambda: False)
+        assert refusal(avax, "avax.issueTx", tx=encode(tx.raw)) == "chain not synced"
+        atomic.issue(both.c.evm, tx, gossiped=True)  # peers do
+    assert avax("avax.issueTx", tx=encode(tx.raw)) == {"txID": str(tx.tx_id)}
+    both.c.mine()

@@ -19,7 +19,6 @@ from network_app.ports import SignatureRefused
 from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
 from nodeproject.apps import this_node
 from platform_app.selectors.signers import signers_for
-from platform_app.services.signatures import AT_ONCE
 from primitives import bls
 from primitives.evm import Address, Slot
 from primitives.hexadecimal import encode_data
@@ -268,10 +267,9 @@ def test_without_enough_signatures_there_is_no_aggregate(chain: Chain, rpc: Rpc)
 
 def test_few_calls_wait_for_peers_at_once(chain: Chain, rpc: Rpc) -> None:
     given = sent(chain)
-    signers = this_node().network.message_signers
+    slots = this_node().network.message_signers._slots
     with ExitStack() as held:
-        for _ in range(AT_ONCE):
-            held.enter_context(signers._turns)
+        assert all(held.enter_context(slots.slot()) for _ in range(slots.count))
         with pytest.raises(JsonRpcError, match="too many calls wait for signatures already"):
             rpc("warp_getMessageAggregateSignature", str(given.message_id))
     assert rpc("warp_getMessageAggregateSignature", str(given.message_id))

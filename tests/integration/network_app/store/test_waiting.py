@@ -95,7 +95,7 @@ def test_bootstrap_progress_prints_the_reason_once(
 
 def _finish() -> None:
     network_rows.report()
-    for alias in "PC":
+    for alias in "PXC":
         network_rows.sync(alias)
 
 

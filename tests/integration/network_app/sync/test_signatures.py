@@ -12,7 +12,7 @@ from network_app.sync.signatures import ask_signatures
 from network_app.wire.p2p_pb2 import AppResponse, Message
 from network_app.wire.sdk_pb2 import SignatureRequest, SignatureResponse
 from platform_app.services.errors import AggregationReason, NotAggregated
-from platform_app.services.signatures import AT_ONCE
+from platform_app.services.signatures import AggregationSlots
 from primitives.ids import NodeID
 from tests.builders.memory_network import PATIENT, World, node_id, quick_config
 from tests.builders.reasons import raises
@@ -72,13 +72,13 @@ async def test_only_connected_peers_sign() -> None:
     assert asker.engine.benched() == {}
     assert asker.engine.requests("a chain that has not joined") is None
 
-    signers = StatementSigners(None, lambda: None)  # type: ignore[arg-type,return-value]
+    slots = AggregationSlots(threads=8)
+    signers = StatementSigners(None, lambda: None, slots)  # type: ignore[arg-type,return-value]
     assert await asyncio.to_thread(signers._ask, REQUEST, asked) == {}
     signers.peers = ReachedPeers(asyncio.get_running_loop(), requests)
     assert await asyncio.to_thread(signers._ask, REQUEST, asked) == found
     with ExitStack() as held:
-        for _ in range(AT_ONCE):
-            held.enter_context(signers._turns)
+        assert all(held.enter_context(slots.slot()) for _ in range(slots.count))
         with raises(AggregationReason.BUSY, kind=NotAggregated):
             signers._ask(REQUEST, asked)
     assert await asyncio.to_thread(signers._ask, REQUEST, asked) == found

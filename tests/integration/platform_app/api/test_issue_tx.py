@@ -8,13 +8,14 @@ import pytest
 from jsonrpc.dispatch.dispatcher import Body
 from jsonrpc.dispatch.envelope import RpcCall
 from jsonrpc.errors import JsonRpcError
+from network_app.models import SyncPhase
 from nodeproject.apps import this_node
 from platform_app.config import UNIT
 from platform_app.services import mempool
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import build
 from primitives.checksummed import TextEncoding, encode
-from tests.builders import platform
+from tests.builders import network_rows, platform
 from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 from tests.integration.platform_app.made import export
@@ -175,3 +176,17 @@ def test_many_submissions_are_one_commit(pchain: PChain, monkeypatch) -> None:
 def test_arguments_of_another_form(rpc: Rpc, params: dict[str, Any]) -> None:
     with pytest.raises(JsonRpcError, match="couldn't unmarshal an argument"):
         rpc("platform.issueTx", **params)
+
+
+@pytest.mark.node_settings(bootstrap=("127.0.0.1:9651",))
+def test_users_issue_nothing_until_the_chain_is_bootstrapped(pchain: PChain, rpc: Rpc) -> None:
+    tx = pchain.make()
+    text, refused = encode(tx.raw), "couldn't issue tx: chain not synced"
+    assert refusal(rpc, "platform.issueTx", tx=text) == refused
+    network_rows.report()
+    network_rows.sync("P", phase=SyncPhase.BOOTSTRAPPING)
+    assert refusal(rpc, "platform.issueTx", tx=text) == refused
+    assert rpc("platform.getTxStatus", txID=str(tx.tx_id)) == {"status": "Unknown"}
+
+    network_rows.sync("P")
+    assert rpc("platform.issueTx", tx=text) == {"txID": str(tx.tx_id)}

@@ -55,7 +55,9 @@ def nobody(source: ID, p_chain_height: int | None, *, primary_network: bool) -> 
     return CanonicalSet((), 0)
 
 
-def processing(*, warp: bool = True, **of_config: Any) -> EvmProcessingBlocks:
+def processing(
+    *, warp: bool = True, enforces_delay: bool = False, **of_config: Any
+) -> EvmProcessingBlocks:
     document = json.loads(
         subnet_genesis(
             CHAIN_ID,
@@ -68,7 +70,7 @@ def processing(*, warp: bool = True, **of_config: Any) -> EvmProcessingBlocks:
     document["alloc"] = {account.hex(): {"balance": hex(1_000 * COIN)} for account in SENDERS}
     state, nodes = MemoryState(), MemoryNodes()
     identity = WarpIdentity(NETWORK, lambda: ID(CHAIN), nobody)
-    rule_set = SubnetEvmRuleSet(OWN_NETWORK, lambda _: state)
+    rule_set = SubnetEvmRuleSet(OWN_NETWORK, lambda _: state, enforces_delay=enforces_delay)
     genesis = rule_set.load_genesis(json.dumps(document).encode())
     state.apply(genesis.state_changes())
     root, nodes.stored = state_from_scratch(state.accounts, state.storages)
@@ -171,12 +173,23 @@ def test_a_block_that_ignores_a_manager_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "fees",
-    [NEW_FEES._replace(gas_limit=2**63), NEW_FEES._replace(min_base_fee=2**64)],
-    ids=["gas limit", "base fee"],
+    ("asked", "limit"), [(2**63, 2**63), (2**64 - 1, 2**64 - 1), (2**64 + 9_000_000, 9_000_000)]
 )
-def test_no_block_follows_fees_that_no_block_can_have(fees: FeeConfig) -> None:
+def test_a_gas_limit_above_63_bits_does_not_stop_the_chain(asked: int, limit: int) -> None:
     here, there = processing(), processing()
+    line = [
+        built(here, set_fees(NEW_FEES._replace(gas_limit=asked))),
+        built(here, sent(1, to=REWARDED, value=5), now=NOW + 2),
+    ]
+    for block in line:
+        there.verify(candidate(block), block.transactions, BlockContext(NOW + 5))
+    assert line[1].header.gas_limit == limit
+    assert line[1].receipts[0].succeeded
+
+
+def test_no_block_follows_fees_that_no_block_can_have() -> None:
+    here, there = processing(), processing()
+    fees = NEW_FEES._replace(min_base_fee=2**64)
     usable = candidate(built(processing(), now=NOW + 2))
     parent = built(here, set_fees(fees))
     there.verify(candidate(parent), parent.transactions, BlockContext(NOW + 5))

@@ -12,6 +12,8 @@ from nodeproject.web.openrpc.interface import RpcInterface
 from nodeproject.web.openrpc.schemas import Schema
 from tests.builders.node_settings import updated
 
+OF_SUBNETS = frozenset({"eth_feeConfig"})
+"""Methods that only chains of subnets have, which a node has not at first."""
 MAINNET = {"network_id": 1, "chain_id": 0}
 
 
