@@ -94,6 +94,7 @@ search: $(STAMPS)/dev native  ## Property tests with dozens of cases for each th
 	$(SCRATCH) $(PYTEST) tests/unit tests/conformance -m hypothesis --hypothesis-profile=thorough -n 2
 	$(SCRATCH) $(PYTEST) tests/simulation --hypothesis-profile=thorough -n 2
 	$(SCRATCH) $(PYTEST) tests/integration/cchain_app/atomic/test_random_transfers.py --hypothesis-profile=thorough -n 2
+	$(SCRATCH) $(PYTEST) tests/conformance/cchain_app/coreth/test_local_chain.py --hypothesis-profile=thorough
 
 .PHONY: test-conformance
 test-conformance: $(STAMPS)/dev native system-packages  ## Against the vectors of other implementations

@@ -34,6 +34,7 @@ from cchain_app.rules.coreth.block import CorethFormat
 from cchain_app.rules.coreth.extension import CorethExtension
 from cchain_app.rules.coreth.genesis import with_upgrades
 from cchain_app.rules.coreth.rules import CorethRules
+from cchain_app.rules.coreth.votes import Votes, votes_for
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, NO_EXTENSION, PAYLOAD_FORMAT, EthereumRules
 from cchain_app.rules.port import BlockFormat, ChainRules, RuleSet
 from cchain_app.settings import EvmSettings
@@ -211,7 +212,8 @@ class EvmChain(ChainOptions):
 
     @cached_property
     def _coreth_format(self) -> BlockFormat:
-        return CorethFormat(self.new_trie(cached=False).ordered_root)
+        assert self._upgrades is not None, "the chain is of coreth"
+        return CorethFormat(self.new_trie(cached=False).ordered_root, self._upgrades())
 
     @property
     @override
@@ -411,8 +413,9 @@ class EvmChain(ChainOptions):
         if self.genesis.upgrades is not None:
             assert isinstance(self.atomic, CorethExtension), "made in `atomic`"
             assert self.identity is not None, "the C-Chain has one"
+            upgrades = self.genesis.upgrades
             return CorethRules(
-                self.config, self.genesis.upgrades, self.format, self.atomic, self.identity
+                self.config, upgrades, self.format, self.atomic, self.identity, self._votes
             )
         extension = NO_EXTENSION if self.atomic is None else self.atomic
         return EthereumRules(
@@ -420,12 +423,19 @@ class EvmChain(ChainOptions):
         )
 
     @cached_property
+    def _votes(self) -> Votes:
+        """What this node votes for in the blocks of coreth that it makes."""
+        return votes_for(self.settings.gas_target, self.settings.min_delay_target)
+
+    @cached_property
     def atomic(self) -> AtomicExtension | CorethExtension | None:
         """The part of its blocks that moves coins from and to other chains; None: there are no such transfers."""
         if self._atomic is None:
             return None
-        kind = CorethExtension if self.is_of_coreth else AtomicExtension
-        return kind(self._atomic, self._exported)
+        if self.is_of_coreth:
+            assert self._upgrades is not None, "the chain is of coreth"
+            return CorethExtension(self._atomic, self._exported, self._upgrades)
+        return AtomicExtension(self._atomic, self._exported)
 
     def stored_slot(self, slot: Slot) -> Slot:
         """Return the slot in which the chain stores the value of a slot: another one for some of coreth's."""

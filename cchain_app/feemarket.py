@@ -35,6 +35,16 @@ MAXIMUM_SUGGESTED_TIP = 500 * 10**9
 MAXIMUM_PERCENTILES = 100
 """How many percentiles one fee history may ask for."""
 
+CORETH_SAMPLED_BLOCKS = 40
+"""How many of the latest blocks coreth's suggested tip takes into account, if they are recent."""
+
+CORETH_SAMPLED_SECONDS = 80
+"""Their highest age."""
+
+CORETH_MAXIMUM_TIP = 150 * 10**9
+"""Wei: the highest tip that coreth suggests."""
+
+_CORETH_TIP_PERCENTILE = 40
 _SAMPLES_PER_BLOCK = 3
 _TIP_PERCENTILE = 60
 _IGNORED_BELOW = 2
@@ -167,6 +177,25 @@ def suggest_tip(
     if not tips:
         return min(floor, ceiling)
     return min(max(tips[(len(tips) - 1) * _TIP_PERCENTILE // 100], floor), ceiling)
+
+
+def every_tip(block: AcceptedBlock) -> tuple[int, ...]:
+    """Return the tips of all transactions of a block."""
+    base_fee = block.header.base_fee or 0
+    return tuple(transaction.effective_tip(base_fee) for transaction in block.transactions)
+
+
+def suggest_tip_of_coreth(tips: Sequence[int], last: int, floor: int = 1) -> int:
+    """Return the tip that coreth suggests: the 40th percentile of recent tips, from `floor` to 150 gwei (coreth.md 14).
+
+    Args:
+        tips: The tips of the transactions in recent blocks.
+        last: The last suggestion, which is repeated if there are no tips.
+        floor: Lowest suggestion, in wei.
+    """
+    ordered = sorted(tips)
+    tip = ordered[(len(ordered) - 1) * _CORETH_TIP_PERCENTILE // 100] if ordered else last
+    return max(min(tip, CORETH_MAXIMUM_TIP), floor)
 
 
 def check_percentiles(percentiles: Sequence[float]) -> None:

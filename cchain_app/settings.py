@@ -238,6 +238,24 @@ class CallSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceOptionSettings:
+    """The fees that eth_suggestPriceOptions suggests; coreth has the same settings."""
+
+    slow_fee_percentage: int = flag(
+        95, "Tip of the slow option, in percent of the normal one.", least=0, most=10_000
+    )
+    fast_fee_percentage: int = flag(
+        105, "Tip of the fast option, in percent of the suggested tip.", least=0, most=10_000
+    )
+    max_tip: int = flag(
+        20_000_000_000,
+        "Highest tip of the slow and the normal option, in wei per gas.",
+        least=0,
+        most=2**64 - 1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class TraceSettings:
     """Limits of traces."""
 
@@ -304,6 +322,7 @@ class EvmSettings:
     history: HistorySettings = group(HistorySettings, "history_")
     pool: PoolSettings = group(PoolSettings, "pool_")
     rpc: CallSettings = group(CallSettings, "rpc_")
+    price_options: PriceOptionSettings = group(PriceOptionSettings, "price_options_")
     trace: TraceSettings = group(TraceSettings, "trace_")
     cache: CacheSettings = group(CacheSettings, "cache_")
     ws: WebSocketSettings = group(WebSocketSettings, "ws_")
@@ -406,6 +425,20 @@ class EvmSettings:
         "Minimum base fee, in wei per gas, if the genesis names none; must be the same on all nodes of a "
         "network.",
         least=0,
+    )
+    gas_target: int = flag(
+        -1,
+        "Gas per second for which this node votes in the blocks that it makes on the C-Chain of a network of avalanchego "
+        "nodes (ACP-176). -1: it leaves the target as it is.",
+        least=-1,
+        most=2**64 - 1,
+    )
+    min_delay_target: int = flag(
+        -1,
+        "Minimum time between blocks for which this node votes in the same way, in milliseconds (ACP-226). -1: it leaves "
+        "the time as it is.",
+        least=-1,
+        most=2**64 - 1,
     )
     logs_block_range: int = flag(
         0, "Maximum blocks that eth_getLogs searches; 0: unlimited.", least=0

@@ -4,7 +4,9 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
-from django.utils.safestring import SafeString
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from typing_extensions import override
 
 from adminkit.read_only import cached_on_row
@@ -13,6 +15,7 @@ from cchain_app.admin import display, pages
 from cchain_app.admin.pages import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block, Transaction, height_of
+from cchain_app.rules.coreth.description import described
 from primitives.counting import counted
 
 
@@ -39,6 +42,14 @@ class BlockAdmin(RowsAdmin):
             ),
         }),
     )  # fmt: skip
+
+    @override
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the sections; fields of networks of avalanchego nodes only where blocks have them."""
+        shown = super().get_fieldsets(request, obj)
+        if evm_chain().is_of_coreth:
+            return [*shown, ("Avalanche", {"fields": ("of_avalanche",)})]
+        return shown
 
     @override
     def branches(self, term: SearchTerm) -> list[Q]:
@@ -148,6 +159,13 @@ class BlockAdmin(RowsAdmin):
         """Return the extra data."""
         data = _header(block).extra_data
         return display.full(data) if data else display.NOTHING
+
+    @admin.display(description="Fields of its own")
+    @cached_on_row
+    def of_avalanche(self, block: Block) -> SafeString:
+        """Return the fields that only headers of networks of avalanchego nodes have, one a line."""
+        found = described(_header(block), evm_chain().genesis.upgrades)
+        return format_html_join(mark_safe("<br>"), "{}: {}", found) or display.NOTHING
 
     @admin.display(description="Size")
     def bytes(self, block: Block) -> str:

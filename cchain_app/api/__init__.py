@@ -15,6 +15,7 @@ from cchain_app.api.devnet import methods as development_methods
 from cchain_app.api.errors import to_error_object
 from cchain_app.api.eth import blocks as eth_blocks
 from cchain_app.api.eth import (
+    coreth,
     execution,
     execution_gas,
     forked,
@@ -63,6 +64,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
     methods = MethodRegistry(to_error_object)
     for group in (_node, _blocks, _transactions, _state, _execution, _fees, _logs, _pool, _raw):
         group(methods, rpc)
+    coreth.add(methods, rpc)
     tracing_methods.add(methods, rpc)
     state_methods.add(methods, rpc)
     warp.add(methods, rpc)

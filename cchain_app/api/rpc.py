@@ -158,6 +158,8 @@ class EvmRpc:
         self.pending = PendingBlocks(runtime)
         """Builds the pending block."""
         self.tips: RenderedCache[int] = RenderedCache(1)
+        self.last_tip = 1
+        """The tip that was suggested last on a chain of coreth, in wei."""
         self.fees: RenderedCache[BlockFees] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)
         self.low_tips: RenderedCache[tuple[int, ...]] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)
         turn = turn or LoopTurn()

@@ -10,10 +10,18 @@ from cchain_app.atomic.errors import AtomicReason
 from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.atomic.transactions import AtomicTx, UnsignedExportTx, UnsignedImportTx
 from cchain_app.blocks.accepted import Withdrawal
-from cchain_app.evm.engine import AccountChange, AccountState, StateChanges, StateReader
+from cchain_app.evm.coreth import asset_slot
+from cchain_app.evm.engine import (
+    AccountChange,
+    AccountState,
+    SlotChange,
+    StateChanges,
+    StateReader,
+)
 from cchain_app.evm.pending_state import PendingState
-from primitives.evm import Address
+from primitives.evm import Address, Slot, Word
 from primitives.hashing import EMPTY_HASH
+from primitives.ids import ID
 from utxo.errors import InvalidTx
 
 
@@ -41,7 +49,8 @@ def debits(
             continue
         for spent in tx.unsigned.inputs:
             before, account = read(spent.address)
-            wei = spent.amount * parameters.wei_per_unit
+            is_other = spent.asset_id != parameters.asset_id
+            wei = 0 if is_other else spent.amount * parameters.wei_per_unit
             if account is None or account.balance < wei:
                 raise InvalidTx(AtomicReason.INSUFFICIENT_FUNDS)
             if account.nonce != spent.nonce:
@@ -81,15 +90,51 @@ def credits_and_debits(
     made = PendingState(state)
     for tx in txs:
         if isinstance(tx.unsigned, UnsignedExportTx):
+            made.put(_of_other_assets(tx.unsigned, made, parameters))
             made.put(debits([tx], made, parameters))
             continue
         for credit in tx.unsigned.outputs:
             before = made.account(credit.address)
             known = before or AccountState(0, 0, EMPTY_HASH)
-            wei = credit.amount * parameters.wei_per_unit
-            after = known._replace(balance=known.balance + wei)
-            made.put(StateChanges(accounts={credit.address: AccountChange(before, after)}))
+            if credit.asset_id == parameters.asset_id:
+                wei = credit.amount * parameters.wei_per_unit
+                after = known._replace(balance=known.balance + wei)
+                made.put(StateChanges(accounts={credit.address: AccountChange(before, after)}))
+                continue
+            made.put(
+                StateChanges(
+                    accounts={credit.address: AccountChange(before, known)},
+                    storage=moved_asset(made, credit.address, credit.asset_id, credit.amount),
+                )
+            )
     return made.changes()
+
+
+def moved_asset(
+    state: StateReader, address: Address, asset_id: ID, amount: int
+) -> dict[tuple[Address, Slot], SlotChange]:
+    """Return the change of an account's balance of another asset, which is one of its slots (coreth.md 7.1).
+
+    Raises:
+        InvalidTx: The account has too little.
+    """
+    slot = asset_slot(asset_id)
+    before = state.storage(address, slot)
+    after = int.from_bytes(before, "big") + amount
+    if after < 0:
+        raise InvalidTx(AtomicReason.INSUFFICIENT_FUNDS)
+    return {(address, slot): SlotChange(before, Word((after % 2**256).to_bytes(32, "big")))}
+
+
+def _of_other_assets(
+    unsigned: UnsignedExportTx, state: StateReader, parameters: AtomicParameters
+) -> StateChanges:
+    """Return the changes of an export's inputs of other assets. An account is among them once for each asset."""
+    storage: dict[tuple[Address, Slot], SlotChange] = {}
+    for spent in unsigned.inputs:
+        if spent.asset_id != parameters.asset_id:
+            storage |= moved_asset(state, spent.address, spent.asset_id, -spent.amount)
+    return StateChanges(storage=storage)
 
 
 def withdrawals(

@@ -21,14 +21,21 @@ MAX_BLOCK_BYTES: Final = 40_960
 """Maximum bytes of a block's payload, and of one transaction."""
 
 
-def gas_of(size: int, signatures: int) -> int:
-    """Return the gas of a transaction with this number of unsigned bytes and signatures."""
-    return size * GAS_PER_BYTE + signatures * GAS_PER_SIGNATURE + ATOMIC_TX_BASE_GAS
+def gas_of(size: int, signatures: int, *, has_fixed_gas: bool = True) -> int:
+    """Return the gas of a transaction with this number of unsigned bytes and signatures.
+
+    Args:
+        size: Its unsigned bytes.
+        signatures: The signatures that it pays for.
+        has_fixed_gas: Whether it pays `ATOMIC_TX_BASE_GAS`.
+    """
+    fixed = ATOMIC_TX_BASE_GAS if has_fixed_gas else 0
+    return size * GAS_PER_BYTE + signatures * GAS_PER_SIGNATURE + fixed
 
 
-def gas_used(tx: AtomicTx) -> int:
-    """Return the gas of a transaction."""
-    return gas_of(tx.unsigned_size, tx.signature_count)
+def gas_used(tx: AtomicTx, *, has_fixed_gas: bool = True) -> int:
+    """Return the gas of a transaction; arguments as for `gas_of`."""
+    return gas_of(tx.unsigned_size, tx.signature_count, has_fixed_gas=has_fixed_gas)
 
 
 def fee_of(gas: int, base_fee: int, wei_per_unit: int) -> int:

@@ -1,11 +1,13 @@
 """Verification of atomic transactions, first without state, then on a base fee and shared memory (atomic.md 6).
 
-The rules are those of Banff with Apricot phase 5's gas limit, from the first block on.
+The rules are those of Banff with Apricot phase 5's gas limit, from the first block on; blocks of coreth before Banff have
+those of their era (`eras`).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
+from cchain_app.atomic.eras import BANFF, AtomicEra
 from cchain_app.atomic.errors import AtomicReason
 from cchain_app.atomic.fees import fee_of, gas_used, input_amount, output_amount
 from cchain_app.atomic.parameters import AtomicParameters
@@ -49,17 +51,19 @@ class _OfAccount(Protocol):
 
 
 def verify_syntax(
-    unsigned: UnsignedImportTx | UnsignedExportTx, parameters: AtomicParameters
+    unsigned: UnsignedImportTx | UnsignedExportTx,
+    parameters: AtomicParameters,
+    era: AtomicEra = BANFF,
 ) -> None:
-    """Check a transaction without state.
+    """Check a transaction without state, by the rules of an era.
 
     Raises:
         InvalidTx: It is malformed; the reason says why.
     """
     if isinstance(unsigned, UnsignedImportTx):
-        _verify_import_syntax(unsigned, parameters)
+        _verify_import_syntax(unsigned, parameters, era)
     else:
-        _verify_export_syntax(unsigned, parameters)
+        _verify_export_syntax(unsigned, parameters, era)
 
 
 def verify(
@@ -70,6 +74,7 @@ def verify(
     now: int,
     exported: Exported,
     decided: bool = False,
+    era: AtomicEra = BANFF,
 ) -> None:
     """Check a well-formed transaction: its fee, its credentials, and the outputs that it imports.
 
@@ -83,12 +88,17 @@ def verify(
         exported: Reads shared memory.
         decided: Whether the network has accepted the block. Then an import whose outputs are not here yet passes, and its
             signatures are not checked, because their owners are not known.
+        era: The rules of the block's time.
 
     Raises:
         MissingAtomicUtxo: An imported output is not in shared memory.
         InvalidTx: The reason says why.
     """
-    fee = fee_of(gas_used(tx), base_fee, parameters.wei_per_unit)
+    is_import = isinstance(tx.unsigned, UnsignedImportTx)
+    fee = era.import_fee if is_import else era.export_fee
+    if era.dynamic_fee:
+        gas = gas_used(tx, has_fixed_gas=era.fixed_gas)
+        fee = fee_of(gas, base_fee, parameters.wei_per_unit)
     if isinstance(tx.unsigned, UnsignedImportTx):
         _verify_import(
             tx, tx.unsigned, parameters, fee, now=now, exported=exported, decided=decided
@@ -117,60 +127,74 @@ def _verify_place(
         raise InvalidTx(AtomicReason.WRONG_CHAIN_ID)
 
 
-def _verify_import_syntax(unsigned: UnsignedImportTx, parameters: AtomicParameters) -> None:
+def _is_peer(chain_id: ID, parameters: AtomicParameters, era: AtomicEra) -> bool:
+    return chain_id in parameters.peers and (era.platform_chain or chain_id != P_CHAIN_ID)
+
+
+def _verify_import_syntax(
+    unsigned: UnsignedImportTx, parameters: AtomicParameters, era: AtomicEra
+) -> None:
     if not unsigned.imported_inputs:
         raise InvalidTx(AtomicReason.NO_IMPORTED_INPUTS)
     _verify_place(unsigned, parameters)
-    if not unsigned.outputs:
+    if era.needs_outputs and not unsigned.outputs:
         raise InvalidTx(AtomicReason.NO_EVM_OUTPUTS)
-    if unsigned.source_chain not in parameters.peers:
+    if not _is_peer(unsigned.source_chain, parameters, era):
         raise InvalidTx(AtomicReason.WRONG_CHAIN_ID)
     for made in unsigned.outputs:
         try:
             _verify_amount(made, UtxoReason.OUTPUT_WITHOUT_VALUE)
         except InvalidTx as cause:
             raise InvalidTx(AtomicReason.MALFORMED_EVM_OUTPUT, cause=cause) from cause
-        if made.asset_id != parameters.asset_id:
+        if made.asset_id != parameters.asset_id and not era.other_assets:
             raise InvalidTx(AtomicReason.OTHER_ASSET_IN_IMPORT_OUTPUT)
     for spent in unsigned.imported_inputs:
         try:
             verify_transferable_inputs((spent,))
         except InvalidTx as cause:
             raise InvalidTx(AtomicReason.MALFORMED_IMPORTED_INPUT, cause=cause) from cause
-        if spent.asset_id != parameters.asset_id:
+        if spent.asset_id != parameters.asset_id and not era.other_assets:
             raise InvalidTx(AtomicReason.OTHER_ASSET_IN_IMPORT_INPUT)
     if not is_strictly_increasing(
         (spent.tx_id, spent.output_index) for spent in unsigned.imported_inputs
     ):
         raise InvalidTx(UtxoReason.INPUTS_NOT_SORTED)
-    if not is_strictly_increasing(map(_place, unsigned.outputs)):
-        raise InvalidTx(AtomicReason.EVM_OUTPUTS_NOT_SORTED)
+    _verify_order(unsigned, era)
 
 
-def _verify_export_syntax(unsigned: UnsignedExportTx, parameters: AtomicParameters) -> None:
+def _verify_order(unsigned: UnsignedImportTx, era: AtomicEra) -> None:
+    places = list(map(_place, unsigned.outputs))
+    if era.unique_outputs:
+        if not is_strictly_increasing(places):
+            raise InvalidTx(AtomicReason.EVM_OUTPUTS_NOT_SORTED)
+    elif era.sorted_outputs and places != sorted(places):
+        raise InvalidTx(AtomicReason.EXPORTED_OUTPUTS_NOT_SORTED)
+
+
+def _verify_export_syntax(
+    unsigned: UnsignedExportTx, parameters: AtomicParameters, era: AtomicEra
+) -> None:
     if not unsigned.exported_outputs:
         raise InvalidTx(AtomicReason.NO_EXPORTED_OUTPUTS)
     _verify_place(unsigned, parameters)
-    if unsigned.destination_chain not in parameters.peers:
+    if not _is_peer(unsigned.destination_chain, parameters, era):
         raise InvalidTx(AtomicReason.WRONG_CHAIN_ID)
     for spent in unsigned.inputs:
         _verify_amount(spent, UtxoReason.INPUT_WITHOUT_VALUE)
-        if spent.asset_id != parameters.asset_id:
+        if spent.asset_id != parameters.asset_id and not era.other_assets:
             raise InvalidTx(AtomicReason.OTHER_ASSET_IN_EXPORT_INPUT)
     for made in unsigned.exported_outputs:
         verify_transferable_outputs((made,), CODEC)
         if made.asset_id != parameters.asset_id:
-            to_platform = unsigned.destination_chain == P_CHAIN_ID
-            raise InvalidTx(
-                AtomicReason.WRONG_CHAIN_ID
-                if to_platform
-                else AtomicReason.OTHER_ASSET_IN_EXPORT_OUTPUT
-            )
+            if unsigned.destination_chain == P_CHAIN_ID:
+                raise InvalidTx(AtomicReason.WRONG_CHAIN_ID)
+            if not era.other_assets:
+                raise InvalidTx(AtomicReason.OTHER_ASSET_IN_EXPORT_OUTPUT)
     try:
         verify_transferable_outputs(unsigned.exported_outputs, CODEC)
     except InvalidTx as cause:
         raise InvalidTx(AtomicReason.EXPORTED_OUTPUTS_NOT_SORTED) from cause
-    if not is_strictly_increasing(map(_place, unsigned.inputs)):
+    if era.sorted_inputs and not is_strictly_increasing(map(_place, unsigned.inputs)):
         raise InvalidTx(UtxoReason.INPUTS_NOT_SORTED)
 
 

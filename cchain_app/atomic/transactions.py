@@ -233,6 +233,21 @@ def split_payload(payload: bytes) -> tuple[AtomicTx, ...]:
     return tuple(txs)
 
 
+def read_payload(payload: bytes) -> tuple[AtomicTx, ...]:
+    """Return the transactions of an accepted or processing block's payload.
+
+    On coreth the payload of a block before Apricot phase 5 is a single transaction, and not a list of them. The first
+    number of a list is a count, that of a transaction its type; no bytes are valid as both.
+
+    Raises:
+        CodecError: The bytes are neither.
+    """
+    try:
+        return split_payload(payload)
+    except (CodecError, InvalidTx):
+        return (parse(payload),)
+
+
 def requests_of(txs: Iterable[AtomicTx]) -> list[AtomicRequests]:
     """Return the changes of several transactions to shared memory, one entry for each peer."""
     by_peer: dict[ID, AtomicRequests] = {}

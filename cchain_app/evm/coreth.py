@@ -1,6 +1,7 @@
 """Constants of coreth's EVM, for both engines (coreth.md 7, 8.1)."""
 
-from typing import Final
+from enum import StrEnum
+from typing import Final, NamedTuple
 
 from primitives.evm import Address, Hash, Slot
 
@@ -13,15 +14,56 @@ ETHEREUM: Final = "ethereum"
 P256_VERIFY: Final = Address((0x100).to_bytes(20, "big"))
 P256_VERIFY_GAS: Final = 6_900
 
-FORBIDDEN: Final = tuple(Address(b"\x01" + bytes(18) + bytes((last,))) for last in (0, 1, 2))
-"""The blackhole and the two contracts of native assets, which have been deprecated: they revert."""
+BLACKHOLE, ASSET_BALANCE, ASSET_CALL = (
+    Address(b"\x01" + bytes(18) + bytes((last,))) for last in (0, 1, 2)
+)
+"""The coinbase, which only reverts, and the two contracts of native assets."""
+FORBIDDEN: Final = (BLACKHOLE, ASSET_BALANCE, ASSET_CALL)
+"""The contracts that revert, since the two of native assets have been deprecated."""
+
+ASSET_BALANCE_GAS: Final = 2_474
+ASSET_CALL_GAS: Final = 20_000
+
+
+class AssetContracts(StrEnum):
+    """What the three contracts of `FORBIDDEN` do."""
+
+    NONE = "none"
+    """They do not exist (before Apricot phase 2)."""
+    WORKING = "working"
+    """Those of native assets work."""
+    REVERTING = "reverting"
+
+
+class DelegatedCalls(StrEnum):
+    """What happens if a precompile of Avalanche is called by DELEGATECALL or CALLCODE."""
+
+    RUN = "run"
+    INVALID = "invalid"
+    """The transaction cannot be in a block (since 2025-08-02)."""
+    FAIL = "fail"
+    """The call fails and takes all of its gas (since Granite)."""
+
+
+class CorethFeatures(NamedTuple):
+    """The differences between the phases of coreth's EVM, besides those of Ethereum's forks; the defaults are Granite's."""
+
+    refunds: bool = False
+    """Whether gas is refunded (before Apricot phase 1)."""
+    asset_contracts: AssetContracts = AssetContracts.REVERTING
+    p256: bool = True
+    delegated_calls: DelegatedCalls = DelegatedCalls.FAIL
+
+
+GRANITE_FEATURES: Final = CorethFeatures()
 
 PREV_RANDAO: Final = Hash(bytes(31) + b"\x01")
 """What PREVRANDAO reads: the difficulty, which is always 1."""
 
 NOT_MULTI_COIN: Final = b"\x80"
-"""The fifth field of an account on coreth, as RLP: it holds no other asset. Accounts of older blocks of the public
-networks may; this node does not execute those blocks."""
+"""The fifth field of an account on coreth, as RLP: it never held another asset."""
+MULTI_COIN: Final = b"\x01"
+"""The same of one that did."""
 
 
 def stored_slot(slot: Slot) -> Slot:
@@ -29,4 +71,14 @@ def stored_slot(slot: Slot) -> Slot:
 
     The keys with that bit belong to other assets' balances (coreth.md 7.1).
     """
-    return Slot(bytes((slot[0] & 0xFE,)) + slot[1:]) if slot[0] & 1 else slot
+    return Slot(bytes((slot[0] & 0xFE,)) + slot[1:]) if is_of_asset(slot) else slot
+
+
+def is_of_asset(slot: bytes) -> bool:
+    """Return whether a stored slot is the balance of another asset."""
+    return bool(slot[0] & 1)
+
+
+def asset_slot(asset_id: bytes) -> Slot:
+    """Return the stored slot in which an account's balance of another asset is."""
+    return Slot(bytes((asset_id[0] | 1,)) + asset_id[1:])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
 from cchain_app.config import DEPOSIT_CONTRACT, ETHEREUM_LIMITS, ExecutionLimits
-from cchain_app.evm.coreth import ETHEREUM
+from cchain_app.evm.coreth import ETHEREUM, GRANITE_FEATURES, CorethFeatures
 from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock
@@ -105,7 +105,9 @@ class BlockEnv:
     stateful: StatefulPrecompiles = NO_STATEFUL
     """The stateful precompiles in force: allow lists, minter, managers, warp."""
     variant: str = ETHEREUM
-    """"ethereum", or "coreth": the EVM of a C-Chain of avalanchego since Granite, whose fork is "cancun"."""
+    """"ethereum", or "coreth": the EVM of a C-Chain of avalanchego."""
+    coreth: CorethFeatures = GRANITE_FEATURES
+    """What differs on coreth in the block's phase."""
     milliseconds: int = 0
     """The block's time in Unix milliseconds, if its header has it."""
     capacity: int | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from threading import local
 from typing import Any, SupportsInt
 
@@ -11,7 +11,7 @@ from ethereum_types.bytes import Bytes0, Bytes20, Bytes32
 from ethereum_types.numeric import U64, U256, Uint
 from typing_extensions import override
 
-from cchain_app.evm.coreth import CORETH
+from cchain_app.evm.coreth import CORETH, CorethFeatures
 from cchain_app.evm.engine import BlockEnv, CallMessage, StateReader
 from cchain_app.evm.reference_package import ForkModules, UnknownForkError, load_fork
 from cchain_app.evm.reference_state import LazyState
@@ -24,6 +24,9 @@ _MODULES = {
     "gray_glacier": "london",
 }
 """Names in geth's schedule that have no rules of their own."""
+
+_OF_CORETH = ("istanbul", "berlin", "london", "shanghai", "cancun")
+"""The forks that coreth has."""
 
 _TYPED = (
     "",
@@ -57,19 +60,19 @@ def fork_of(env: BlockEnv) -> ForkModules:
         UnknownForkError: There is no such fork.
     """
     if env.variant == CORETH:
-        return _coreth(env.fork)
+        return _coreth(env.fork, env.coreth)
     return load_fork(_MODULES.get(env.fork, env.fork))
 
 
 @cache
-def _coreth(fork: str) -> ForkModules:
-    """Return the modules with coreth's rules, which exist for Cancun only."""
+def _coreth(fork: str, features: CorethFeatures) -> ForkModules:
+    """Return the modules with coreth's rules of a phase."""
     from cchain_app.evm.reference_coreth import adapt, import_copy
 
-    if fork != "cancun":
+    if fork not in _OF_CORETH:
         raise UnknownForkError(f"unknown fork {fork} of coreth")
-    modules = load_fork(CORETH, package=import_copy)
-    adapt(modules)
+    modules = load_fork(CORETH, package=partial(import_copy, fork, features))
+    adapt(modules, features)
     return modules
 
 

@@ -226,6 +226,23 @@ class LazyState:
         value: U256 = self._storage_tries.get(Bytes20(address))._data.get(Bytes32(key))  # noqa: SLF001
         return value
 
+    def stored_slot(self, address: bytes, key: Slot) -> U256:
+        """Return the value that is stored under a key of coreth, also of another asset's balance."""
+        slots = self._storage_tries.get(Bytes20(address))._data  # noqa: SLF001
+        if dict.__contains__(slots, Bytes32(key)):
+            found: U256 = dict.__getitem__(slots, Bytes32(key))
+            return found
+        return _ZERO if slots.cleared else self.source.slot(Bytes20(address), key)
+
+    def set_stored_slot(self, address: bytes, key: Slot, value: U256) -> None:
+        """Write a value under a key of coreth as it is."""
+        slots = self._storage_tries.get(Bytes20(address))._data  # noqa: SLF001
+        dict.__setitem__(slots, Bytes32(key), value)
+
+    def has_storage(self, address: bytes) -> bool:
+        """Return whether an account without code has a slot that is not zero."""
+        return Bytes20(address) in self._storage_tries
+
     @contextmanager
     def without_code(self) -> Iterator[None]:
         """Hide the code of all accounts in the body, which must not write."""

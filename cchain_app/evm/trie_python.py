@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from cchain_app.evm.coreth import NOT_MULTI_COIN, stored_slot
+from cchain_app.evm.coreth import MULTI_COIN, NOT_MULTI_COIN, is_of_asset, stored_slot
 from cchain_app.evm.engine import AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import (
     ACCOUNT_TRIE,
@@ -46,7 +46,7 @@ class PythonStateTrie:
     def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:
         """Return root and nodes after changes to the state that has this root."""
         accounts = TrieEditor(ACCOUNT_TRIE, root)
-        touched = _touched(changes)
+        touched = _touched(changes, of_coreth=self._of_coreth)
         paths = {address: nibbles(keccak256(address)) for address in touched}
         load(
             {accounts: paths.values()}
@@ -60,7 +60,7 @@ class PythonStateTrie:
             if after is None:
                 accounts.delete(paths[address])
             else:
-                accounts.put(paths[address], self._encode(after, one.root))
+                accounts.put(paths[address], self._encode(after, one))
         load_siblings([accounts], reader)
         accounts.tidy()
         new_root, account_nodes = accounts.finish()
@@ -103,9 +103,11 @@ class PythonStateTrie:
     def commit(self, root: Hash) -> None:
         """Do nothing: there is no cache."""
 
-    def _encode(self, state: AccountState, storage_root: Hash) -> bytes:
-        more = (NOT_MULTI_COIN,) if self._of_coreth else ()
-        return encode_list((*_account_fields(state, storage_root), *more))
+    def _encode(self, state: AccountState, nodes: "_TouchedNodes") -> bytes:
+        fields = _account_fields(state, nodes.root)
+        if self._of_coreth:
+            fields += (MULTI_COIN if nodes.is_multi_coin else NOT_MULTI_COIN,)
+        return encode_list(fields)
 
 
 class _Leaf(NamedTuple):
@@ -113,12 +115,14 @@ class _Leaf(NamedTuple):
 
     state: AccountState
     storage_root: Hash
+    is_multi_coin: bool = False
+    """Whether the account of coreth ever held another asset."""
 
 
 class _TouchedNodes:
     """An account that a block changed, with the changes of its storage."""
 
-    __slots__ = ("gone", "root", "slots", "trie")
+    __slots__ = ("gone", "is_multi_coin", "root", "slots", "trie")
 
     def __init__(self) -> None:
         self.slots: dict[bytes, Word] = {}
@@ -128,9 +132,11 @@ class _TouchedNodes:
         self.trie: TrieEditor | None = None
         """None if the storage is unchanged."""
         self.root: Hash = EMPTY_ROOT
+        self.is_multi_coin = False
+        """Whether the account of coreth held another asset before, or does from now on."""
 
 
-def _touched(changes: StateChanges) -> dict[Address, _TouchedNodes]:
+def _touched(changes: StateChanges, *, of_coreth: bool) -> dict[Address, _TouchedNodes]:
     touched: defaultdict[Address, _TouchedNodes] = defaultdict(_TouchedNodes)
     for address, change in changes.accounts.items():
         touched[address].gone = change.after is None
@@ -138,6 +144,8 @@ def _touched(changes: StateChanges) -> dict[Address, _TouchedNodes]:
         touched[address].gone = True
     for (address, slot), of_slot in _slots(changes):
         touched[address].slots[nibbles(keccak256(slot))] = of_slot.after
+        if of_coreth and is_of_asset(slot):
+            touched[address].is_multi_coin = True
     for address, nodes in touched.items():
         if nodes.gone or nodes.slots:
             nodes.trie = TrieEditor(storage_trie(address), None)
@@ -160,7 +168,10 @@ def _clear(
     gone = []
     for address, nodes in touched.items():
         leaf = accounts.get(paths[address])
-        nodes.root = EMPTY_ROOT if leaf is None else _decode_account(leaf).storage_root
+        if leaf is not None:
+            before = _decode_account(leaf)
+            nodes.root = before.storage_root
+            nodes.is_multi_coin |= before.is_multi_coin and not nodes.gone
         if nodes.trie is None:
             continue
         nodes.trie.check_root(nodes.root)
@@ -217,9 +228,9 @@ def _account_fields(state: AccountState, storage_root: Hash) -> tuple[bytes, ...
 
 def _decode_account(leaf: bytes) -> _Leaf:
     """Read an account, also one of coreth, which has one field more."""
-    nonce, balance, storage_root, code_hash, *_ = iterate(read_only_item(leaf))
+    nonce, balance, storage_root, code_hash, *more = iterate(read_only_item(leaf))
     state = AccountState(read_uint64(nonce), read_uint256(balance), Hash(read_fixed(code_hash, 32)))
-    return _Leaf(state, Hash(read_fixed(storage_root, 32)))
+    return _Leaf(state, Hash(read_fixed(storage_root, 32)), bool(more and more[0]))
 
 
 def load(editors: Mapping[TrieEditor, Iterable[bytes]], reader: NodeReader) -> None:

@@ -23,6 +23,7 @@ from cchain_app.models.chain import (
     Receipt,
     Transaction,
 )
+from cchain_app.models.coreth import CorethBlock
 from cchain_app.models.development import (
     ChangeKind,
     CreatedAccount,
@@ -67,6 +68,7 @@ __all__ = [
     "Code",
     "Contract",
     "ContractCreation",
+    "CorethBlock",
     "CreatedAccount",
     "DevelopmentChange",
     "DevelopmentSettings",

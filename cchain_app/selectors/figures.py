@@ -8,6 +8,7 @@ from cchain_app.pool.entry import AccountQueue
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.store import pool as pool_rows
+from cchain_app.store.coreth import LastFields, last_fields
 from chaindb import clock
 from chaindb.minutes import Blocks, per_minute
 
@@ -61,6 +62,11 @@ def head(chain: EvmChain) -> HeadFigures | None:
         return None
     number, timestamp, base_fee, *sizes = row
     return HeadFigures(number, timestamp, None if base_fee is None else int(base_fee), *sizes)
+
+
+def coreth_fields(chain: EvmChain) -> LastFields | None:
+    """Return what only coreth's headers say, of the last block; None: the chain has other headers."""
+    return last_fields(chain.db) if chain.is_of_coreth else None
 
 
 def recent(chain: EvmChain, since: int) -> RecentTotals:

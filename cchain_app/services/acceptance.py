@@ -17,7 +17,7 @@ from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.processing import VerifiedBlock
 from cchain_app.services import atomic
 from cchain_app.store import chain as stored
-from cchain_app.store import development, queries, warp
+from cchain_app.store import coreth, development, queries, warp
 from cchain_app.store import pool as pool_rows
 from chaindb import clock
 from chaindb.locks import Lock
@@ -106,6 +106,8 @@ def accept(
                 if schedule.config_at(PrecompileKey.WARP, one.block.header.timestamp) is not None
             )
             warp.commit(chain.db, sending)
+        if upgrades := chain.genesis.upgrades:
+            coreth.commit(chain.db, [one.block for one in verified], upgrades)
         moved = atomic.write(chain, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
         atomic.leave_pool(chain, moved)

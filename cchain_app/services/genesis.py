@@ -11,6 +11,7 @@ from cchain_app.genesis import load_genesis as read_genesis
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services.forking import load_fork
 from cchain_app.store import chain as stored
+from cchain_app.store import coreth
 from chaindb import clock
 from chaindb.locks import Lock
 from primitives.evm import Hash
@@ -220,6 +221,8 @@ def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> Accepted
         chain.genesis_source.keep(chain.genesis_file())
     block, update = first_block(chain.trie, genesis, chain.format)
     stored.begin(chain.db, block, genesis.config.chain_id, makes_blocks=makes_blocks)
+    if genesis.upgrades is not None:
+        coreth.commit(chain.db, [block], genesis.upgrades)
     stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])
     if chain.is_development and chain.genesis_source.is_local and chain.settings.local.timestamp:
         clock.show(block.header.timestamp, minimum=chain.least_time())

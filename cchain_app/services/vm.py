@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cchain_app.atomic.effects import exporters_of
-from cchain_app.atomic.transactions import AtomicTx, split_payload
+from cchain_app.atomic.transactions import AtomicTx, read_payload
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, EvmBlock, evm_block, unparsed_block
 from cchain_app.blocks.errors import BlockReason, BlockRefused
@@ -372,7 +372,7 @@ class EvmVM:
         if not payloads:
             return {}
         after = tree.state_after(ID(parent.hash))
-        exporters = {who for one in payloads for who in exporters_of(split_payload(one))}
+        exporters = {who for one in payloads for who in exporters_of(read_payload(one))}
         return {address: after.account(address) for address in exporters}
 
     def _cheats(self, tree: EvmProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
@@ -414,7 +414,7 @@ class EvmVM:
             if self._built.pop(made.block_id, None) is None:
                 raws += [transaction.raw for transaction in made.block.transactions]
                 if made.block.payload is not None:
-                    moved += split_payload(made.block.payload)
+                    moved += read_payload(made.block.payload)
         if raws:
             take_back(self._chain, raws)
         if moved:

@@ -8,8 +8,8 @@ from cchain_app.atomic.fees import burned, gas_used, output_amount
 from cchain_app.atomic.transactions import (
     AtomicTx,
     UnsignedImportTx,
+    read_payload,
     requests_of,
-    split_payload,
 )
 from cchain_app.blocks.accepted import AcceptedBlock
 from chaindb.database import Database, Row, SqlQuery
@@ -94,7 +94,7 @@ def commit(
     written: list[AtomicTx] = []
     for block in blocks:
         assert block.payload is not None
-        txs = split_payload(block.payload)
+        txs = read_payload(block.payload)
         db.insert(models.AtomicTransaction, _ACCEPTED, _accepted_rows(block.number, txs, asset_id))
         db.insert(models.Withdrawal, _WITHDRAWAL, _withdrawal_rows(block, txs))
         shared.apply(chain_id, requests_of(txs), block.number)
@@ -191,9 +191,13 @@ def _accepted_rows(number: int, txs: Sequence[AtomicTx], asset_id: ID) -> Iterab
         unsigned = tx.unsigned
         imports = isinstance(unsigned, UnsignedImportTx)
         amounts: Any = (
-            [made.amount for made in unsigned.outputs]
+            [made.amount for made in unsigned.outputs if made.asset_id == asset_id]
             if isinstance(unsigned, UnsignedImportTx)
-            else [output_amount(made) for made in unsigned.exported_outputs]
+            else [
+                output_amount(made)
+                for made in unsigned.exported_outputs
+                if made.asset_id == asset_id
+            ]
         )
         kind = models.AtomicKind.IMPORT if imports else models.AtomicKind.EXPORT
         yield (

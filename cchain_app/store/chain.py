@@ -23,7 +23,7 @@ from cchain_app.precompiles.fee_config import MAX_GAS_LIMIT
 from cchain_app.processing import VerifiedBlock
 from cchain_app.rules.coreth.header import is_header_of_coreth
 from cchain_app.rules.port import BlockFormat
-from cchain_app.store import forked, history, state, warp
+from cchain_app.store import coreth, forked, history, state, warp
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database, Row, Rows, SqlQuery
@@ -234,6 +234,7 @@ def forget_above(db: Database, number: int) -> None:
     for statement in _FORGET_FROM:
         db.execute(statement, (first,))
     warp.forget_above(db, number)
+    coreth.forget_above(db, number)
     db.execute("DELETE FROM cchain_app_block WHERE number > %s", (number,))
 
 

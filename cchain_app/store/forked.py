@@ -59,7 +59,7 @@ def forget_everything(db: Database) -> None:
         models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
         models.AtomicTransaction, models.Withdrawal, models.AtomicPoolKey, models.AtomicPoolTransaction,
         models.DroppedAtomicTransaction, models.PoolTransaction, models.Blob, models.WarpMessage, models.DevelopmentChange,
-        models.ImpersonatedSignature, models.Snapshot,
+        models.CorethBlock, models.ImpersonatedSignature, models.Snapshot,
         models.ForkedAccount, models.ForkedSlot, models.ForkedHash, models.ForkedLeaf, models.KeptHistory, models.Chain,
     ):  # fmt: skip
         db.objects(model)._raw_delete(db.alias)  # noqa: SLF001  # one statement; all dependent rows are deleted too

@@ -196,7 +196,7 @@ def _header(site: Explorer, raw: bytes) -> list[tuple[str, str]]:
         ("Requests hash", header.requests_hash),
     ]
     own = [(name, "0x" + value.hex()) for name, value in shown if value is not None]
-    return own + described(header)
+    return own + described(header, site.evm.genesis.upgrades)
 
 
 def _waiting(

@@ -94,6 +94,11 @@ HELP: Final[Mapping[str, str]] = {
     "cchain_gas_limit": "Gas limit of the last block.",
     "cchain_recent_gas_used": "Gas used by accepted blocks with a timestamp in the last 60 seconds.",
     "cchain_last_block_bytes": "Size of the last block in bytes.",
+    "cchain_gas_target": "Gas per second at which the price does not move after the last block; this and the next three on "
+    "networks of avalanchego nodes (ACP-176, ACP-226).",
+    "cchain_gas_capacity": "Gas that the last block has left for the next one; it grows with time.",
+    "cchain_gas_excess": "Gas used above the target, which determines the base fee, after the last block; it falls with time.",
+    "cchain_min_block_delay_seconds": "Least time from the last block to the next one, in seconds.",
     "cchain_calls_height": "Height of the last block whose internal calls are indexed (NODE_TRACE_INDEX).",
     "cchain_calls_unrecorded": "Indexed transactions whose internal calls could not be recorded; only their "
     "outermost call is indexed.",

@@ -62,10 +62,23 @@ def of_evm(chain: EvmChain) -> Iterator[Metric]:
     yield gauge("cchain_gas_limit", head.gas_limit, **labels)
     yield gauge("cchain_recent_gas_used", recent.gas_used, **labels)
     yield gauge("cchain_last_block_bytes", head.size, **labels)
+    yield from _of_coreth(chain, labels)
     written = calls.progress(chain)
     if written is not None:
         yield gauge("cchain_calls_height", written.height, **labels)
         yield gauge("cchain_calls_unrecorded", written.unrecorded, **labels)
+
+
+def _of_coreth(chain: EvmChain, labels: dict[str, str]) -> Iterator[Metric]:
+    """Yield what only headers of a network of avalanchego nodes say; nothing before Fortuna."""
+    fields = cchain.coreth_fields(chain)
+    if fields is None or fields.gas_target is None:
+        return
+    yield gauge("cchain_gas_target", fields.gas_target, **labels)
+    yield gauge("cchain_gas_capacity", fields.gas_capacity or 0, **labels)
+    yield gauge("cchain_gas_excess", fields.gas_excess or 0, **labels)
+    if fields.min_delay is not None:
+        yield gauge("cchain_min_block_delay_seconds", fields.min_delay / 1_000, **labels)
 
 
 def of_platform(

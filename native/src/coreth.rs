@@ -1,9 +1,10 @@
-//! The EVM of the C-Chain of avalanchego's networks since Granite, where it differs from Cancun's
-//! (coreth.md 7, 8.1): storage keys lose a bit, no gas is refunded, the whole price goes to the
-//! coinbase, and there are further precompiles.
+//! The EVM of the C-Chain of avalanchego's networks, where it differs from Ethereum's (coreth.md 7,
+//! 8.1, 15): storage keys lose a bit, no gas is refunded, the whole price goes to the coinbase, and
+//! there are further precompiles.
 
 use std::sync::OnceLock;
 
+use pyo3::{exceptions::PyValueError, prelude::*};
 use revm::{
     context::{CfgEnv, journal::JournalEntry},
     context_interface::{
@@ -17,10 +18,10 @@ use revm::{
         instructions::host, interpreter::EthInterpreter, interpreter_types::InputsTr,
     },
     precompile::{
-        Precompile, PrecompileId, PrecompileOutput, PrecompileResult, Precompiles,
-        secp256r1::P256VERIFY_OSAKA,
+        Precompile, PrecompileId, PrecompileOutput, PrecompileResult, PrecompileSpecId,
+        Precompiles, secp256r1::P256VERIFY_OSAKA,
     },
-    primitives::{Address, Bytes, U256, address},
+    primitives::{Address, B256, Bytes, U256, address, hardfork::SpecId},
 };
 
 use crate::{environment::EvmContext, reader::ReaderError};
@@ -42,19 +43,107 @@ pub(crate) fn stored(key: U256) -> U256 {
     key & !MARK
 }
 
+/// Why a transaction cannot be in a block between 2025-08-02 and Granite.
+pub(crate) const DELEGATED: &str = "precompile cannot be called with DELEGATECALL or CALLCODE";
+
+/// Return whether a stored slot is the balance of another asset.
+pub(crate) fn is_of_asset(slot: B256) -> bool {
+    slot[0] & 1 == 1
+}
+
+/// The port's `CorethFeatures`.
+#[derive(Clone, Copy, FromPyObject)]
+pub(crate) struct Features {
+    refunds: bool,
+    asset_contracts: AssetContracts,
+    p256: bool,
+    delegated_calls: DelegatedCalls,
+}
+
+/// What the blackhole and the two contracts of native assets do. Where those work, the port's
+/// engine does not use this crate.
+#[derive(Clone, Copy, PartialEq)]
+enum AssetContracts {
+    None,
+    Reverting,
+}
+
+impl<'py> FromPyObject<'_, 'py> for AssetContracts {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<String>()?.as_str() {
+            "none" => Ok(Self::None),
+            "reverting" => Ok(Self::Reverting),
+            other => Err(PyValueError::new_err(format!("asset contracts {other}"))),
+        }
+    }
+}
+
+/// What happens to a delegated call of a precompile of Avalanche.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum DelegatedCalls {
+    Run,
+    /// The transaction cannot be in a block.
+    Invalid,
+    /// The call fails and takes all of its gas.
+    Fail,
+}
+
+impl<'py> FromPyObject<'_, 'py> for DelegatedCalls {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<String>()?.as_str() {
+            "run" => Ok(Self::Run),
+            "invalid" => Ok(Self::Invalid),
+            "fail" => Ok(Self::Fail),
+            other => Err(PyValueError::new_err(format!("delegated calls {other}"))),
+        }
+    }
+}
+
+impl Features {
+    pub(crate) fn delegated_calls(&self) -> DelegatedCalls {
+        self.delegated_calls
+    }
+
+    /// Return whether a precompile of Avalanche is at an address: one that only reverts.
+    pub(crate) fn is_forbidden(&self, address: &Address) -> bool {
+        self.asset_contracts == AssetContracts::Reverting && FORBIDDEN.contains(address)
+    }
+}
+
 /// Set the rules: no gas is refunded.
-pub(crate) fn adapt(rules: &mut CfgEnv) {
+pub(crate) fn adapt(rules: &mut CfgEnv, features: Features) {
+    if features.refunds {
+        return;
+    }
     let mut gas_params = rules.gas_params.clone();
     gas_params.override_gas([(GasId::max_refund_quotient(), u64::MAX)]);
     rules.set_gas_params(gas_params);
 }
 
-/// Return Cancun's precompiles and those of Granite.
-pub(crate) fn precompiles() -> &'static Precompiles {
-    static ALL: OnceLock<Precompiles> = OnceLock::new();
-    ALL.get_or_init(|| {
-        let mut all = Precompiles::cancun().clone();
-        all.extend([P256VERIFY_OSAKA.clone()]);
+/// Return a fork's precompiles and those of a phase.
+pub(crate) fn precompiles(spec: SpecId, features: Features) -> &'static Precompiles {
+    static MADE: [OnceLock<Precompiles>; 3] = [const { OnceLock::new() }; 3];
+    let place = match features {
+        Features { p256: true, .. } => &MADE[0],
+        Features { asset_contracts: AssetContracts::Reverting, .. }
+            if spec.is_enabled_in(SpecId::CANCUN) =>
+        {
+            &MADE[1]
+        }
+        Features { asset_contracts: AssetContracts::Reverting, .. } => &MADE[2],
+        Features { asset_contracts: AssetContracts::None, .. } => {
+            return Precompiles::new(PrecompileSpecId::from_spec_id(spec));
+        }
+    };
+    place.get_or_init(|| {
+        let mut all = Precompiles::new(PrecompileSpecId::from_spec_id(spec)).clone();
+        if features.p256 {
+            all.extend([P256VERIFY_OSAKA.clone()]);
+        }
         all.extend(FORBIDDEN.map(|address| {
             Precompile::new(PrecompileId::Custom("forbidden".into()), address, forbidden)
         }));

@@ -49,6 +49,8 @@ pub(crate) struct Env {
     pub(crate) stateful: Arc<Stateful>,
     #[pyo3(attribute("variant"), from_py_with = is_coreth)]
     pub(crate) is_coreth: bool,
+    #[pyo3(attribute("coreth"))]
+    features: coreth::Features,
 }
 
 fn is_coreth(variant: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -128,7 +130,7 @@ impl Env {
             rules.tx_gas_limit_cap = Some(u64::MAX);
         }
         if self.is_coreth {
-            coreth::adapt(&mut rules);
+            coreth::adapt(&mut rules, self.features);
         }
         rules
     }
@@ -165,7 +167,12 @@ impl Env {
 
     /// Return the precompiles of a fork with the changes of this environment.
     pub(crate) fn precompiles(&self, spec: SpecId) -> ChangedPrecompiles {
-        ChangedPrecompiles::new(spec, self.is_coreth, self.moves(), self.signers())
+        ChangedPrecompiles::new(spec, self.own_features(), self.moves(), self.signers())
+    }
+
+    /// Return coreth's features; None on a chain with Ethereum's EVM.
+    fn own_features(&self) -> Option<coreth::Features> {
+        self.is_coreth.then_some(self.features)
     }
 
     fn moves(&self) -> Moves {
@@ -220,7 +227,7 @@ pub(crate) struct Environment {
     moves: Moves,
     signers: Signers,
     stateful: Arc<Stateful>,
-    is_coreth: bool,
+    features: Option<coreth::Features>,
 }
 
 #[pymethods]
@@ -239,7 +246,7 @@ impl Environment {
             rules,
             moves: env.moves(),
             signers: env.signers(),
-            is_coreth: env.is_coreth,
+            features: env.own_features(),
             stateful: env.stateful,
         })
     }
@@ -252,7 +259,7 @@ impl Environment {
 
     pub(crate) fn precompiles(&self) -> ChangedPrecompiles {
         let (moves, signers) = (self.moves.clone(), self.signers.clone());
-        ChangedPrecompiles::new(self.spec, self.is_coreth, moves, signers)
+        ChangedPrecompiles::new(self.spec, self.features, moves, signers)
     }
 
     /// Return the warp messages of the call for which this environment was made.
@@ -275,7 +282,7 @@ impl Environment {
             blobs.blob_gasprice = 0;
         }
         let state = Overlay::passing(reader, self.spec);
-        let mut context = context(state, block, rules, &self.stateful, self.is_coreth);
+        let mut context = context(state, block, rules, &self.stateful, self.features.is_some());
         context.chain.predicates = self.predicates();
         context
     }

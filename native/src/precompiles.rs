@@ -10,7 +10,11 @@ use revm::{
     primitives::{Address, AddressMap, AddressSet, Bytes, hardfork::SpecId},
 };
 
-use crate::{coreth, environment::EvmContext, precompile_errors, stateful};
+use crate::{
+    coreth::{self, DelegatedCalls},
+    environment::EvmContext,
+    precompile_errors, stateful,
+};
 
 /// Replacements of precompiles by address: another precompile, given by its address in the fork, or
 /// none.
@@ -24,16 +28,22 @@ pub(crate) struct ChangedPrecompiles {
     of_fork: EthPrecompiles,
     moves: Moves,
     signers: Signers,
-    is_coreth: bool,
+    /// Coreth's; None on a chain with Ethereum's EVM.
+    features: Option<coreth::Features>,
 }
 
 impl ChangedPrecompiles {
-    pub(crate) fn new(spec: SpecId, is_coreth: bool, moves: Moves, signers: Signers) -> Self {
+    pub(crate) fn new(
+        spec: SpecId,
+        features: Option<coreth::Features>,
+        moves: Moves,
+        signers: Signers,
+    ) -> Self {
         let mut of_fork = EthPrecompiles::new(spec);
-        if is_coreth {
-            of_fork.precompiles = coreth::precompiles();
+        if let Some(features) = features {
+            of_fork.precompiles = coreth::precompiles(spec, features);
         }
-        Self { of_fork, moves, signers, is_coreth }
+        Self { of_fork, moves, signers, features }
     }
 
     /// Return the predefined answer of a precompile to some input; None if it computes its answer.
@@ -85,7 +95,17 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
         context: &mut EvmContext,
         inputs: &CallInputs,
     ) -> Result<Option<InterpreterResult>, String> {
+        let is_delegated = inputs.target_address != inputs.bytecode_address;
         let stateful = context.chain.stateful.clone();
+        if is_delegated
+            && self.features.is_some_and(|features| {
+                features.delegated_calls() == DelegatedCalls::Invalid
+                    && (features.is_forbidden(&inputs.bytecode_address)
+                        || stateful.as_ref().is_some_and(|one| one.is_at(&inputs.bytecode_address)))
+            })
+        {
+            return Err(coreth::DELEGATED.into());
+        }
         if let Some(stateful) = stateful.filter(|one| one.is_at(&inputs.bytecode_address)) {
             let (most, limit) = context.chain.meter.for_precompile();
             let given = inputs.gas_limit.min(most);
@@ -98,8 +118,11 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
             Some(Some(origin)) => *origin,
         };
         let Some(precompile) = self.of_fork.precompiles.get(&origin) else { return Ok(None) };
-        let is_delegated = inputs.target_address != inputs.bytecode_address;
-        if self.is_coreth && is_delegated && coreth::FORBIDDEN.contains(&origin) {
+        if is_delegated
+            && self.features.is_some_and(|features| {
+                features.delegated_calls() == DelegatedCalls::Fail && features.is_forbidden(&origin)
+            })
+        {
             return Ok(Some(InterpreterResult {
                 result: InstructionResult::PrecompileError,
                 output: Bytes::new(),

@@ -19,7 +19,8 @@ from cchain_app.processing import BlockExecutor, EvmProcessingBlocks, VerifiedBl
 from cchain_app.rules.coreth.block import CorethFormat
 from cchain_app.rules.coreth.extension import CorethExtension
 from cchain_app.rules.coreth.genesis import with_upgrades
-from cchain_app.rules.coreth.rules import NO_VOTES, CorethRules, Votes
+from cchain_app.rules.coreth.rules import CorethRules
+from cchain_app.rules.coreth.votes import NO_VOTES, Votes
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.transaction import InvalidTransaction, Transaction
 from chainvm.port import BlockContext
@@ -64,13 +65,13 @@ class MemoryCoreth:
         """Begin the chain."""
         trie = select_trie(self.engine_name, of_coreth=True)
         genesis = with_upgrades(load_genesis(self.genesis_json), self.upgrades)
-        self.format = CorethFormat(trie.ordered_root)
+        self.format = CorethFormat(trie.ordered_root, self.upgrades)
         head, update = first_block(trie, genesis, self.format)
         self.rules = CorethRules(
             genesis.config,
             self.upgrades,
             self.format,
-            CorethExtension(lambda: self.parameters, self.exported),
+            CorethExtension(lambda: self.parameters, self.exported, lambda: self.upgrades),
             WarpIdentity(
                 self.parameters.network_id, lambda: self.parameters.blockchain_id, self.signers
             ),

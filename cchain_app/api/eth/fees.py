@@ -13,20 +13,21 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.feemarket import BlockFees
 from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import base_fee_after
+from chaindb import clock
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
 
 MAX_HISTORY: Final = 1024
 """Maximum number of blocks in one fee history, as in geth."""
 
+CORETH_MAX_HISTORY: Final = 2048
+"""The same on a chain of coreth."""
+
 HISTORY_ON_EVENT_LOOP: Final = 32
 """Maximum number of blocks of a fee history that is computed on the event loop."""
 
 TRANSACTIONS_ON_EVENT_LOOP: Final = 4_000
 """Maximum number of transactions in those blocks whose tips are not in memory yet, about a millisecond's work."""
-
-MAX_NORMAL_TIP: Final = 20 * 10**9
-"""The ceiling of eth_suggestPriceOptions' normal tip, in wei."""
 
 Tips = dict[str, str]
 
@@ -62,12 +63,12 @@ def blob_base_fee(rpc: EvmRpc) -> str:
 
 def suggest_price_options(rpc: EvmRpc) -> dict[str, Tips]:
     """eth_suggestPriceOptions: slow, normal and fast fees, calculated as in coreth."""
-    tip, base = suggested_tip(rpc), next_base_fee(rpc)
-    normal = min(tip, MAX_NORMAL_TIP)
+    tip, base, options = suggested_tip(rpc), next_base_fee(rpc), rpc.chain.settings.price_options
+    normal = min(tip, options.max_tip)
     return {
-        "slow": _option(max(normal * 95 // 100, 1), base),
+        "slow": _option(max(normal * options.slow_fee_percentage // 100, 1), base),
         "normal": _option(normal, base),
-        "fast": _option(tip * 105 // 100, base),
+        "fast": _option(tip * options.fast_fee_percentage // 100, base),
     }
 
 
@@ -76,7 +77,7 @@ def fee_history(
 ) -> dict[str, Any]:
     """eth_feeHistory: base fees, gas used ratios and tips of consecutive blocks.
 
-    Unspecified: at most 1024 blocks, as in geth; fewer if the chain is shorter. The pending block counts as one of
+    Unspecified: at most 1024 blocks, as in geth, on a chain of coreth 2048; fewer if the chain is shorter. The pending block counts as one of
     them. Blob fields are left out on chains without blob transactions.
 
     Raises:
@@ -92,7 +93,8 @@ def fee_history(
     last = block_tags.height_of(rpc, newest) if pending is None else pending.number
     if last > head and pending is None:
         raise server_error(f"request beyond head block: requested {last}, head {head}")
-    first = max(last - min(count, MAX_HISTORY) + 1, rpc.chain.first_number)
+    most = CORETH_MAX_HISTORY if rpc.chain.is_of_coreth else MAX_HISTORY
+    first = max(last - min(count, most) + 1, rpc.chain.first_number)
     accepted = range(first, last + 1 if pending is None else last)
     fees = _fees_of_blocks(rpc, accepted)
     if pending is not None:
@@ -180,10 +182,35 @@ def suggested_tip(rpc: EvmRpc) -> int:
 
 
 def _tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
+    if rpc.chain.is_of_coreth:
+        return _coreth_tip_after(rpc, head)
     first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, rpc.chain.first_number)
     sampled = (_accepted(rpc, number) for number in range(first, head.number + 1))
     tips = [rpc.low_tips.of(block.hash, partial(feemarket.low_tips, block)) for block in sampled]
     return feemarket.suggest_tip(tips, floor=max(rpc.chain.settings.pool.min_tip, 1))
+
+
+def _coreth_tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
+    """Return the tip that coreth suggests; without recent tips the last suggestion of this process."""
+    recent, new = [], 0
+    oldest = clock.cchain_now() - feemarket.CORETH_SAMPLED_SECONDS
+    stop = max(head.number - feemarket.CORETH_SAMPLED_BLOCKS, 0)
+    for number in range(head.number, stop, -1):
+        block = _accepted(rpc, number)
+        if block.header.timestamp < oldest:
+            break
+        recent.append(block)
+        new += 0 if block.hash in rpc.low_tips else len(block.transactions)
+    if new > TRANSACTIONS_ON_EVENT_LOOP and on_event_loop():
+        raise WouldBlock
+    tips = [
+        tip
+        for block in recent
+        for tip in rpc.low_tips.of(block.hash, partial(feemarket.every_tip, block))
+    ]
+    floor = max(rpc.chain.settings.pool.min_tip, 1)
+    rpc.last_tip = feemarket.suggest_tip_of_coreth(tips, rpc.last_tip, floor)
+    return rpc.last_tip
 
 
 def _accepted(rpc: EvmRpc, number: int) -> AcceptedBlock:

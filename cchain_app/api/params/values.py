@@ -238,6 +238,11 @@ def milliseconds(value: Any) -> int:
     return uint64(value)
 
 
+def unix_time(value: Any) -> int | None:
+    """Read a time in Unix seconds: a quantity or a JSON number; null and `latest` are the head's."""
+    return None if value in (None, Tag.LATEST.value) else milliseconds(value)
+
+
 def anything(value: Any) -> Any:
     """Return a value as it is, because the method reports its own errors."""
     return value

@@ -4,11 +4,11 @@ A body has five items: header, transactions, uncles (none), version (0) and extr
 transactions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from cchain_app.atomic.transactions import split_payload
+from cchain_app.atomic.transactions import AtomicTx, parse, split_payload
 from cchain_app.blocks.accepted import EMPTY_LIST, AcceptedBlock, make_block
 from cchain_app.blocks.assembly import OrderedRoot
 from cchain_app.blocks.candidate import MAX_BYTES, CandidateBlock, CandidateHeader
@@ -20,17 +20,25 @@ from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import STATE_SIZE
 from cchain_app.rules.coreth.genesis import genesis_header
 from cchain_app.rules.coreth.header import CorethHeader, decode_header, ext_data_hash
-from cchain_app.txs.transaction import TX_BASE_COST
+from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.window import WINDOW_SIZE
+from cchain_app.txs.codec import decode_unsigned
+from cchain_app.txs.transaction import TX_BASE_COST, InvalidTransaction
 from primitives import rlp, uint64
 from primitives.codec_errors import CodecError
 from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
+from primitives.upgrades import UpgradeTimes
 from utxo.errors import InvalidTx
 
 _ITEMS: Final = 5
 _LEGACY: Final = 0xC0
 _MAX_BASE_FEE_BITS: Final = 256
+_MAX_LAUNCH_EXTRA: Final = 64
+_GWEI: Final = 10**9
+_LEAST_PRICES: Final = ((Phase.APRICOT_1, 470 * _GWEI), (Phase.APRICOT_3, 225 * _GWEI))
+"""The least price of gas in blocks before each of these phases, in wei."""
 
 
 class BlockParts(NamedTuple):
@@ -143,6 +151,7 @@ class CorethFormat:
 
     ordered_root: OrderedRoot
     """Computes the root of a block's transactions."""
+    upgrades: UpgradeTimes
 
     decode_header = staticmethod(decode_header)
 
@@ -191,11 +200,13 @@ class CorethFormat:
 
     def _verify_syntax(self, parts: BlockParts) -> None:
         header = parts.header
-        _verify_ext_data(parts.ext_data)
+        phase = phase_at(self.upgrades, header.timestamp)
+        if phase >= Phase.HELICON:
+            raise BlockRefused(CorethReason.HELICON)
+        _verify_ext_data(parts.ext_data, phase)
         _verify_number(header)
         _verify_constants(header)
-        if len(header.extra_data) < STATE_SIZE:
-            raise BlockRefused(CorethReason.EXTRA_LENGTH, have=len(header.extra_data))
+        _verify_extra_length(len(header.extra_data), phase)
         if parts.version:
             raise BlockRefused(CorethReason.VERSION, have=parts.version)
         root = self.ordered_root(parts.transactions)
@@ -218,25 +229,35 @@ class CorethFormat:
             )
         if parts.ommers != EMPTY_LIST:
             raise BlockRefused(CorethReason.UNCLES)
-        _verify_optional_fields(header)
-        hashed = ext_data_hash(parts.ext_data)
-        if header.ext_data_hash != hashed:
-            raise BlockRefused(
-                CorethReason.EXT_DATA_HASH, have=header.ext_data_hash.hex(), want=hashed.hex()
-            )
+        _verify_prices(parts.transactions, phase)
+        _verify_fee_fields(header, phase)
+        _verify_blob_fields(header, phase)
+        _verify_ext_data_hash(header, parts.ext_data, phase)
         if not parts.transactions and not parts.ext_data:
             raise BlockRefused(CorethReason.EMPTY_BLOCK)
 
 
-def _verify_ext_data(ext_data: bytes) -> None:
+def atomic_transactions(ext_data: bytes | None, phase: Phase) -> tuple[AtomicTx, ...]:
+    """Return the atomic transactions of a block's extra data: before Apricot phase 5 it is a single one.
+
+    Raises:
+        CodecError: The bytes are not atomic transactions.
+        InvalidTx: The list is empty.
+    """
     if not ext_data:
-        return
+        return ()
+    return split_payload(ext_data) if phase >= Phase.APRICOT_5 else (parse(ext_data),)
+
+
+def _verify_ext_data(ext_data: bytes, phase: Phase) -> None:
     try:
-        split_payload(ext_data)
+        atomic_transactions(ext_data, phase)
     except InvalidTx as error:
         raise BlockRefused(CorethReason.EXT_DATA_EMPTY) from error
     except CodecError as error:
-        raise BlockRefused(CorethReason.EXT_DATA, problem=error) from error
+        is_list = phase >= Phase.APRICOT_5
+        reason = CorethReason.EXT_DATA if is_list else CorethReason.EXT_DATA_OF_ONE
+        raise BlockRefused(reason, problem=error) from error
 
 
 def _verify_number(header: CorethHeader) -> None:
@@ -253,20 +274,87 @@ def _verify_constants(header: CorethHeader) -> None:
         raise BlockRefused(CorethReason.MIX_DIGEST, have=header.mix_hash.hex())
 
 
-def _verify_optional_fields(header: CorethHeader) -> None:
-    if header.base_fee is None:
-        raise BlockRefused(CorethReason.NO_BASE_FEE)
-    bits = header.base_fee.bit_length()
-    if bits > _MAX_BASE_FEE_BITS:
-        raise BlockRefused(CorethReason.BASE_FEE_SIZE, bits=bits)
-    if (header.block_gas_cost or 0) > uint64.MAX:
-        raise BlockRefused(CorethReason.BLOCK_GAS_COST_SIZE, have=header.block_gas_cost)
+def _verify_extra_length(size: int, phase: Phase) -> None:
+    if phase >= Phase.FORTUNA:
+        fits, want = size >= STATE_SIZE, f">= {STATE_SIZE}"
+    elif phase >= Phase.DURANGO:
+        fits, want = size >= WINDOW_SIZE, f">= {WINDOW_SIZE}"
+    elif phase >= Phase.APRICOT_3:
+        fits, want = size == WINDOW_SIZE, f"{WINDOW_SIZE}"
+    elif phase >= Phase.APRICOT_1:
+        fits, want = size == 0, "0"
+    else:
+        fits, want = size <= _MAX_LAUNCH_EXTRA, f"<= {_MAX_LAUNCH_EXTRA}"
+    if not fits:
+        raise BlockRefused(CorethReason.EXTRA_LENGTH, have=size, want=want)
+
+
+def _verify_prices(transactions: Sequence[bytes], phase: Phase) -> None:
+    """Check the prices of gas in a block without a base fee; the execution refuses what cannot be read."""
+    least = next((price for first, price in _LEAST_PRICES if phase < first), None)
+    if least is None:
+        return
+    for raw in transactions:
+        try:
+            transaction = decode_unsigned(raw)
+        except InvalidTransaction:
+            continue
+        price = transaction.max_fee_per_gas
+        if price < least:
+            raise BlockRefused(
+                CorethReason.PRICE_TOO_LOW, hash=transaction.hash.hex(), have=price, least=least
+            )
+
+
+def _verify_fee_fields(header: CorethHeader, phase: Phase) -> None:
+    if phase >= Phase.APRICOT_3:
+        if header.base_fee is None:
+            raise BlockRefused(CorethReason.NO_BASE_FEE)
+        bits = header.base_fee.bit_length()
+        if bits > _MAX_BASE_FEE_BITS:
+            raise BlockRefused(CorethReason.BASE_FEE_SIZE, bits=bits)
+    if phase >= Phase.APRICOT_4:
+        if header.block_gas_cost is None:
+            raise BlockRefused(CorethReason.NO_BLOCK_GAS_COST)
+        if header.block_gas_cost > uint64.MAX:
+            raise BlockRefused(CorethReason.BLOCK_GAS_COST_SIZE, have=header.block_gas_cost)
+
+
+def _verify_blob_fields(header: CorethHeader, phase: Phase) -> None:
     root = header.parent_beacon_block_root
+    if phase < Phase.ETNA:
+        for reason, have in (
+            (CorethReason.BEACON_ROOT_TOO_SOON, None if root is None else root.hex()),
+            (CorethReason.EXCESS_BLOB_GAS_TOO_SOON, header.excess_blob_gas),
+            (CorethReason.BLOB_GAS_USED_TOO_SOON, header.blob_gas_used),
+        ):
+            if have is not None:
+                raise BlockRefused(reason, have=have)
+        return
     if root is None:
         raise BlockRefused(CorethReason.NO_BEACON_ROOT)
     if root != ZERO_HASH:
         raise BlockRefused(CorethReason.BEACON_ROOT, have=root.hex())
+    if header.blob_gas_used is None:
+        raise BlockRefused(CorethReason.NO_BLOB_GAS_USED)
     if header.blob_gas_used:
         raise BlockRefused(CorethReason.BLOB_GAS_USED, have=header.blob_gas_used)
-    if header.excess_blob_gas:
-        raise BlockRefused(CorethReason.EXCESS_BLOB_GAS, have=header.excess_blob_gas)
+    if header.excess_blob_gas != 0:
+        have = "nil" if header.excess_blob_gas is None else header.excess_blob_gas
+        raise BlockRefused(CorethReason.EXCESS_BLOB_GAS, have=have)
+
+
+def _verify_ext_data_hash(header: CorethHeader, ext_data: bytes, phase: Phase) -> None:
+    """Check the hash of the extra data.
+
+    Unspecified: before Apricot phase 1 the reference compares the data of fuji's and mainnet's blocks with a table, which
+    this node does not have: their block hashes do not depend on that data.
+    """
+    have = header.ext_data_hash
+    if phase < Phase.APRICOT_1:
+        if have != ZERO_HASH:
+            raise BlockRefused(CorethReason.EXT_DATA_HASH_TOO_SOON, have=have.hex())
+        return
+    hashed = ext_data_hash(ext_data)
+    if have != hashed:
+        raise BlockRefused(CorethReason.EXT_DATA_HASH, have=have.hex(), want=hashed.hex())

@@ -6,15 +6,16 @@ from typing import Any, Final
 from cchain_app.config import BlobParameters, ForkSchedule
 from cchain_app.evm.coreth import stored_slot
 from cchain_app.genesis import Genesis
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.precompiles.schedule import PrecompileConfig, PrecompileSchedule
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS
+from cchain_app.rules.coreth.window import FIRST_BASE_FEE
 from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import EMPTY_ROOT
-from primitives.upgrades import FUJI, MAINNET, NEVER, UpgradeTimes
+from primitives.upgrades import ACTIVE, NEVER, UpgradeTimes
 
-_FIRST_BASE_FEE: Final = 225_000_000_000
 _FIRST_FORKS: Final = (
     "homesteadBlock", "daoForkBlock", "eip150Block", "eip155Block", "eip158Block", "byzantiumBlock",
     "constantinopleBlock", "petersburgBlock", "istanbulBlock", "muirGlacierBlock",
@@ -39,16 +40,40 @@ _TIMESTAMPS: Final = {
 """The reference's names of the upgrades, of which the older ones end in `BlockTimestamp`."""
 _BLOBS: Final = {"cancun": BlobParameters(3, 6, 3_338_477)}
 """Only for the price of blob gas, which is always 1: there are no blobs."""
-_BERLIN_AND_LONDON: Final = {FUJI: (184_985, 805_078), MAINNET: (1_640_340, 3_308_552)}
-"""The first blocks of these forks on the public networks; on others both are 0."""
+_BERLIN_AND_LONDON: Final = {
+    43_113: (184_985, 805_078),
+    43_114: (1_640_340, 3_308_552),
+    43_110: (3, 5),
+}
+"""The first blocks of these forks by chain ID: of fuji, of mainnet, and of the reference's test chain. On others both are 0."""
+
+
+def _berlin_and_london(chain_id: int, upgrades: UpgradeTimes) -> tuple[int, int]:
+    """Return the first blocks of Berlin and London.
+
+    Raises:
+        GenesisFileError: They follow from upgrades that begin later, which no network can have.
+    """
+    known = _BERLIN_AND_LONDON.get(chain_id)
+    if known is not None:
+        return known
+    for name, time in (("AP2", upgrades.apricot_phase2), ("AP3", upgrades.apricot_phase3)):
+        if time > ACTIVE:
+            raise GenesisFileError(
+                f"invalid upgrade time: {name} must be either unscheduled or initially activated"
+            )
+    return 0, 0
 
 
 def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
     """Return a genesis with coreth's rules, which follow from the network's upgrades and not from the file.
 
     If warp messages are active from the start, their precompiled contract is part of the first state.
+
+    Raises:
+        GenesisFileError: No network can have these upgrades.
     """
-    berlin, london = _BERLIN_AND_LONDON.get(upgrades, (0, 0))
+    berlin, london = _berlin_and_london(genesis.config.chain_id, upgrades)
     begun = dict.fromkeys(
         (
             "homestead", "tangerine_whistle", "spurious_dragon", "byzantium", "constantinople",
@@ -69,7 +94,7 @@ def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
     }
     base_fee = None
     if upgrades.apricot_phase3 <= genesis.timestamp:
-        base_fee = genesis.stated_base_fee or _FIRST_BASE_FEE
+        base_fee = genesis.stated_base_fee or FIRST_BASE_FEE
     config = replace(
         genesis.config,
         schedule=schedule,
@@ -83,7 +108,7 @@ def with_upgrades(genesis: Genesis, upgrades: UpgradeTimes) -> Genesis:
 
 def chain_config(chain_id: int, upgrades: UpgradeTimes) -> dict[str, Any]:
     """Return the config that coreth derives for a network, as eth_getChainConfig answers it."""
-    berlin, london = _BERLIN_AND_LONDON.get(upgrades, (0, 0))
+    berlin, london = _berlin_and_london(chain_id, upgrades)
     blocks = dict.fromkeys(_FIRST_FORKS, 0) | {"berlinBlock": berlin, "londonBlock": london}
     times = {key: getattr(upgrades, name) for name, key in _TIMESTAMPS.items()}
     ethereum = {"shanghaiTime": upgrades.durango, "cancunTime": upgrades.etna}

@@ -1,11 +1,10 @@
-"""The rules of coreth's blocks since Granite as a `rules.port.ChainRules` (coreth.md 5 to 10)."""
+"""The rules of coreth's blocks as a `rules.port.ChainRules` (coreth.md 5 to 10, 15)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from cchain_app.atomic.fees import MAX_BLOCK_GAS, gas_used
-from cchain_app.atomic.transactions import split_payload
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
 from cchain_app.blocks.assembly import MIN_BASE_FEE_PER_BLOB_GAS, OrderedRoot
 from cchain_app.blocks.candidate import CandidateBlock
@@ -15,7 +14,7 @@ from cchain_app.blocks.receipt import EncodeLogs, make_receipts
 from cchain_app.config import ChainConfig
 from cchain_app.evm.coreth import CORETH, PREV_RANDAO
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, StateReader
-from cchain_app.precompiles.active import GRANITE_WARP_GAS
+from cchain_app.precompiles.active import DURANGO_WARP_GAS, GRANITE_WARP_GAS
 from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.precompiles.predicates import (
     AccessList,
@@ -29,11 +28,15 @@ from cchain_app.precompiles.predicates import (
 )
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.rules.coreth import verification
+from cchain_app.rules.coreth.block import atomic_transactions
 from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.extension import CorethExtension
-from cchain_app.rules.coreth.gas_state import GasState
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader, ext_data_hash
-from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, delay_of, excess_after
+from cchain_app.rules.coreth.min_delay import delay_of, excess_after
+from cchain_app.rules.coreth.phases import Phase, features_at, phase_at
+from cchain_app.rules.coreth.verification import BlockFees
+from cchain_app.rules.coreth.votes import NO_VOTES, Votes
+from cchain_app.rules.coreth.window import verify_block_fee
 from cchain_app.rules.port import BlockFormat
 from cchain_app.rules.precompiles import access_lists_of, begun, with_precompiles
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
@@ -52,19 +55,9 @@ _SENDER: Final = "invalid sender: "
 """The pool's prefix of an error of the signature."""
 
 
-class Votes(NamedTuple):
-    """The values for which this node votes in the blocks that it builds; None: the parent's."""
-
-    target_excess: int | None = None
-    min_delay_excess: int | None = None
-
-
-NO_VOTES: Final = Votes()
-
-
 @dataclass(frozen=True, slots=True)
 class CorethRules:
-    """The rules of a C-Chain of a network of avalanchego since Granite; a `ChainRules`."""
+    """The rules of a C-Chain of a network of avalanchego; a `ChainRules`."""
 
     config: ChainConfig
     upgrades: UpgradeTimes
@@ -74,27 +67,32 @@ class CorethRules:
     """Who the chain is to other chains."""
     votes: Votes = NO_VOTES
 
-    def gas_state_after(self, parent: AcceptedBlock, milliseconds: int) -> GasState:
-        """Return the gas state before the block after `parent`.
+    def fees_after(self, parent: AcceptedBlock, milliseconds: int) -> BlockFees:
+        """Return what the header of the block after `parent` has.
 
         Args:
             parent: The block before.
             milliseconds: The new block's time in Unix milliseconds.
         """
-        return verification.gas_state_before(_coreth(parent.header), milliseconds, self.upgrades)
+        before = _coreth(parent.header)
+        now = max(milliseconds, before.milliseconds)
+        return verification.fees_after(before, now, self.upgrades)
 
     def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
         """Return whether the delay after the parent has passed, and there is enough capacity (coreth.md 10).
 
-        Unspecified: the reference knows its time in milliseconds, so that its blocks follow up to a second earlier.
+        Unspecified: the reference knows its time in milliseconds, so that its blocks follow up to a second earlier. This
+        node builds no blocks before Durango.
         """
         before, now = _coreth(parent.header), timestamp * MILLISECONDS
         if before.min_delay_excess is not None:
             due = before.milliseconds + delay_of(before.min_delay_excess)
             if now < due:
                 return False
-        state = self.gas_state_after(parent, now)
-        return state.capacity >= min(state.max_capacity * 4 // 5, _MOST_AWAITED_CAPACITY)
+        fees = self.fees_after(parent, now)
+        if not Phase.DURANGO <= fees.phase < Phase.HELICON:
+            return False
+        return fees.capacity >= min(fees.gas_limit * 4 // 5, _MOST_AWAITED_CAPACITY)
 
     @property
     def pays_base_fee(self) -> bool:
@@ -111,13 +109,13 @@ class CorethRules:
         del state
         return self
 
-    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
-        """Return the base fee of the block after `parent`, in wei."""
-        return self.gas_state_after(parent, timestamp * MILLISECONDS).gas_price
+    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
+        """Return the base fee of the block after `parent`, in wei; None before Apricot phase 3."""
+        return self.fees_after(parent, timestamp * MILLISECONDS).base_fee
 
     def gas_limit_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the gas limit of the block after `parent`."""
-        return self.gas_state_after(parent, timestamp * MILLISECONDS).max_capacity
+        return self.fees_after(parent, timestamp * MILLISECONDS).gas_limit
 
     def blob_base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return 1: there are no blobs."""
@@ -139,16 +137,16 @@ class CorethRules:
 
     def env_at(self, parent: AcceptedBlock, milliseconds: int) -> BlockEnv:
         """Return the environment of the block after `parent` at a time in Unix milliseconds."""
-        state = self.gas_state_after(parent, milliseconds)
+        fees = self.fees_after(parent, milliseconds)
         env = self._env(
             number=parent.number + 1,
             parent_hash=parent.hash,
             milliseconds=milliseconds,
-            gas_limit=state.max_capacity,
-            base_fee=state.gas_price,
+            gas_limit=fees.gas_limit,
+            base_fee=fees.base_fee,
             failed={},
         )
-        return replace(env, capacity=state.capacity)
+        return replace(env, capacity=fees.capacity)
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed.
@@ -162,8 +160,8 @@ class CorethRules:
             parent_hash=header.parent_hash,
             milliseconds=header.milliseconds,
             gas_limit=header.gas_limit,
-            base_fee=header.base_fee or 0,
-            failed=_results_in(header) if header.number else {},
+            base_fee=header.base_fee,
+            failed=self._results_in(header) if header.number else {},
         )
 
     def _env(
@@ -173,11 +171,12 @@ class CorethRules:
         parent_hash: Hash,
         milliseconds: int,
         gas_limit: int,
-        base_fee: int,
+        base_fee: int | None,
         failed: Mapping[bytes, int],
     ) -> BlockEnv:
         config, timestamp = self.config, milliseconds // MILLISECONDS
         blobs = config.blob_params_at(number, timestamp)
+        phase = phase_at(self.upgrades, timestamp)
         env = BlockEnv(
             fork=config.fork_at(number, timestamp),
             chain_id=config.chain_id,
@@ -188,11 +187,12 @@ class CorethRules:
             base_fee=base_fee,
             prev_randao=PREV_RANDAO,
             difficulty=1,
-            excess_blob_gas=0,
+            excess_blob_gas=None if blobs is None else 0,
             blob_base_fee_update_fraction=None if blobs is None else blobs.update_fraction,
             parent_hash=parent_hash,
-            parent_beacon_block_root=ZERO_HASH,
+            parent_beacon_block_root=None if blobs is None else ZERO_HASH,
             variant=CORETH,
+            coreth=features_at(phase, timestamp),
             milliseconds=milliseconds,
         )
         return with_precompiles(env, config.stateful, self.identity, failed)
@@ -227,7 +227,8 @@ class CorethRules:
         Unspecified: the reference counts the gas that is used, so that more fit into its blocks.
         """
         assert env.capacity is not None, "the environment of a new block"
-        left = env.capacity - (_ATOMIC_GAS if has_payload else 0)
+        shares_capacity = env.timestamp >= self.upgrades.fortuna
+        left = env.capacity - (_ATOMIC_GAS if has_payload and shares_capacity else 0)
         out = set()
         for index, transaction in enumerate(transactions):
             if transaction.gas > left:
@@ -278,46 +279,69 @@ class CorethRules:
         verification.verify_exponents(header)
         verification.verify_time(header, before, context.now * MILLISECONDS, self.upgrades)
         verification.verify_helicon(header, self.upgrades)
-        state = self.gas_state_after(parent, header.milliseconds)
+        fees = self.fees_after(parent, header.milliseconds)
         transactions = _decoded(candidate.transactions)
         if not context.decided:
-            verification.verify_claimed_gas(
-                header, transactions, state.capacity, self._intrinsic_gas
-            )
-            self._verify_predicates(header, transactions, context.p_chain_height)
-        _results_in(header)  # those of a decided block are believed
-        atomic = () if candidate.payload is None else split_payload(candidate.payload)
-        verification.verify_ext_data_gas(header, atomic)
+            gas_of = self._intrinsic_gas_at(header)
+            verification.verify_claimed_gas(header, transactions, fees, gas_of)
+            if fees.phase >= Phase.DURANGO:
+                self._verify_predicates(header, transactions, context.p_chain_height, gas_of)
+        self._results_in(header)  # those of a decided block are believed
+        atomic = atomic_transactions(candidate.payload, fees.phase)
+        verification.verify_ext_data_gas(header, atomic, fees.phase)
         self.extension.verify(candidate, context)
-        verification.verify_values(header, parent, state)
-        return replace(self.env_of(candidate), capacity=state.capacity)
+        verification.verify_values(header, before, fees)
+        return replace(self.env_of(candidate), capacity=fees.capacity)
 
-    def _intrinsic_gas(self, transaction: DecodedTransaction) -> int:
-        try:
-            predicates = parse_predicates(transaction.access_list)
-        except PredicateError as error:
-            raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
-        return intrinsic_gas(transaction, "cancun") + extra_gas(predicates, GRANITE_WARP_GAS)
+    def _intrinsic_gas_at(self, header: CorethHeader) -> verification.IntrinsicGas:
+        """Return what computes the intrinsic gas of transactions in a block."""
+        fork = self.config.fork_at(header.number, header.timestamp)
+        phase = phase_at(self.upgrades, header.timestamp)
+        prices = GRANITE_WARP_GAS if phase >= Phase.GRANITE else DURANGO_WARP_GAS
+
+        def gas_of(transaction: DecodedTransaction) -> int:
+            gas = intrinsic_gas(transaction, fork)
+            if phase < Phase.DURANGO:
+                return gas
+            try:
+                predicates = parse_predicates(transaction.access_list)
+            except PredicateError as error:
+                raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
+            return gas + extra_gas(predicates, prices)
+
+        return gas_of
 
     def _verify_predicates(
         self,
         header: CorethHeader,
         transactions: Sequence[DecodedTransaction],
         height: int | None,
+        gas_of: verification.IntrinsicGas,
     ) -> None:
         for transaction in transactions:
-            least = self._intrinsic_gas(transaction)
+            least = gas_of(transaction)
             if transaction.gas < least:
                 raise BlockRefused(CorethReason.TRANSACTION_GAS, have=transaction.gas, want=least)
         access_lists = [(one.hash, one.access_list) for one in transactions]
         has_any = any(has_predicates(access_list) for _, access_list in access_lists)
         if has_any and height is None:
             raise BlockRefused(CorethReason.NO_PREDICATE_CONTEXT)
-        have = verification.predicate_results(header)
+        phase = phase_at(self.upgrades, header.timestamp)
+        have = verification.predicate_results(header, phase)
         failed = self._failed(access_lists, header.timestamp, height)
         want = encode_results(results_of(access_lists, failed))
         if have != want:
             raise BlockRefused(CorethReason.PREDICATE_RESULTS, have=have.hex(), want=want.hex())
+
+    def _results_in(self, header: CorethHeader) -> Mapping[bytes, int]:
+        """Return by transaction the bits of predicates that do not hold, from a header."""
+        phase = phase_at(self.upgrades, header.timestamp)
+        if phase < Phase.DURANGO:
+            return {}
+        try:
+            return parse_results(verification.predicate_results(header, phase))
+        except PredicateError as error:
+            raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
 
     def _failed(
         self,
@@ -351,6 +375,7 @@ class CorethRules:
         The fields of another node's header that do not depend on the execution have been verified already.
         """
         del withdrawals
+        self._verify_block_fee(env, transactions, executed, payload, parent)
         outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
         made = make_receipts(outcomes, encode_logs=encode_logs)
         if claimed is None:
@@ -370,6 +395,30 @@ class CorethRules:
         )
         return make_block(header, tuple(transactions), made.receipts, payload=payload)
 
+    def _verify_block_fee(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        executed: ExecutedBlock,
+        payload: bytes | None,
+        parent: AcceptedBlock,
+    ) -> None:
+        """Check that the block's tips buy what the block costs, since Apricot phase 4 and before Granite.
+
+        Raises:
+            BlockRefused: They do not.
+        """
+        cost = self.fees_after(parent, env.milliseconds).block_gas_cost
+        if not cost:
+            return
+        base_fee = env.base_fee or 0
+        premiums = [
+            (transaction.effective_tip(base_fee), result.gas_used)
+            for transaction, result in zip(transactions, executed.results, strict=True)
+        ]
+        contribution = self.extension.contribution(payload, env)
+        verify_block_fee(base_fee, cost, premiums, contribution)
+
     def _new_header(
         self,
         env: BlockEnv,
@@ -379,15 +428,21 @@ class CorethRules:
         *,
         results: bytes,
     ) -> CorethHeader:
-        before = _coreth(parent.header)
-        atomic = () if payload is None else split_payload(payload)
-        extra_gas = sum(map(gas_used, atomic))
-        state = self.gas_state_after(parent, env.milliseconds)
-        state = state.consumed(executed.gas_used).consumed(extra_gas)
-        wanted = self.votes.target_excess
-        state = state.voted(state.target_excess if wanted is None else wanted)
-        delay = FIRST_EXCESS if before.min_delay_excess is None else before.min_delay_excess
-        wanted_delay = self.votes.min_delay_excess
+        """Return the header of a block of Durango or later that this node builds."""
+        before, fees = _coreth(parent.header), self.fees_after(parent, env.milliseconds)
+        extra_gas = sum(map(gas_used, atomic_transactions(payload, fees.phase)))
+        prefix = fees.prefix
+        if fees.state is not None:
+            state = fees.state.consumed(executed.gas_used).consumed(extra_gas)
+            wanted = self.votes.target_excess
+            prefix = state.voted(state.target_excess if wanted is None else wanted).raw
+        has_blob_fields = fees.phase >= Phase.ETNA
+        milliseconds = delay = None
+        if fees.phase >= Phase.GRANITE:
+            milliseconds = env.milliseconds
+            delay = verification.delay_excess_before(before, self.upgrades)
+            if self.votes.min_delay_excess is not None:
+                delay = excess_after(delay, self.votes.min_delay_excess)
         return CorethHeader(
             parent_hash=env.parent_hash,
             coinbase=env.coinbase,
@@ -400,30 +455,22 @@ class CorethRules:
             gas_limit=env.gas_limit,
             gas_used=executed.gas_used,
             timestamp=env.timestamp,
-            extra_data=state.raw + results,
+            extra_data=prefix + results,
             ext_data_hash=ext_data_hash(payload or b""),
             base_fee=env.base_fee,
             ext_data_gas_used=extra_gas,
-            block_gas_cost=0,
-            blob_gas_used=0,
-            excess_blob_gas=0,
-            parent_beacon_block_root=ZERO_HASH,
-            time_milliseconds=env.milliseconds,
-            min_delay_excess=delay if wanted_delay is None else excess_after(delay, wanted_delay),
+            block_gas_cost=fees.block_gas_cost,
+            blob_gas_used=0 if has_blob_fields else None,
+            excess_blob_gas=0 if has_blob_fields else None,
+            parent_beacon_block_root=ZERO_HASH if has_blob_fields else None,
+            time_milliseconds=milliseconds,
+            min_delay_excess=delay,
         )
 
 
 def _coreth(header: Header) -> CorethHeader:
     assert isinstance(header, CorethHeader), "a header of coreth's format"
     return header
-
-
-def _results_in(header: CorethHeader) -> Mapping[bytes, int]:
-    """Return by transaction the bits of predicates that do not hold, from a header."""
-    try:
-        return parse_results(verification.predicate_results(header))
-    except PredicateError as error:
-        raise BlockRefused(CorethReason.PREDICATE_BYTES, problem=error) from error
 
 
 def _decoded(envelopes: Sequence[bytes]) -> list[DecodedTransaction]:

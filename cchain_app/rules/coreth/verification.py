@@ -1,9 +1,9 @@
 """The rules for a header and its parent, and for the outcome of execution, in the reference's order (coreth.md 6 B, C)."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from cchain_app.atomic.fees import gas_used
+from cchain_app.atomic.fees import MAX_BLOCK_GAS, gas_used
 from cchain_app.atomic.transactions import AtomicTx
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
@@ -12,6 +12,14 @@ from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import STATE_SIZE, GasState, GasStateError
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, delay_of, excess_after
+from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.window import (
+    WINDOW_SIZE,
+    base_fee_after,
+    block_gas_cost_after,
+    encode_window,
+    window_before,
+)
 from cchain_app.txs.codec import DecodedTransaction
 from primitives import uint64
 from primitives.upgrades import UpgradeTimes
@@ -24,7 +32,7 @@ IntrinsicGas = Callable[[DecodedTransaction], int]
 
 
 def gas_state_before(parent: CorethHeader, milliseconds: int, upgrades: UpgradeTimes) -> GasState:
-    """Return the gas state before a block of Granite.
+    """Return the gas state before a block of Fortuna or later.
 
     Args:
         parent: The block before.
@@ -33,7 +41,62 @@ def gas_state_before(parent: CorethHeader, milliseconds: int, upgrades: UpgradeT
     """
     known = parent.number > 0 and parent.timestamp >= upgrades.fortuna
     state = GasState.read(parent.extra_data) if known else GasState()
-    return state.advanced_milliseconds(max(0, milliseconds - parent.milliseconds))
+    timestamp = milliseconds // MILLISECONDS
+    if timestamp >= upgrades.granite:
+        return state.advanced_milliseconds(max(0, milliseconds - parent.milliseconds))
+    return state.advanced_seconds(max(0, timestamp - parent.timestamp))
+
+
+_GAS_LIMITS: Final = ((Phase.CORTINA, 15_000_000), (Phase.APRICOT_1, 8_000_000))
+"""The gas limit since a phase, newest first."""
+_GAS_LIMIT_NAMES: Final = {15_000_000: "Cortina", 8_000_000: "ApricotPhase1"}
+_LEAST_GAS_LIMIT: Final = 5_000
+_MOST_GAS_LIMIT: Final = 2**63 - 1
+_GAS_LIMIT_DIVISOR: Final = 1_024
+
+
+class BlockFees(NamedTuple):
+    """The values of a header that follow from its parent and its time."""
+
+    phase: Phase
+    gas_limit: int
+    base_fee: int | None
+    """Wei; None before Apricot phase 3."""
+    capacity: int
+    """Gas that the block's transactions may use; since Fortuna together with its atomic transactions."""
+    block_gas_cost: int | None
+    """None before Apricot phase 4."""
+    prefix: bytes
+    """How the extra data begins before Fortuna."""
+    state: GasState | None
+    """The gas state before the block; None before Fortuna."""
+
+    def atomic_capacity(self, gas_used: int) -> int:
+        """Return the gas that is left to the atomic transactions after the EVM's have used some."""
+        return MAX_BLOCK_GAS if self.state is None else max(self.capacity - gas_used, 0)
+
+
+def fees_after(parent: CorethHeader, milliseconds: int, upgrades: UpgradeTimes) -> BlockFees:
+    """Return the values of the block after `parent`.
+
+    Args:
+        parent: The block before.
+        milliseconds: The new block's time in Unix milliseconds, not below the parent's.
+        upgrades: The network's upgrades.
+    """
+    timestamp = milliseconds // MILLISECONDS
+    phase = phase_at(upgrades, timestamp)
+    cost = block_gas_cost_after(parent, timestamp, upgrades)
+    if phase >= Phase.FORTUNA:
+        state = gas_state_before(parent, milliseconds, upgrades)
+        limit = state.max_capacity
+        return BlockFees(phase, limit, state.gas_price, state.capacity, cost, b"", state)
+    limit = next((limit for first, limit in _GAS_LIMITS if phase >= first), parent.gas_limit)
+    base_fee, prefix = None, b""
+    if phase >= Phase.APRICOT_3:
+        base_fee = base_fee_after(parent, timestamp, upgrades)
+        prefix = encode_window(window_before(parent, timestamp, upgrades))
+    return BlockFees(phase, limit, base_fee, limit, cost, prefix, None)
 
 
 def verify_min_delay_excess(
@@ -49,10 +112,16 @@ def verify_min_delay_excess(
     have = header.min_delay_excess
     if have is None:
         raise BlockRefused(CorethReason.NO_MIN_DELAY, hash=header.hash.hex())
-    before = FIRST_EXCESS if parent.min_delay_excess is None else parent.min_delay_excess
-    want = excess_after(before, have)
+    want = excess_after(delay_excess_before(parent, upgrades), have)
     if have != want:
         raise BlockRefused(CorethReason.MIN_DELAY, have=have, want=want)
+
+
+def delay_excess_before(parent: CorethHeader, upgrades: UpgradeTimes) -> int:
+    """Return the excess from which a block of Granite moves that of the delay between blocks."""
+    if parent.timestamp < upgrades.granite or parent.min_delay_excess is None:
+        return FIRST_EXCESS
+    return parent.min_delay_excess
 
 
 def verify_time(
@@ -102,8 +171,6 @@ def verify_helicon(header: CorethHeader, upgrades: UpgradeTimes) -> None:
         raise BlockRefused(CorethReason.SETTLED, hash=header.hash.hex())
     if header.timestamp >= upgrades.helicon:
         raise BlockRefused(CorethReason.HELICON)
-    if header.timestamp < upgrades.granite:
-        raise BlockRefused(CorethReason.BEFORE_GRANITE)
 
 
 def verify_exponents(header: CorethHeader) -> None:
@@ -123,7 +190,7 @@ def verify_exponents(header: CorethHeader) -> None:
 def verify_claimed_gas(
     header: CorethHeader,
     transactions: Sequence[DecodedTransaction],
-    capacity: int,
+    fees: BlockFees,
     intrinsic_gas: IntrinsicGas,
 ) -> None:
     """Check the gas that a block claims to use, before it is executed.
@@ -131,7 +198,8 @@ def verify_claimed_gas(
     Raises:
         BlockRefused: It is more than the capacity, or less than the transactions cost at least.
     """
-    extra = header.ext_data_gas_used or 0
+    capacity = fees.capacity
+    extra = 0 if fees.state is None else (header.ext_data_gas_used or 0)
     if extra > uint64.MAX:
         raise BlockRefused(CorethReason.EXT_DATA_GAS_SIZE, have=extra)
     total = header.gas_used + extra
@@ -144,41 +212,94 @@ def verify_claimed_gas(
         raise BlockRefused(CorethReason.INTRINSIC_GAS, have=header.gas_used, want=least)
 
 
-def verify_ext_data_gas(header: CorethHeader, atomic: Sequence[AtomicTx]) -> None:
+def verify_ext_data_gas(header: CorethHeader, atomic: Sequence[AtomicTx], phase: Phase) -> None:
     """Check the gas of a block's atomic transactions.
 
     Raises:
-        BlockRefused: The header has another sum.
+        BlockRefused: The header has another sum, or too high a one.
     """
-    want = sum(map(gas_used, atomic))
-    if header.ext_data_gas_used != want:
-        raise BlockRefused(
-            CorethReason.EXT_DATA_GAS_USED, have=header.ext_data_gas_used or 0, want=want
-        )
+    if phase < Phase.APRICOT_4:
+        return
+    have = header.ext_data_gas_used
+    shown = "<nil>" if have is None else have
+    if Phase.APRICOT_5 <= phase < Phase.FORTUNA and (have is None or have > MAX_BLOCK_GAS):
+        raise BlockRefused(CorethReason.MUCH_EXT_DATA_GAS, have=shown)
+    has_fixed_gas = phase >= Phase.APRICOT_5
+    want = sum(gas_used(tx, has_fixed_gas=has_fixed_gas) for tx in atomic)
+    if have != want:
+        raise BlockRefused(CorethReason.EXT_DATA_GAS_USED, have=shown, want=want)
 
 
-def verify_values(header: CorethHeader, parent: AcceptedBlock, before: GasState) -> None:
-    """Check the values of a header that follow from the gas state before its block.
+def verify_values(header: CorethHeader, parent: CorethHeader, fees: BlockFees) -> None:
+    """Check the values of a header that follow from its parent.
 
     Raises:
         BlockRefused: One of them is another.
     """
-    if header.gas_limit != before.max_capacity:
-        raise BlockRefused(CorethReason.GAS_LIMIT, have=header.gas_limit, want=before.max_capacity)
+    _verify_gas_limit(header, parent, fees)
+    _verify_prefix(header, fees)
+    if header.base_fee != fees.base_fee:
+        raise BlockRefused(
+            CorethReason.BASE_FEE, have=_shown(header.base_fee), want=_shown(fees.base_fee)
+        )
+    if header.block_gas_cost != fees.block_gas_cost:
+        raise BlockRefused(
+            CorethReason.BLOCK_GAS_COST,
+            have=_shown(header.block_gas_cost),
+            want=_shown(fees.block_gas_cost),
+        )
+    extra_gas = header.ext_data_gas_used
+    if fees.phase < Phase.APRICOT_4 and extra_gas is not None:
+        raise BlockRefused(CorethReason.EXT_DATA_GAS_TOO_SOON, have=extra_gas)
+    if fees.phase >= Phase.APRICOT_4 and extra_gas is None:
+        raise BlockRefused(CorethReason.NO_EXT_DATA_GAS)
+    if header.number != parent.number + 1:
+        raise BlockRefused(CorethReason.NUMBER)
+
+
+def _shown(number: int | None) -> int | str:
+    return "<nil>" if number is None else number
+
+
+def _verify_gas_limit(header: CorethHeader, parent: CorethHeader, fees: BlockFees) -> None:
+    have, want = header.gas_limit, fees.gas_limit
+    if fees.phase >= Phase.APRICOT_1:
+        if have == want:
+            return
+        if fees.phase >= Phase.FORTUNA:
+            raise BlockRefused(CorethReason.GAS_LIMIT, have=have, want=want)
+        raise BlockRefused(
+            CorethReason.GAS_LIMIT_OF_PHASE, have=have, want=want, phase=_GAS_LIMIT_NAMES[want]
+        )
+    if not _LEAST_GAS_LIMIT <= have <= _MOST_GAS_LIMIT:
+        raise BlockRefused(
+            CorethReason.GAS_LIMIT_RANGE, have=have, least=_LEAST_GAS_LIMIT, most=_MOST_GAS_LIMIT
+        )
+    step = parent.gas_limit // _GAS_LIMIT_DIVISOR
+    if abs(parent.gas_limit - have) >= step:
+        raise BlockRefused(
+            CorethReason.GAS_LIMIT_STEP, have=have, parent=parent.gas_limit, step=step
+        )
+
+
+def _verify_prefix(header: CorethHeader, fees: BlockFees) -> None:
+    """Check the beginning of the extra data: the gas state after the block, or the window before it."""
+    if fees.state is None:
+        if not header.extra_data.startswith(fees.prefix):
+            raise BlockRefused(
+                CorethReason.EXTRA_PREFIX,
+                want=fees.prefix.hex(),
+                have=header.extra_data.hex(),
+            )
+        return
     claimed = GasState.read(header.extra_data)
     try:
-        after = before.consumed(header.gas_used).consumed(header.ext_data_gas_used or 0)
+        after = fees.state.consumed(header.gas_used).consumed(header.ext_data_gas_used or 0)
     except GasStateError as error:
         raise BlockRefused(CorethReason.GAS_STATE, problem=error) from error
     after = after.voted(claimed.target_excess)
     if claimed != after:
         raise BlockRefused(CorethReason.FEE_STATE, have=_text(claimed), want=_text(after))
-    if header.base_fee != before.gas_price:
-        raise BlockRefused(CorethReason.BASE_FEE, have=header.base_fee, want=before.gas_price)
-    if header.block_gas_cost:
-        raise BlockRefused(CorethReason.BLOCK_GAS_COST, have=header.block_gas_cost)
-    if header.number != parent.number + 1:
-        raise BlockRefused(CorethReason.NUMBER)
 
 
 def _text(state: GasState) -> str:
@@ -188,9 +309,11 @@ def _text(state: GasState) -> str:
     )
 
 
-def predicate_results(header: CorethHeader) -> bytes:
-    """Return the part of a header's extra data after the gas state."""
-    return header.extra_data[STATE_SIZE:]
+def predicate_results(header: CorethHeader, phase: Phase) -> bytes:
+    """Return the part of a header's extra data with the results of predicates; there is none before Durango."""
+    if phase < Phase.DURANGO:
+        return b""
+    return header.extra_data[STATE_SIZE if phase >= Phase.FORTUNA else WINDOW_SIZE :]
 
 
 def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:

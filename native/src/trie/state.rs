@@ -24,8 +24,17 @@ pub(crate) enum Layout {
     Coreth,
 }
 
-/// The fifth field of an account of coreth, as RLP.
+/// The fifth field of an account of coreth, as RLP: whether it ever held another asset.
 const NO_OTHER_ASSET: u8 = 0x80;
+const OTHER_ASSET: u8 = 1;
+
+/// A leaf of the account trie.
+#[derive(Clone, Copy)]
+struct Leaf {
+    account: TrieAccount,
+    /// Whether the account of coreth ever held another asset.
+    is_multi_coin: bool,
+}
 
 /// The changes of a block, as far as the trie needs them.
 pub(crate) struct StateDifference {
@@ -62,6 +71,8 @@ struct AccountUpdate {
     /// Whether its previous storage is deleted first.
     gone: bool,
     slots: Vec<(Nibbles, U256)>,
+    /// Whether one of these slots is the balance of another asset on coreth.
+    has_asset: bool,
     /// Position of its storage trie; None if the storage does not change.
     trie: Option<usize>,
 }
@@ -121,7 +132,7 @@ fn make_update(
                 tries[trie].tidy();
                 tries[trie].finish(&mut nodes)
             }
-            None => leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root),
+            None => leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.account.storage_root),
         };
         change_account(&mut tries[ACCOUNTS], one, leaf, storage_root, layout)?;
     }
@@ -141,6 +152,7 @@ fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<AccountUpda
         after: None,
         gone: false,
         slots: Vec::new(),
+        has_asset: false,
         trie: None,
     };
     for (address, after) in difference.accounts {
@@ -155,6 +167,7 @@ fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<AccountUpda
         let one = touched.entry(address).or_insert_with(|| new(address));
         if one.after != Some(None) {
             one.slots.push((path(keccak256(slot)), after));
+            one.has_asset |= coreth::is_of_asset(slot);
         }
     }
     for one in touched.values_mut() {
@@ -171,12 +184,12 @@ fn clear(
     touched: &[AccountUpdate],
     tries: &mut [Trie],
     source: &Source<'_>,
-) -> Result<Vec<Option<TrieAccount>>, TrieFault> {
+) -> Result<Vec<Option<Leaf>>, TrieFault> {
     let mut leaves = Vec::with_capacity(touched.len());
     let mut gone = Vec::new();
     for one in touched {
         let leaf = read_leaf(&tries[ACCOUNTS], &one.path)?;
-        let root = leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root);
+        let root = leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.account.storage_root);
         leaves.push(leaf);
         if let Some(trie) = one.trie {
             tries[trie].check_root(root)?;
@@ -208,14 +221,14 @@ fn change_storage(trie: &mut Trie, slots: &[(Nibbles, U256)]) -> Result<(), Trie
 fn change_account(
     accounts: &mut Trie,
     one: &AccountUpdate,
-    leaf: Option<TrieAccount>,
+    leaf: Option<Leaf>,
     storage_root: B256,
     layout: Layout,
 ) -> Result<(), TrieFault> {
     let (nonce, balance, code_hash) = match (one.after, leaf) {
         (Some(None), _) => return accounts.delete(&one.path),
         (Some(Some(after)), _) => after,
-        (None, Some(leaf)) => (leaf.nonce, leaf.balance, leaf.code_hash),
+        (None, Some(Leaf { account, .. })) => (account.nonce, account.balance, account.code_hash),
         (None, None) => {
             let address = hex::encode_prefixed(one.address);
             let words = format!("storage of an account that is not there: {address}");
@@ -226,34 +239,38 @@ fn change_account(
     let mut value = Vec::with_capacity(account.length());
     match layout {
         Layout::Ethereum => account.encode(&mut value),
-        Layout::Coreth => encode_with_fifth(&account, &mut value),
+        Layout::Coreth => {
+            let was_multi_coin = !one.gone && leaf.is_some_and(|leaf| leaf.is_multi_coin);
+            encode_with_fifth(&account, one.has_asset || was_multi_coin, &mut value);
+        }
     }
     accounts.put(&one.path, value.into())
 }
 
-fn encode_with_fifth(account: &TrieAccount, value: &mut Vec<u8>) {
+fn encode_with_fifth(account: &TrieAccount, is_multi_coin: bool, value: &mut Vec<u8>) {
     let mut fields = Vec::with_capacity(account.length() + 1);
     account.nonce.encode(&mut fields);
     account.balance.encode(&mut fields);
     account.storage_root.encode(&mut fields);
     account.code_hash.encode(&mut fields);
-    fields.push(NO_OTHER_ASSET);
+    fields.push(if is_multi_coin { OTHER_ASSET } else { NO_OTHER_ASSET });
     Header { list: true, payload_length: fields.len() }.encode(value);
     value.extend_from_slice(&fields);
 }
 
 /// Read an account of either layout.
-fn decode(mut value: &[u8]) -> alloy_rlp::Result<TrieAccount> {
+fn decode(mut value: &[u8]) -> alloy_rlp::Result<Leaf> {
     let mut fields = Header::decode_bytes(&mut value, true)?;
-    Ok(TrieAccount {
+    let account = TrieAccount {
         nonce: Decodable::decode(&mut fields)?,
         balance: Decodable::decode(&mut fields)?,
         storage_root: Decodable::decode(&mut fields)?,
         code_hash: Decodable::decode(&mut fields)?,
-    })
+    };
+    Ok(Leaf { account, is_multi_coin: fields == [OTHER_ASSET] })
 }
 
-fn read_leaf(accounts: &Trie, path: &Nibbles) -> Result<Option<TrieAccount>, TrieFault> {
+fn read_leaf(accounts: &Trie, path: &Nibbles) -> Result<Option<Leaf>, TrieFault> {
     let Some(value) = accounts.get(path)? else { return Ok(None) };
     decode(value.as_ref())
         .map(Some)
@@ -291,7 +308,7 @@ fn make_proof(
     both.extend_from_slice(&value_paths);
     let wanted = vec![(ACCOUNTS, vec![account_path]), (1, both)];
     load(&mut tries, &wanted, source)?;
-    let leaf = read_leaf(&tries[ACCOUNTS], &account_path)?;
+    let leaf = read_leaf(&tries[ACCOUNTS], &account_path)?.map(|leaf| leaf.account);
     let storage_root = leaf.map_or(EMPTY_ROOT_HASH, |leaf| leaf.storage_root);
     if !slots.is_empty() {
         tries[1].check_root(storage_root)?;

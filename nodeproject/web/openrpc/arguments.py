@@ -118,6 +118,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params.count: _SMALL,
     params.percentiles: array({"type": "number", "minimum": 0, "maximum": 100}),
     params.milliseconds: described(_SMALL, "milliseconds"),
+    params.unix_time: described(_SMALL, "Unix seconds; default: the head's time"),
     params.subscription_id: pattern("^0x[0-9a-f]+$", "the ID of a subscription"),
     params.filter_id: pattern("^0x[0-9a-f]+$", "the ID of a filter"),
     params.anything: ANYTHING,

@@ -195,6 +195,14 @@ RESULTS: Final[Mapping[str, Schema]] = {
     }),
     "eth_getProof": _PROOF,
     "eth_call": DATA,
+    "eth_callDetailed": record({
+        "gas": COUNT, "errCode": {"enum": [0, 3]}, "err": TEXT, "returnData": DATA,
+    }),
+    "eth_getActiveRulesAt": record({
+        "ethRules": mapping(one_of(BOOLEAN, COUNT)),
+        "avalancheRules": mapping(BOOLEAN),
+        "precompiles": mapping(record({"timestamp": COUNT})),
+    }),
     "eth_estimateGas": QUANTITY,
     "eth_createAccessList": record(
         {"accessList": ref("AccessList"), "gasUsed": QUANTITY}, {"error": TEXT}

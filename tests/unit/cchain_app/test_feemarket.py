@@ -21,6 +21,7 @@ from cchain_app.feemarket import (
     paid_tips,
     rewards_at,
     suggest_tip,
+    suggest_tip_of_coreth,
 )
 from primitives.recursion import recursion_limit_restored
 from tests.builders.accepted import accepted
@@ -183,3 +184,11 @@ def test_percentiles_must_ascend_between_0_and_100(percentiles, reason, message)
     with raises(reason, kind=InvalidPercentiles) as caught:
         check_percentiles(percentiles)
     assert str(caught.value) == message
+
+
+def test_coreth_suggests_the_40th_percentile_of_recent_tips() -> None:
+    assert suggest_tip_of_coreth([9, 3, 7, 5, 1], last=2) == 3
+    assert suggest_tip_of_coreth([], last=2) == 2
+    assert suggest_tip_of_coreth([0, 0], last=2) == 1
+    assert suggest_tip_of_coreth([0, 0], last=2, floor=4) == 4
+    assert suggest_tip_of_coreth([10**12], last=2) == 150 * 10**9

@@ -19,7 +19,7 @@ from cchain_app.rules.coreth.summary import first_summary
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.rlp import encode_uint
-from primitives.upgrades import parse_upgrades
+from primitives.upgrades import OWN_NETWORK, parse_upgrades
 from tests.conformance.coreth_vectors import cases, data, document, header_of
 
 
@@ -76,8 +76,9 @@ def trie() -> StateTrie:
 
 @pytest.mark.parametrize("case", cases("genesis"))
 def test_genesis(case: dict[str, Any], trie: StateTrie) -> None:
-    genesis = with_upgrades(load_genesis(case["genesisJSON"]), parse_upgrades(case["upgrades"]))
-    block, _ = first_block(trie, genesis, CorethFormat(trie.ordered_root))
+    upgrades = parse_upgrades(case["upgrades"])
+    genesis = with_upgrades(load_genesis(case["genesisJSON"]), upgrades)
+    block, _ = first_block(trie, genesis, CorethFormat(trie.ordered_root, upgrades))
     assert block.header.raw == data(case["headerRLP"])
     assert block.hash == data(case["hash"])
     assert block.raw == block.ethereum_raw == data(case["blockRLP"])
@@ -93,7 +94,7 @@ def test_config_that_follows_from_upgrades(case: dict[str, Any]) -> None:
 
 
 def test_blocks_of_a_network_are_encoded_as_they_were(trie: StateTrie) -> None:
-    block_format = CorethFormat(trie.ordered_root)
+    block_format = CorethFormat(trie.ordered_root, OWN_NETWORK)
     for entry in document("local_chain")["blocks"][1:]:
         raw = data(entry["blockRLP"])
         candidate = block_format.parse_block(raw)

@@ -4,21 +4,15 @@ from typing import Any
 
 import pytest
 
-from cchain_app.evm.coreth import stored_slot
+from cchain_app.evm.coreth import asset_slot, stored_slot
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
+from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie_python import PythonStateTrie
 from primitives import rlp
 from primitives.evm import ZERO_WORD, Address, Slot, Word
-from primitives.hashing import EMPTY_ROOT, keccak256
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from tests.builders.tries import MemoryNodes
 from tests.conformance.coreth_vectors import cases, data
-
-_PLAIN = [
-    case
-    for case in cases("state")
-    if not any(account["isMultiCoin"] for account in case.values[0]["accounts"])
-]
-"""The cases without other assets, which existed before Banff only; this node does not execute blocks of that time."""
 
 
 def _changes(accounts: list[dict[str, Any]]) -> StateChanges:
@@ -33,12 +27,19 @@ def _changes(accounts: list[dict[str, Any]]) -> StateChanges:
         for key, value in account["storageSetInOrder"] or ():
             slot = stored_slot(Slot(data(key)))
             storage[address, slot] = SlotChange(ZERO_WORD, Word(data(value)))
+        held: dict[Slot, int] = {}
+        for asset, amount in account["multiCoinAdded"] or ():
+            slot = asset_slot(data(asset))
+            held[slot] = held.get(slot, 0) + int(amount, 0)
+        for slot, total in held.items():
+            storage[address, slot] = SlotChange(ZERO_WORD, Word(total.to_bytes(32, "big")))
     return StateChanges(changed, storage)
 
 
-@pytest.mark.parametrize("case", _PLAIN)
-def test_state_root_and_leaves(case: dict[str, Any]) -> None:
-    trie, nodes = PythonStateTrie(of_coreth=True), MemoryNodes()
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("case", cases("state"))
+def test_state_root_and_leaves(case: dict[str, Any], engine: str) -> None:
+    trie, nodes = select_trie(engine, of_coreth=True), MemoryNodes()
     update = trie.update(EMPTY_ROOT, _changes(case["accounts"]), nodes)
     assert update.root == data(case["stateRoot"])
     nodes.apply(update)
@@ -49,8 +50,38 @@ def test_state_root_and_leaves(case: dict[str, Any]) -> None:
         assert proof.storage_root == data(account["storageRoot"])
 
 
-def test_vectors_include_plain_cases() -> None:
-    assert len(_PLAIN) >= 3
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_an_account_that_held_another_asset_is_known_as_such_until_it_is_deleted(
+    engine: str,
+) -> None:
+    trie, nodes = select_trie(engine, of_coreth=True), MemoryNodes()
+    address, slot = Address(b"\x07" * 20), asset_slot(b"\x22" * 32)
+    state, seven = AccountState(1, 0, EMPTY_HASH), Word(bytes(31) + b"\x07")
+    richer = state._replace(balance=5)
+    root = EMPTY_ROOT
+    for changes, field in (
+        (
+            StateChanges(
+                {address: AccountChange(None, state)},
+                {(address, slot): SlotChange(ZERO_WORD, seven)},
+            ),
+            b"\x01",
+        ),
+        (StateChanges({}, {(address, slot): SlotChange(seven, ZERO_WORD)}), b"\x01"),
+        (StateChanges({address: AccountChange(state, richer)}), b"\x01"),
+        (StateChanges({address: AccountChange(richer, None)}), None),
+        (StateChanges({address: AccountChange(None, state)}), b"\x80"),
+    ):
+        update = trie.update(root, changes, nodes)
+        nodes.apply(update)
+        trie.commit(update.root)
+        root = update.root
+        proof = trie.prove(root, address, [], nodes)
+        if field is None:
+            assert proof.account is None
+            continue
+        leaf = rlp.split(rlp.read_only_item(proof.account_proof[-1]), 2)[1]
+        assert leaf[-1:] == field
 
 
 def test_proof_has_the_value_of_the_cleared_key_and_the_path_of_the_given_key() -> None:

@@ -14,7 +14,7 @@ from cchain_app.blocks.effects import PayloadPlace
 from cchain_app.processing import VerifiedBlock
 from cchain_app.rules.coreth.gas_state import MAX_TARGET_EXCESS_CHANGE, GasState
 from cchain_app.rules.coreth.header import CorethHeader
-from cchain_app.rules.coreth.rules import NO_VOTES, Votes
+from cchain_app.rules.coreth.votes import NO_VOTES, Votes
 from cchain_app.rules.precompiles import NO_HEIGHT
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
