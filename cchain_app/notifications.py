@@ -8,12 +8,16 @@ from typing import Final
 
 from chaindb.events import Message
 from primitives.evm import Hash
+from primitives.ids import ID
 
 HEAD: Final = "cchain.head"
 """Type of the event for a committed block, with its `number` and `hash`."""
 
 PENDING: Final = "cchain.pending"
 """Type of the event for pool transactions that became pending, with their `hashes`."""
+
+ATOMIC_PENDING: Final = "cchain.atomic_pending"
+"""Type of the event for atomic transactions that became pending, with their `tx_ids`."""
 
 REWOUND: Final = "cchain.rewound"
 """Type of the event for a rewind, with the `number` and `hash` of the new head."""
@@ -27,6 +31,11 @@ def head_accepted(number: int, block_hash: Hash) -> Message:
 def pending_transactions(hashes: Sequence[Hash]) -> Message:
     """Return the event that transactions became pending."""
     return {"type": PENDING, "hashes": [bytes(tx_hash) for tx_hash in hashes]}
+
+
+def pending_atomic_transactions(tx_ids: Sequence[ID]) -> Message:
+    """Return the event that atomic transactions became pending."""
+    return {"type": ATOMIC_PENDING, "tx_ids": [bytes(tx_id) for tx_id in tx_ids]}
 
 
 def rewound(number: int, block_hash: Hash) -> Message:

@@ -31,7 +31,7 @@ from network_app.config import NetworkConfig
 from network_app.consensus.reporter import ConsensusRecorder
 from network_app.node import NodeNetwork
 from network_app.peers.network import PeerNetwork
-from network_app.ports import Signer
+from network_app.ports import ATOMIC_GOSSIP, Signer
 from network_app.services import DatabaseRecords
 from network_app.sync.budget import AT_ONCE
 from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
@@ -240,6 +240,9 @@ class RunningNetwork:
                 self._router.transactions_issued(chain, _ids(message["tx_ids"]))
             case cchain_notifications.PENDING:
                 self._router.transactions_issued(chain, _ids(message["hashes"]))
+            case cchain_notifications.ATOMIC_PENDING:
+                tx_ids = _ids(message["tx_ids"])
+                self._router.transactions_issued(chain, tx_ids, handler=ATOMIC_GOSSIP)
             case voting.BLOCKS_WAITING:
                 self._router.blocks_waiting(chain)
             case relaying.SIGNATURES_WANTED:

@@ -141,14 +141,15 @@ class CallFailed(JsonRpcError):
     """Executes the call again; raises as `TracingEngine.trace_call`."""
 
 
-def failure(result: CallResult) -> CallFailed | None:
+def failure(result: CallResult, *, of_coreth: bool = False) -> CallFailed | None:
     """Return the error of a failed call, None for a successful one.
 
-    A revert has code 3 and its raw data, so that clients can decode custom errors.
+    A revert has code 3 and its raw data, so that clients can decode custom errors. On a chain of coreth (`of_coreth`) a
+    revert without data is like any other failure.
     """
     if result.error is None:
         return None
-    if not result.reverted:
+    if not result.reverted or (of_coreth and not result.output):
         return CallFailed(SERVER_ERROR, result.error)
     reason = reason_of(result.output)
     text = result.error if reason is None else f"{result.error}: {reason}"

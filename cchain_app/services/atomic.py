@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from cchain_app import notifications
 from cchain_app.atomic.choosing import choose
 from cchain_app.atomic.effects import debits
 from cchain_app.atomic.errors import AtomicReason
@@ -103,6 +104,7 @@ def issue(chain: EvmChain, tx: AtomicTx, *, gossiped: bool = False) -> None:
         atomic_rows.add(chain.db, tx, price, now)
         if development.mines_on_arrival(chain):
             chain.producer.request()
+    chain.events.send(chain.name, notifications.pending_atomic_transactions([tx.tx_id]))
 
 
 def take_back(chain: EvmChain, txs: Sequence[AtomicTx]) -> None:

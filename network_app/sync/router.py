@@ -31,6 +31,7 @@ from network_app.sync.choosing import PeerSelection
 from network_app.sync.handler import ChainHandler, SharedParts, until_done
 from network_app.sync.messages import (
     ANSWERS,
+    TRANSACTION_GOSSIP,
     split_handler,
     transactions_in,
 )
@@ -213,9 +214,21 @@ class ChainRouter(MessageHandler):
         """Note that there may be something to put into a block."""
         self._by_alias[alias].blocks_waiting()
 
-    def transactions_issued(self, alias: str, tx_ids: Collection[ID] | None = None) -> None:
-        """Note that this node has issued transactions; None: they must be looked up."""
-        self._by_alias[alias].gossip.issued(tx_ids)
+    def transactions_issued(
+        self,
+        alias: str,
+        tx_ids: Collection[ID] | None = None,
+        *,
+        handler: int = TRANSACTION_GOSSIP,
+    ) -> None:
+        """Note that this node has issued transactions.
+
+        Args:
+            alias: The chain.
+            tx_ids: The transactions; None: they must be looked up.
+            handler: The number of the gossip handler of their pool.
+        """
+        self._by_alias[alias].gossips[handler].issued(tx_ids)
 
     def benched(self) -> Mapping[NodeID, Collection[str]]:
         """Return the chains about which peers are currently not asked, by peer.

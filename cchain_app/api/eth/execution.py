@@ -76,7 +76,7 @@ def call(
         result = context.logged("eth_call", message, lambda logged: logged.run(message))
     except CallRejected as refusal:
         raise server_error(f"err: {refusal} (supplied gas {message.gas})") from refusal
-    failed = failure(result)
+    failed = failure(result, of_coreth=rpc.chain.is_of_coreth)
     if failed is not None:
         failed.trace = context.again(message)
         raise failed

@@ -65,7 +65,8 @@ def estimate_gas(
         if at is Tag.LATEST and not accounts and block_override is None:
             _keep(rpc, epoch, context.env, is_default=block is None)
         return encode_quantity(gas)
-    failed = None if failed_call is None else failure(failed_call)
+    of_coreth = rpc.chain.is_of_coreth
+    failed = None if failed_call is None else failure(failed_call, of_coreth=of_coreth)
     if failed is not None:
         failed.trace = context.again(message)
         raise failed

@@ -106,9 +106,11 @@ def fee_history(
         else base_fee_after(rpc.chain, newest_block)
     )
     history = feemarket.fee_history(fees, following or 0, percentiles)
+    # coreth's list ends with the newest block's fee: the next block's depends on when it is made.
+    base_fees = history.base_fees[: len(fees) if rpc.chain.is_of_coreth else None]
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
-        "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
+        "baseFeePerGas": [encode_quantity(fee) for fee in base_fees],
         "gasUsedRatio": list(history.gas_used_ratios),
     }
     if history.rewards is not None:

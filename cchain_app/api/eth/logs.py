@@ -53,14 +53,15 @@ def resolve_range(
     """Return the heights of a filter's range; an omitted bound means the head.
 
     Raises:
-        JsonRpcError: -32602, the range cannot be searched.
+        JsonRpcError: -32602 (on a chain of coreth -32000 if it is upside down), the range cannot be searched.
     """
     if Tag.PENDING in (first, last):
         raise invalid_params("pending logs are not supported")
     begin = block_tags.height_of(rpc, Tag.LATEST if first is None else first)
     end = block_tags.height_of(rpc, Tag.LATEST if last is None else last)
     if begin > end:
-        raise invalid_params("invalid block range params")
+        words = "invalid block range params"
+        raise server_error(words) if rpc.chain.is_of_coreth else invalid_params(words)
     if end > blocks.head(rpc.chain).number:
         raise invalid_params("block range extends beyond current head block")
     most = rpc.chain.settings.logs_block_range

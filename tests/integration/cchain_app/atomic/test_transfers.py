@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app import models
+from cchain_app import models, notifications
 from cchain_app.atomic.errors import AtomicReason
 from cchain_app.atomic.fees import burned
 from cchain_app.atomic.transactions import (
@@ -24,6 +24,7 @@ from cchain_app.services import atomic, rewinding
 from cchain_app.services.atomic import AtomicPoolReason, AtomicTxRefused
 from cchain_app.store import atomic as rows
 from chaindb import clock
+from chaindb.events import Message
 from chainvm.port import BlockContext
 from platform_app.apps import platform_chain
 from platform_app.config import UNIT
@@ -101,6 +102,20 @@ def test_transfer_to_the_c_chain_and_back_keeps_the_amount(both: Both) -> None:
     assert any(raw[2:34] == imported.tx_id for raw in own)
     assert not SharedOutput.objects.exists()
     assert waiting.tx_id != back.tx_id
+
+
+def test_an_issued_transaction_is_announced_once(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network process pushes it to peers then, without waiting for its next look at the pool."""
+    heard: list[Message] = []
+    monkeypatch.setattr(both.c.evm.events, "send", lambda _, message: heard.append(message))
+    both.exported_to_c(UNIT)
+    tx = both.make_import()
+    atomic.issue(both.c.evm, tx)
+    atomic.issue(both.c.evm, tx)
+    announced = [message for message in heard if message["type"] == notifications.ATOMIC_PENDING]
+    assert announced == [notifications.pending_atomic_transactions([tx.tx_id])]
 
 
 def test_an_output_is_imported_once(both: Both) -> None:

@@ -147,3 +147,21 @@ def test_simulated_calls_have_the_capacity(follower: Follower) -> None:
         "code": -38015,
         "message": f"block gas limit reached: remaining: {capacity}, required: {capacity + 1}",
     }
+
+
+def test_answers_that_were_seen_to_differ_from_the_reference(follower: Follower) -> None:
+    """Found by asking this node and an avalanchego node the same."""
+    followed(follower)
+    reverts = {"data": encode_data(assemble("0 0 REVERT"))}
+    plain = {"code": -32000, "message": "execution reverted"}
+    assert follower.ask("eth_call", reverts, "latest") == plain
+    assert follower.ask("eth_estimateGas", reverts) == plain
+    with_data = follower.ask("eth_call", {"data": encode_data(assemble("1 0 REVERT"))}, "latest")
+    assert with_data == {"code": 3, "message": "execution reverted", "data": "0x00"}
+
+    history = follower.ask("eth_feeHistory", "0x2", "latest", [50])
+    assert [len(history[name]) for name in ("baseFeePerGas", "gasUsedRatio", "reward")] == [2] * 3
+
+    upside_down = {"fromBlock": "0x5", "toBlock": "0x1"}
+    refused = {"code": -32000, "message": "invalid block range params"}
+    assert follower.ask("eth_getLogs", upside_down) == refused

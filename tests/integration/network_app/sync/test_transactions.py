@@ -120,6 +120,25 @@ async def test_a_second_pool_has_a_handler_of_its_own() -> None:
     assert [node.chain.issued for node in nodes] == [[], [], []]
 
 
+async def test_announced_transactions_of_further_pools_are_pushed_at_once() -> None:
+    world, nodes, pools = World(), list[Node](), list[MemoryChain]()
+    for at in range(2):
+        chain, pool = MemoryChain("P"), MemoryChain("P")
+        chain.more_transactions[ATOMIC_GOSSIP] = pool
+        pools.append(pool)
+        config = quick_config(pull_interval=3600.0)
+        nodes.append(world.add(f"node-{at}", chain, weight=int(at == 0), config=config))
+    world.link_all()
+    async with running(*nodes):
+        await until(lambda: all(node.follows() for node in nodes))
+        gossip = nodes[1].engine.line("P").gossips[ATOMIC_GOSSIP]
+        await until(lambda: not gossip._scan)
+        tx_id = pools[1].submit(b"atomic transaction")
+        nodes[1].engine.transactions_issued("P", [tx_id], handler=ATOMIC_GOSSIP)
+        await until(lambda: b"atomic transaction" in pools[0].issued)
+    assert [node.chain.issued for node in nodes] == [[], []]
+
+
 async def test_many_transactions_travel_in_few_messages() -> None:
     _, nodes = mesh(2)
     async with running(*nodes):
