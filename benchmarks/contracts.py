@@ -2,7 +2,7 @@
 
 Source: contracts/Bench.sol, compiled by solc 0.8.30 with `--evm-version shanghai --optimize
 --optimize-runs 1000 --metadata-hash none --no-cbor-metadata`; one file for each contract. Slots.hex
-was assembled manually from Slots.easm.
+and Loops.hex were assembled manually from the files with the same names.
 """
 
 from collections.abc import Sequence

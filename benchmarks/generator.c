@@ -1,18 +1,19 @@
-/* The load generator: many connections in one thread, each with one request under way. Written in C
+/* The load generator: many connections in one thread, each with one request or more under way. Written in C
  * because a loop in Python takes as long for a request as the faster servers do, and on two cores
  * takes from them what it needs.
  *
- * usage: generator HOST PORT http|ws loop CONNECTIONS WARM_UP SECONDS < streams
+ * usage: generator HOST PORT http|ws loop CONNECTIONS IN_FLIGHT WARM_UP SECONDS < streams
  *        generator HOST PORT http|ws once SECONDS < streams
  *
  * Input, integers 32-bit little-endian: length and bytes of what opens a connection (nothing for
  * HTTP, the handshake for WebSocket), number of streams; of each stream the number of its frames, and
  * length and bytes of each frame.
  *
- * `loop` has one stream, which every connection repeats from a place of its own. Output: answers,
- * refusals (an error in the answer, or another status than 200), seconds, median and 99th percentile
+ * `loop` has one stream, which every connection repeats from a place of its own, with IN_FLIGHT requests under
+ * way: each answer is followed by the next request, in a write of its own. Output: answers,
+ * refusals (an error in the answer, or another status than 200), seconds, median, 99th percentile and maximum
  * of the latency in microseconds, and the answers of the warm-up, on one line. Only the last counts
- * those before WARM_UP seconds.
+ * those before WARM_UP seconds. An answer is timed from the oldest request that has none.
  *
  * `once` sends each stream in its order on a connection of its own, the next frame after the last
  * answer, until all is sent or SECONDS are over, and waits for what is under way. Output: when the
@@ -46,7 +47,8 @@ struct lane {
     uint32_t answered;
     char *received;
     size_t length, room;
-    double sent_at;
+    double *sent_at;    /* a ring of the times of the requests under way */
+    uint32_t in_flight, sent;
 };
 
 static int websocket;
@@ -89,20 +91,22 @@ static void send_bytes(int fd, const char *bytes, size_t length) {
     }
 }
 
-/* Whether the answer in the buffer is whole. */
-static int whole_http(const char *p, size_t length) {
+/* The size of the first answer in the buffer; 0 until it is whole. */
+static size_t http_size(const char *p, size_t length) {
     const char *end = memmem(p, length, HEAD_END, 4);
     if (!end) return 0;
-    size_t head = (size_t)(end - p) + 4;
+    size_t size = (size_t)(end - p) + 4;
     for (const char *line = p; line < end; line++) {
         if (*line != '\n') continue;
-        if (strncasecmp(line + 1, CONTENT_LENGTH, sizeof CONTENT_LENGTH - 1) == 0)
-            return length >= head + strtoul(line + sizeof CONTENT_LENGTH, NULL, 10);
+        if (strncasecmp(line + 1, CONTENT_LENGTH, sizeof CONTENT_LENGTH - 1) == 0) {
+            size += strtoul(line + sizeof CONTENT_LENGTH, NULL, 10);
+            return length >= size ? size : 0;
+        }
     }
-    return length >= head + 5 && memcmp(p + length - 5, LAST_CHUNK, 5) == 0;
+    return length >= size + 5 && memcmp(p + length - 5, LAST_CHUNK, 5) == 0 ? length : 0;
 }
 
-static int whole_ws(const unsigned char *p, size_t length) {
+static size_t ws_size(const unsigned char *p, size_t length) {
     if (length < 2) return 0;
     size_t size = p[1] & 127, width = size == 126 ? 2 : size == 127 ? 8 : 0;
     if (length < 2 + width) return 0;
@@ -110,7 +114,12 @@ static int whole_ws(const unsigned char *p, size_t length) {
         size = 0;
         for (size_t i = 0; i < width; i++) size = size << 8 | p[2 + i];
     }
-    return length >= 2 + width + size;
+    size += 2 + width;
+    return length >= size ? size : 0;
+}
+
+static size_t answer_size(const char *p, size_t length) {
+    return websocket ? ws_size((const unsigned char *)p, length) : http_size(p, length);
 }
 
 /* Whether the whole answer is none: a fast refusal must not be taken for speed. */
@@ -119,7 +128,7 @@ static int is_refusal(const char *p, size_t length) {
     return memmem(p, length, "\"error\"", 7) != NULL;
 }
 
-static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame opening) {
+static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame opening, uint32_t in_flight) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = l};
     int on = 1;
     char byte;
@@ -129,6 +138,8 @@ static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame openi
     setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     l->room = 2 * READ;
     l->received = malloc(l->room);
+    l->in_flight = in_flight;
+    l->sent_at = malloc(in_flight * sizeof *l->sent_at);
     epoll_ctl(poll, EPOLL_CTL_ADD, l->fd, &event);
     if (!opening.length) return;
     send_bytes(l->fd, opening.bytes, opening.length);
@@ -140,13 +151,12 @@ static void open_lane(struct lane *l, struct sockaddr_in *to, struct frame openi
 
 static void send_next(struct lane *l) {
     struct frame *f = &l->stream->frames[l->next++];
-    l->length = 0;
-    l->sent_at = now();
+    l->sent_at[l->sent++ % l->in_flight] = now();
     send_bytes(l->fd, f->bytes, f->length);
 }
 
-/* Take what has come; 1 when the answer is whole. */
-static int take(struct lane *l) {
+/* Read what has come. */
+static void take(struct lane *l) {
     if (l->room - l->length < READ) {
         l->room *= 2;
         l->received = realloc(l->received, l->room);
@@ -155,8 +165,12 @@ static int take(struct lane *l) {
     ssize_t n = read(l->fd, l->received + l->length, READ);
     if (n <= 0) die("the server closed the connection");
     l->length += (size_t)n;
-    return websocket ? whole_ws((unsigned char *)l->received, l->length)
-                     : whole_http(l->received, l->length);
+}
+
+/* Forget the first answers. */
+static void drop(struct lane *l, size_t size) {
+    l->length -= size;
+    memmove(l->received, l->received + size, l->length);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -180,30 +194,39 @@ static void loop(struct lane *lanes, uint32_t connections, double warm_up, doubl
     size_t answers = 0, failed = 0, early = 0, room = 1 << 20;
     float *latencies = malloc(room * sizeof *latencies);
     double begin = now() + warm_up, end = begin + seconds, last = begin;
-    for (uint32_t i = 0; i < connections; i++) send_again(&lanes[i]);
+    for (uint32_t i = 0; i < connections; i++)
+        for (uint32_t k = 0; k < lanes[i].in_flight; k++) send_again(&lanes[i]);
     while (last < end) {
         int n = wait_for(ready, 256);
         for (int i = 0; i < n; i++) {
             struct lane *l = ready[i].data.ptr;
-            if (!take(l)) continue;
-            last = now();
-            if (last >= begin) {
-                if (answers == room) {
-                    room *= 2;
-                    latencies = realloc(latencies, room * sizeof *latencies);
-                    if (!latencies) die("out of memory");
+            size_t place = 0, size;
+            take(l);
+            while ((size = answer_size(l->received + place, l->length - place))) {
+                last = now();
+                if (last >= begin) {
+                    if (answers == room) {
+                        room *= 2;
+                        latencies = realloc(latencies, room * sizeof *latencies);
+                        if (!latencies) die("out of memory");
+                    }
+                    /* The oldest request under way is the one whose place in the ring comes next. */
+                    latencies[answers++] = (float)(last - l->sent_at[l->sent % l->in_flight]);
+                    failed += (size_t)is_refusal(l->received + place, size);
+                } else {
+                    early++;
                 }
-                latencies[answers++] = (float)(last - l->sent_at);
-                failed += (size_t)is_refusal(l->received, l->length);
+                place += size;
+                send_again(l);
             }
-            if (last < begin) early++;
-            send_again(l);
+            drop(l, place);
         }
     }
     if (!answers) die("no answers");
     qsort(latencies, answers, sizeof *latencies, by_size);
-    printf("%zu %zu %.6f %.1f %.1f %zu\n", answers, failed, last - begin,
-           latencies[answers / 2] * 1e6, latencies[(size_t)((double)answers * 0.99)] * 1e6, early);
+    printf("%zu %zu %.6f %.1f %.1f %.1f %zu\n", answers, failed, last - begin,
+           latencies[answers / 2] * 1e6, latencies[(size_t)((double)answers * 0.99)] * 1e6,
+           latencies[answers - 1] * 1e6, early);
 }
 
 static void once(struct lane *lanes, uint32_t connections, double seconds) {
@@ -221,7 +244,9 @@ static void once(struct lane *lanes, uint32_t connections, double seconds) {
         int n = wait_for(ready, 256);
         for (int i = 0; i < n; i++) {
             struct lane *l = ready[i].data.ptr;
-            if (!take(l)) continue;
+            take(l);
+            size_t size = answer_size(l->received, l->length);
+            if (!size) continue;
             l->answered++;
             if (is_refusal(l->received, l->length)) {
                 refusals = realloc(refusals, (refused + 1) * sizeof *refusals);
@@ -230,6 +255,7 @@ static void once(struct lane *lanes, uint32_t connections, double seconds) {
                 f->bytes = malloc(l->length);
                 memcpy(f->bytes, l->received, l->length);
             }
+            drop(l, size);
             if (now() > end || l->next == l->stream->count) {
                 epoll_ctl(poll, EPOLL_CTL_DEL, l->fd, NULL);
                 busy--;
@@ -248,9 +274,9 @@ static void once(struct lane *lanes, uint32_t connections, double seconds) {
 }
 
 int main(int argc, char **argv) {
-    int repeats = argc == 8 && strcmp(argv[4], "loop") == 0;
+    int repeats = argc == 9 && strcmp(argv[4], "loop") == 0;
     if (!repeats && (argc != 6 || strcmp(argv[4], "once")))
-        die("usage: generator HOST PORT http|ws loop CONNECTIONS WARM_UP SECONDS | once SECONDS");
+        die("usage: generator HOST PORT http|ws loop CONNECTIONS IN_FLIGHT WARM_UP SECONDS | once SECONDS");
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[2]))};
     inet_pton(AF_INET, argv[1], &to.sin_addr);
     websocket = strcmp(argv[3], "ws") == 0;
@@ -264,12 +290,12 @@ int main(int argc, char **argv) {
 
     struct lane *lanes = calloc(connections + 1, sizeof *lanes);
     for (uint32_t i = 0; i < connections; i++) {
-        open_lane(&lanes[i], &to, opening);
+        open_lane(&lanes[i], &to, opening, repeats ? (uint32_t)atoi(argv[6]) : 1);
         lanes[i].stream = repeats ? given : &given[i];
         if (repeats) lanes[i].next = (uint32_t)((uint64_t)i * given->count / connections);
     }
     if (repeats)
-        loop(lanes, connections, atof(argv[6]), atof(argv[7]));
+        loop(lanes, connections, atof(argv[7]), atof(argv[8]));
     else
         once(lanes, connections, atof(argv[5]));
     return 0;

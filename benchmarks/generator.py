@@ -46,6 +46,8 @@ class Speed:
     p50: float
     """Seconds from sending to the complete answer, in the median run."""
     p99: float
+    worst: float
+    """The longest of all runs."""
     failed: int
     """Answers of all runs with an error or a status other than 200."""
     answers: int
@@ -66,20 +68,23 @@ class StreamResults:
     """The answers with an error or a status other than 200."""
 
 
-def closed_loop(framing: Framing, bodies: Sequence[bytes], connections: int, pace: Pace) -> Speed:
-    """Repeat the bodies on every connection, with one request in flight on each.
+def closed_loop(
+    framing: Framing, bodies: Sequence[bytes], connections: int, pace: Pace, *, in_flight: int = 1
+) -> Speed:
+    """Repeat the bodies on every connection, with a number of requests in flight on each.
 
     Raises:
         GeneratorFailed: The server closed a connection or did not answer for thirty seconds.
     """
     given = _given(framing, [bodies])
-    runs = [_run(framing, given, connections, pace) for _ in range(pace.repeats)]
+    runs = [_run(framing, given, connections, in_flight, pace) for _ in range(pace.repeats)]
     middle = statistics.median_low([run.rate for run in runs])
     typical = next(run for run in runs if run.rate == middle)
     return Speed(
         typical.rate,
         typical.p50,
         typical.p99,
+        max(run.worst for run in runs),
         sum(run.failed for run in runs),
         sum(run.answers for run in runs),
     )
@@ -116,7 +121,7 @@ def send_streams(
 @contextmanager
 def loaded(framing: Framing, bodies: Sequence[bytes], connections: int) -> Iterator[None]:
     """Repeat the bodies on every connection while the body runs, ignoring the answers."""
-    command = _command(framing, "loop", connections, 0.0, FOR_EVER)
+    command = _command(framing, "loop", connections, 1, 0.0, FOR_EVER)
     with tempfile.TemporaryFile() as given:
         given.write(_given(framing, [bodies]))
         given.seek(0)
@@ -175,20 +180,21 @@ def _command(framing: Framing, *options: object) -> list[str]:
     return [str(program()), endpoint.host, str(endpoint.port), framing.name, *map(str, options)]
 
 
-def _run(framing: Framing, given: bytes, connections: int, pace: Pace) -> Speed:
+def _run(framing: Framing, given: bytes, connections: int, in_flight: int, pace: Pace) -> Speed:
     done = subprocess.run(
-        _command(framing, "loop", connections, pace.warm_up, pace.seconds),
+        _command(framing, "loop", connections, in_flight, pace.warm_up, pace.seconds),
         input=given,
         capture_output=True,
         check=False,
     )
     if done.returncode:
         raise GeneratorFailed(done.stderr.decode().strip())
-    answers, failed, seconds, p50, p99, early = done.stdout.split()
+    answers, failed, seconds, p50, p99, worst, early = done.stdout.split()
     return Speed(
         int(answers) / float(seconds),
         float(p50) / 1e6,
         float(p99) / 1e6,
+        float(worst) / 1e6,
         int(failed),
         int(answers) + int(early),
     )

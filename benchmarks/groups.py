@@ -4,10 +4,12 @@ from benchmarks import node, peers
 from benchmarks import workloads_aged as aged
 from benchmarks import workloads_bootstrap as bootstrap
 from benchmarks import workloads_busy as busy
+from benchmarks import workloads_calls as calls
 from benchmarks import workloads_devnet as devnet
 from benchmarks import workloads_exchange as exchange
 from benchmarks import workloads_history as history
 from benchmarks import workloads_import as imports
+from benchmarks import workloads_memory as memory
 from benchmarks import workloads_network as network
 from benchmarks import workloads_platform_read as platform_reads
 from benchmarks import workloads_platform_write as platform_writes
@@ -34,6 +36,21 @@ GROUPS = (
             sockets.LOGS,
         ),
     ),
+    Group(
+        "more reads",
+        reads.prepare,
+        (
+            reads.WORST_BATCH,
+            sockets.NUMBERS_IN_FLIGHT,
+            sockets.CALLS_IN_FLIGHT,
+            sockets.FEW_HEADS,
+            sockets.MORE_HEADS,
+            *calls.LONG_CALLS,
+            # The last one, because it is the memory after the others.
+            memory.LOADED,
+        ),
+    ),
+    Group("idle", memory.prepare, (memory.IDLE,)),
     Group(
         "traces",
         traces.prepare,

@@ -12,7 +12,7 @@ from benchmarks.server import Server
 from benchmarks.signing import Account, account_of, contract_address, hash_of, sign
 from benchmarks.wire import Http, WebSocket
 
-CONTRACTS = ("Token", "Burner", "Emitter", "Disperser", "Slots")
+CONTRACTS = ("Token", "Burner", "Emitter", "Disperser", "Slots", "Loops")
 FUNDER = account_of(
     bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 )

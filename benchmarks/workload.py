@@ -23,6 +23,8 @@ class Measurement:
     """Seconds of the server's processor time for each answer."""
     note: str = ""
     """Remark that explains the number."""
+    worst: float | None = None
+    """The longest latency in seconds."""
 
 
 class Better(Enum):

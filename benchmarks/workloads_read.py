@@ -10,7 +10,7 @@ from benchmarks.rpc import RpcFailed, WrongAnswer, batch, body
 from benchmarks.scene import FUNDER, Scene
 from benchmarks.signing import CHAIN_ID, account, hash_of, sign
 from benchmarks.wire import Framing
-from benchmarks.workload import AS_EMBEDDED, Bar, Measurement, Workload
+from benchmarks.workload import AS_EMBEDDED, Bar, Better, Measurement, Workload
 
 CONNECTIONS = 16
 FULL_BLOCK = 100
@@ -19,7 +19,9 @@ EMITTING = 10
 """Transactions that emit LOGS_EACH logs."""
 LOGS_EACH = 100
 BURNT = 10_000_000
-"""Gas of the long call."""
+"""Gas of a long call."""
+BATCHED = 100
+"""Calls of a batch."""
 MINTED = 10**18
 
 YARDSTICK = "block-number"
@@ -71,8 +73,9 @@ def repeat(
     connections: int = CONNECTIONS,
     framing: Framing | None = None,
     pace: Pace | None = None,
+    in_flight: int = 1,
 ) -> Measurement:
-    """Check the answer of each body once, then repeat the bodies at full speed.
+    """Check the answer of each body once over HTTP, then repeat the bodies at full speed.
 
     Raises:
         RpcFailed: An answer is an error.
@@ -85,11 +88,24 @@ def repeat(
                 raise RpcFailed(str(single["error"]))
             if not check(single["result"]):
                 raise WrongAnswer(str(single["result"])[:200])
-    return run_loop(scene, framing or scene.http, bodies, connections, pace or scene.scale.pace)
+    return run_loop(
+        scene,
+        framing or scene.http,
+        bodies,
+        connections,
+        pace or scene.scale.pace,
+        in_flight=in_flight,
+    )
 
 
 def run_loop(
-    scene: Scene, framing: Framing, bodies: Sequence[bytes], connections: int, pace: Pace
+    scene: Scene,
+    framing: Framing,
+    bodies: Sequence[bytes],
+    connections: int,
+    pace: Pace,
+    *,
+    in_flight: int = 1,
 ) -> Measurement:
     """Repeat bodies at full speed, and measure the server's processor time.
 
@@ -97,11 +113,11 @@ def run_loop(
         WrongAnswer: An answer held an error.
     """
     before = scene.server.processor_seconds()
-    speed = closed_loop(framing, bodies, connections, pace)
+    speed = closed_loop(framing, bodies, connections, pace, in_flight=in_flight)
     used = scene.server.processor_seconds() - before
     if speed.failed:
         raise WrongAnswer(f"{speed.failed} answers were errors")
-    return Measurement(speed.rate, speed.p50, speed.p99, used / speed.answers)
+    return Measurement(speed.rate, speed.p50, speed.p99, used / speed.answers, worst=speed.worst)
 
 
 def read_balance(
@@ -115,7 +131,7 @@ def read_balance(
 
 def read_token_balance(scene: Scene) -> Measurement:
     """Read a token balance, the most frequent call of wallets."""
-    return repeat(scene, [_balance_of(scene)], lambda result: int(result, 16) == MINTED)
+    return repeat(scene, [balance_of(scene)], lambda result: int(result, 16) == MINTED)
 
 
 def _block_number(scene: Scene) -> Measurement:
@@ -167,9 +183,21 @@ def estimate(scene: Scene) -> Measurement:
 
 
 def _batch(scene: Scene) -> Measurement:
-    calls = [[account("nobody", index).text, "latest"] for index in range(100)]
-    batches = repeat(scene, [batch("eth_getBalance", calls)], _hex)
-    return replace(batches, value=batches.value * len(calls))
+    batches = repeat(scene, [_balances()], _hex)
+    return replace(batches, value=batches.value * BATCHED)
+
+
+def _worst_batch(scene: Scene) -> Measurement:
+    """Measure the slowest answer, those right after the connections were opened included."""
+    pace = Pace(0.0, scene.scale.pace.seconds, scene.scale.pace.repeats)
+    batches = repeat(scene, [_balances()], _hex, pace=pace)
+    assert batches.worst is not None
+    return replace(batches, value=batches.worst * 1e3)
+
+
+def _balances() -> bytes:
+    calls = [[account("nobody", index).text, "latest"] for index in range(BATCHED)]
+    return batch("eth_getBalance", calls)
 
 
 def _mixed(scene: Scene) -> Measurement:
@@ -177,7 +205,7 @@ def _mixed(scene: Scene) -> Measurement:
     bodies = [
         body("eth_blockNumber"),
         body("eth_getBalance", holder, "latest"),
-        _balance_of(scene),
+        balance_of(scene),
         body("eth_getTransactionReceipt", transaction),
         body("eth_getBlockByNumber", "latest", False),
         body("eth_chainId"),
@@ -190,14 +218,20 @@ def _mixed(scene: Scene) -> Measurement:
 
 
 def _long_call(scene: Scene) -> Measurement:
-    call = {"to": _text(scene, "Burner"), "data": "0x44df8e70", "gas": hex(BURNT)}
+    return burn(scene, {"to": _text(scene, "Burner"), "data": "0x44df8e70"}, connections=1)
+
+
+def burn(scene: Scene, call: dict[str, str], *, connections: int) -> Measurement:
+    """Measure the gas per second, in millions, of a call that uses all of its gas."""
     # No warm-up, because the slowest peer takes seconds for one call.
     pace = Pace(0.0, 2 * scene.scale.pace.seconds, 1)
-    calls = repeat(scene, [body("eth_call", call, "latest")], _hex, connections=1, pace=pace)
+    request = body("eth_call", {**call, "gas": hex(BURNT)}, "latest")
+    calls = repeat(scene, [request], _hex, connections=connections, pace=pace)
     return replace(calls, value=calls.value * BURNT / 1e6)
 
 
-def _balance_of(scene: Scene) -> bytes:
+def balance_of(scene: Scene) -> bytes:
+    """Return a call of the token's balanceOf for its holder."""
     data = "0x" + call_data("balanceOf(address)", account("holder").address).hex()
     return body("eth_call", {"to": _text(scene, "Token"), "data": data}, "latest")
 
@@ -236,6 +270,15 @@ ESTIMATE = Workload(
     Bar(peers=("anvil", "hardhat")),
 )
 BATCH = Workload("batch", "batch of 100 eth_getBalance, 16", "calls/s", _batch, Bar(60_000), ANVIL)
+WORST_BATCH = Workload(
+    "batch-worst",
+    "batch of 100 eth_getBalance, 16, worst answer",
+    "ms",
+    _worst_batch,
+    None,
+    Bar(30),
+    Better.LESS,
+)
 MIXED = Workload("mixed", "mixed reads, 16", "req/s", _mixed, HARDHAT, ANVIL)
 LONG_CALL = Workload("long-call", "eth_call of 10 M gas, 1", "Mgas/s", _long_call, Bar(250), ANVIL)
 _ROWS = (

@@ -1,4 +1,4 @@
-"""WebSocket: calls over sixteen sockets, new heads for a thousand subscribers, a thousand logs for one."""
+"""WebSocket: calls over sixteen sockets and over one, new heads for subscribers, a thousand logs for one."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ from benchmarks.rpc import NotMined, RpcFailed, WrongAnswer, body
 from benchmarks.scene import FUNDER, Scene
 from benchmarks.signing import account, hash_of, sign
 from benchmarks.workload import AS_EMBEDDED, Bar, Better, Measurement, Workload
-from benchmarks.workloads_read import CONNECTIONS, run_loop
+from benchmarks.workloads_read import ANVIL, CONNECTIONS, balance_of, run_loop
 
 PATIENCE = 5.0
 """Maximum seconds until the last subscriber has a head, or a block's logs."""
@@ -21,26 +21,55 @@ NOTIFIED = 1_000
 """Logs of the block for one subscriber."""
 EMITTING_GAS = 3_000_000
 """Gas for all of them in one transaction: about 2,000 each."""
+IN_FLIGHT = 64
+"""Requests in flight on one socket."""
+FEW, MORE = 10, 200
+"""Subscribers of the rows with less than the usual number."""
 REST = 0.05
 """Seconds between two blocks, so that a server's work after one block does not affect the next."""
 
 
 def _block_number(scene: Scene) -> Measurement:
-    question = body("eth_blockNumber")
+    return _repeat(scene, body("eth_blockNumber"), CONNECTIONS, 1)
+
+
+def _numbers_in_flight(scene: Scene) -> Measurement:
+    return _repeat(scene, body("eth_blockNumber"), 1, IN_FLIGHT)
+
+
+def _calls_in_flight(scene: Scene) -> Measurement:
+    return _repeat(scene, balance_of(scene), 1, IN_FLIGHT)
+
+
+def _repeat(scene: Scene, question: bytes, connections: int, in_flight: int) -> Measurement:
+    """Check one answer, then repeat the request at full speed."""
     connection = scene.ws.connect()
     answer = json.loads(exchange(scene.ws, connection, question))
     connection.close()
     if "result" not in answer:
         raise RpcFailed(str(answer))
-    return run_loop(scene, scene.ws, [question], CONNECTIONS, scene.scale.pace)
+    pace = scene.scale.pace
+    return run_loop(scene, scene.ws, [question], connections, pace, in_flight=in_flight)
 
 
 def _new_heads(scene: Scene) -> Measurement:
+    return _heads_for(scene, scene.scale.subscribers)
+
+
+def _heads_for_few(scene: Scene) -> Measurement:
+    return _heads_for(scene, FEW)
+
+
+def _heads_for_more(scene: Scene) -> Measurement:
+    return _heads_for(scene, MORE)
+
+
+def _heads_for(scene: Scene, subscribers: int) -> Measurement:
     """Time from sending a transaction until the last subscriber has the block's header."""
-    sender = account("herald")
+    sender = account("herald", subscribers)
     scene.fund([sender])
     raws = [sign(sender, nonce, FUNDER.address, value=1) for nonce in range(scene.scale.rounds)]
-    sockets = [scene.ws.connect() for _ in range(scene.scale.subscribers)]
+    sockets = [scene.ws.connect() for _ in range(subscribers)]
     try:
         for connection in sockets:
             answer = exchange(scene.ws, connection, body("eth_subscribe", "newHeads"))
@@ -133,6 +162,40 @@ NEW_HEADS = Workload(
     Bar(60),
     Bar(23),
     Better.LESS,
+)
+FEW_HEADS = Workload(
+    "new-heads-few",
+    f"newHeads, {FEW} subscribers, send to last",
+    "ms",
+    _heads_for_few,
+    None,
+    ANVIL,
+    Better.LESS,
+)
+MORE_HEADS = Workload(
+    "new-heads-more",
+    f"newHeads, {MORE} subscribers, send to last",
+    "ms",
+    _heads_for_more,
+    None,
+    ANVIL,
+    Better.LESS,
+)
+NUMBERS_IN_FLIGHT = Workload(
+    "ws-in-flight",
+    f"ws eth_blockNumber, one socket, {IN_FLIGHT} in flight",
+    "req/s",
+    _numbers_in_flight,
+    None,
+    Bar(peers=("anvil",), times=1.2),
+)
+CALLS_IN_FLIGHT = Workload(
+    "ws-calls-in-flight",
+    f"ws eth_call balanceOf, one socket, {IN_FLIGHT} in flight",
+    "req/s",
+    _calls_in_flight,
+    None,
+    Bar(peers=("anvil",), times=1.2),
 )
 LOGS = Workload(
     "log-notifications",

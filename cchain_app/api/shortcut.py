@@ -17,6 +17,7 @@ from cchain_app.selectors.state import prefetch
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.waiting import CallFailure, acts
 from jsonrpc.dispatch.calls import DispatchLimits, Shortcut, ShortcutAnswer
+from jsonrpc.dispatch.dispatcher import SMALL_BODY
 from jsonrpc.errors import REVERTED, JsonRpcError
 from jsonrpc.http.replies import WholeFrames, WholeRequests
 from jsonrpc.limits.interpreter import LoopTurn
@@ -109,7 +110,8 @@ def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
 
     It runs calls that are not small, in the engine's call slots and without the interpreter lock. State that they need
     and that is not in memory is read in bulk, in a few rounds at most, because each read may show what further state
-    they need. Bodies without calls are not tried, because the event loop has tried them already.
+    they need. Small bodies without calls are not tried, because the event loop has tried them already; it leaves larger
+    ones to threads untried if other requests have used up its turn.
 
     Args:
         chain: The chain whose memory has the answers.
@@ -126,7 +128,7 @@ def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
     call_slots = engine.call_slots
 
     def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
-        if not _may_hold_calls(body):
+        if len(body) <= SMALL_BODY and not _may_hold_calls(body):
             return None
         # On a fork, the method itself fetches missing state from upstream.
         reads = chain.fork is None

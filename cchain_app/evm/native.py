@@ -61,8 +61,9 @@ class NativeEngine:
     fast = True
 
     def __init__(self) -> None:
-        self.call_slots = cchain_native.CallSlots(max(1, (os.cpu_count() or 1) - 1))
-        """Limits the calls that run in threads at the same time, so that one processor stays free for the event loop."""
+        self.call_slots = cchain_native.CallSlots(os.cpu_count() or 1)
+        """Limits the calls that run in threads at the same time to the number of processors. The event loop needs little
+        of one while they run, and the kernel gives it to a thread that has been waiting before one that computes."""
         self._seen: tuple[BlockEnv, cchain_native.Environment] | None = None
         """The environment of the last call; most calls are at the head and reuse the same object."""
 

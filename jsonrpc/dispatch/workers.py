@@ -1,4 +1,8 @@
-"""Threads for calls that may wait, with limits on their number and their queue; abandoned jobs are dropped."""
+"""Threads for calls that may wait, with limits on their number and their queue; abandoned jobs are dropped.
+
+A thread that starts a job needs the interpreter, and so does one that ends it. An event loop that answers from memory
+without a pause could keep both waiting for hundreds of milliseconds, so it pauses until the job has ended.
+"""
 
 import asyncio
 import contextlib
@@ -13,6 +17,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from jsonrpc.errors import Overloaded
+from jsonrpc.limits.interpreter import Interpreter
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,11 +52,16 @@ class Workers:
     """A thread pool shared by all transports of a process.
 
     `threads` jobs run simultaneously and `queue` more may wait. `after` is called in the thread after each job, for
-    example to clean up database connections. A job whose caller stops waiting before it has started is dropped.
+    example to clean up database connections. `interpreter` makes the event loop pause for the jobs. A job whose caller
+    stops waiting before it has started is dropped.
     """
 
     def __init__(
-        self, threads: int = 8, queue: int = 1000, after: Callable[[], object] = _nothing
+        self,
+        threads: int = 8,
+        queue: int = 1000,
+        after: Callable[[], object] = _nothing,
+        interpreter: Interpreter | None = None,
     ) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="jsonrpc")
         self._threads = threads
@@ -61,6 +71,7 @@ class Workers:
         self._waiting: OrderedDict[int, _Job] = OrderedDict()
         """Jobs that have not started, oldest first."""
         self._after = after
+        self._interpreter = interpreter or Interpreter()
         self._tickets = itertools.count()
         self._pending: dict[int, float] = {}
         """Arrival times of the jobs by the monotonic clock, oldest first."""
@@ -118,6 +129,7 @@ class Workers:
             ticket = next(self._tickets)
             self._pending[ticket] = time.monotonic()
             self._waiting[ticket] = job
+            self._interpreter.need()
             begins = self._busy < self._threads
             self._busy += begins
             if begins:
@@ -128,7 +140,12 @@ class Workers:
         """Drop a job that has not started, and everything that it holds."""
         with self._lock:
             if self._waiting.pop(ticket, None) is not None:
-                del self._pending[ticket]
+                self._forget(ticket)
+
+    def _forget(self, ticket: int) -> None:
+        """Note that a job has ended, or will never start."""
+        del self._pending[ticket]
+        self._interpreter.need_no_more()
 
     def _run_jobs(self) -> None:
         """Run jobs, oldest first, until none waits."""
@@ -144,7 +161,7 @@ class Workers:
             except BaseException as error:
                 failure = error
             with self._lock:
-                del self._pending[ticket]
+                self._forget(ticket)
             _wake_caller(job, result, failure)
 
     def _next_job(self) -> tuple[int, _Job] | None:
@@ -160,7 +177,7 @@ class Workers:
             self._is_closed = True
             refused = list(self._waiting.values())
             for ticket in self._waiting:
-                del self._pending[ticket]
+                self._forget(ticket)
             self._waiting.clear()
         for job in refused:
             _wake_caller(job, None, Overloaded())

@@ -76,8 +76,12 @@ class WholeRequests(Protocol):
 class WholeFrames(Protocol):
     """Answers WebSocket frames that are complete messages, if it can, and reports them."""
 
-    def serve(self, data: bytes) -> bytes | None:
-        """Return the frame that answers a single frame, or None for an unknown message."""
+    def serve(self, data: bytes) -> tuple[bytes, int] | None:
+        """Return the frames that answer the first frames of the data, and the number of bytes of the answered ones.
+
+        It stops at the first frame that it cannot answer, and after many frames or bytes of answers. None: it cannot
+        answer the first one.
+        """
 
 
 class Endpoint:

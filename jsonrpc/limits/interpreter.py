@@ -75,20 +75,28 @@ class Interpreter:
             if entered:
                 self._places.release()
 
-    @contextmanager
-    def needed(self) -> Iterator[None]:
-        """Make the event loop pause while the body runs, which releases the interpreter repeatedly.
+    def need(self) -> None:
+        """Make the event loop pause until `need_no_more`: a thread starts, or releases the interpreter repeatedly.
 
-        The pauses end NEEDED_SECONDS after the start of the last such body.
+        The pauses end NEEDED_SECONDS after the last such call.
         """
         with self._counting:
             self.needed_by += 1
             self._needed_until = self._clock() + NEEDED_SECONDS
+
+    def need_no_more(self) -> None:
+        """End what `need` began; call it once for each of its calls, from any thread."""
+        with self._counting:
+            self.needed_by -= 1
+
+    @contextmanager
+    def needed(self) -> Iterator[None]:
+        """Make the event loop pause while the body runs, as `need` does."""
+        self.need()
         try:
             yield
         finally:
-            with self._counting:
-                self.needed_by -= 1
+            self.need_no_more()
 
     def give_way(self, loop: asyncio.AbstractEventLoop) -> None:
         """Schedule a pause if a thread needs one, after the answers of this turn of the loop are written.

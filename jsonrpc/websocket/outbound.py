@@ -189,9 +189,9 @@ class SocketWriter:
         """Whether a frame can be written immediately: the peer keeps up, and direct writing is possible."""
         return self._direct is not None and self._writer is None and not self._closed
 
-    def write(self, frame: bytes) -> bool:
-        """Write a frame if that is possible immediately; return whether it was written."""
-        return self.writes_at_once and self._direct is not None and self._direct(frame)
+    def write(self, frames: bytes) -> bool:
+        """Write frames if that is possible immediately; return whether they were written."""
+        return self.writes_at_once and self._direct is not None and self._direct(frames)
 
     @property
     def backlog(self) -> int:

@@ -31,7 +31,7 @@ from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
 from jsonrpc.websocket.hub import Hub, SocketExchange
 from jsonrpc.websocket.outbound import TRY_AGAIN_LATER, OutboundLimits, Send, SocketWriter
-from jsonrpc.websocket.uvicorn_protocol import AnswerAtOnce, GuardedWebSocket
+from jsonrpc.websocket.uvicorn_protocol import AnswerAtOnce, AnswerFrames, GuardedWebSocket
 
 INVALID_TEXT: Final = 1007
 MESSAGE_TOO_BIG: Final = 1009
@@ -110,7 +110,7 @@ class Session:
             await self._send({"type": "websocket.accept"})
             self._socket.accepted(self._client)
             self._watch_unread()
-            self._answer_on_arrival(self._at_once, self._frame_at_once)
+            self._answer_on_arrival(self._at_once, self._frames_at_once)
             await self._serve(head, receive)
         except asyncio.CancelledError:
             if not self._abandoned:
@@ -123,14 +123,14 @@ class Session:
                 task.cancel()
 
     def _answer_on_arrival(
-        self, answer: AnswerAtOnce | None, answer_frame: AnswerAtOnce | None
+        self, answer: AnswerAtOnce | None, answer_frames: AnswerFrames | None
     ) -> None:
         """Have the server pass on messages where they arrive, if it can and there is no rate limit."""
         protocol = getattr(self._send, "__self__", None)
         if isinstance(protocol, GuardedWebSocket) and self._endpoint.throttle is None:
             protocol.answer_at_once = answer
             if self._endpoint.frames is not None:
-                protocol.answer_frame = answer_frame
+                protocol.answer_frames = answer_frames
 
     def _watch_unread(self) -> None:
         """Have the server report unread output to the connection, if it can."""
@@ -138,20 +138,26 @@ class Session:
         if isinstance(protocol, GuardedWebSocket):
             protocol.unread_changed = self._socket.wait_at_server
 
-    def _frame_at_once(self, data: bytes) -> bool:
-        """Answer a message by its frame, if nothing must wait or be counted; return whether it was answered."""
+    def _frames_at_once(self, data: bytes) -> int:
+        """Answer the first messages by their frames, as long as nothing must wait or be counted.
+
+        Returns the number of bytes of the answered frames. The answers are written together.
+        """
         frames, connection = self._endpoint.frames, self._socket
         if frames is None or not connection.writes_at_once or self._is_full():
-            return False
+            return 0
         try:
-            response = frames.serve(data)
+            served = frames.serve(data)
         except STOP:
             raise
         except BaseException:
             # A panic in a native extension is not an `Exception`.
             _log.exception("a frame could not be answered")
-            return False
-        return response is not None and connection.write(response)
+            return 0
+        if served is None:
+            return 0
+        response, size = served
+        return size if connection.write(response) else 0
 
     def _is_full(self) -> bool:
         """Return whether this socket has the maximal number of calls in progress."""

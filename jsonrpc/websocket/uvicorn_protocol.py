@@ -29,7 +29,10 @@ FRAGMENT_COST: Final = 64
 """Bytes of memory for each fragment in addition to its content."""
 
 AnswerAtOnce = Callable[[bytes], bool]
-"""Answers a message, or a frame that contains one, if it can; returns whether it has."""
+"""Answers a message if it can; returns whether it has."""
+
+AnswerFrames = Callable[[bytes], int]
+"""Answers the messages in the first frames of the data, as far as it can; returns the number of their bytes."""
 
 _WHOLE_TEXT: Final = 0x81
 """The first byte of a text frame that is a complete message."""
@@ -72,11 +75,11 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     client_of: Callable[[RequestHead], str] = staticmethod(lambda head: head.peer)
     """Returns the key under which the client is counted."""
     answer_at_once: AnswerAtOnce | None = None
-    """Called for short messages that arrive complete, in one piece, while nothing else is in progress. The
+    """Called for a short message that arrives as one complete frame, while nothing else is in progress. The
     session sets it while its socket is open."""
 
-    answer_frame: AnswerAtOnce | None = None
-    """Called before `answer_at_once`, with the frames of such messages."""
+    answer_frames: AnswerFrames | None = None
+    """Called before `answer_at_once`, with all data that has arrived, which begins with such a frame."""
 
     unread_changed: Callable[[int], object] | None = None
     """Called with the number of unread bytes when they exceed the limit, and with 0 when they no longer do. The
@@ -136,8 +139,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._waiting = bytes(self._waiting) + data
         elif self.current is not None and not self.current.is_current():
             self._wait_to_be_current(data, self.current)
-        elif self.answer_at_once is None or not self._is_answered(data, self.answer_at_once):
-            self._parse(memoryview(data))
+        else:
+            self._process(data)
 
     def _wait_to_be_current(self, data: bytes, current: Current) -> None:
         self._waiting = data
@@ -150,20 +153,28 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         if not self.transport.is_closing():
             self._go_on()
 
-    def _is_answered(self, data: bytes, answer: AnswerAtOnce) -> bool:
-        """Have a message answered that arrives as exactly one frame (RFC 6455, 5.2); return whether it was.
+    def _process(self, data: bytes) -> None:
+        """Have the first messages answered that arrive as complete frames (RFC 6455, 5.2); parse what is left.
 
-        Anything else is left to the parser.
+        Many frames that arrive together are answered with one write. The frames after them wait for the loop's next
+        turn, and so do those after a frame that has to be parsed.
         """
-        if data[0] != _WHOLE_TEXT or not _MASKED < len(data) <= _SHORT or not self._is_at_rest():
-            return False
-        by_frame = self.answer_frame is not None and self.answer_frame(data)
-        if not by_frame and not _is_message_answered(data, answer):
-            return False
+        answer = self.answer_at_once
+        if answer is None or data[0] != _WHOLE_TEXT or not self._is_at_rest():
+            self._parse(memoryview(data), _SLICE)
+            return
+        done = 0 if self.answer_frames is None else self.answer_frames(data)
+        if not done:
+            size = _short_frame(data)
+            if not size or not answer(_message_in(data[:size])):
+                self._parse(memoryview(data), size or _SLICE)
+                return
+            done = size
         self._idle_frames = 0
         if (interpreter := self.interpreter) is not None and interpreter.needed_by:
             interpreter.give_way(self.loop)
-        return True
+        if done < len(data) and not self._is_over():
+            self._wait_for_turn(memoryview(data)[done:])
 
     def _is_at_rest(self) -> bool:
         """Return whether no message is incomplete or queued, and the peer has read all output."""
@@ -177,19 +188,29 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             or self.transport.is_closing()
         )
 
-    def _parse(self, data: memoryview) -> None:
-        """Parse bytes in slices; yield to other tasks after frames, and to the application after a message."""
+    def _parse(self, data: memoryview, size: int) -> None:
+        """Parse bytes in slices; yield to other tasks after frames, and to the application after a message.
+
+        Args:
+            data: The bytes.
+            size: The size of the first slice.
+        """
         self._eventful = False
         while data and not self._eventful and not self._is_over():
-            self._take(data[:_SLICE])
-            data = data[_SLICE:]
+            self._take(data[:size])
+            data = data[size:]
+            size = _SLICE
         if data and not self._is_over():
-            self._waiting = data
-            self.transport.pause_reading()
-            self._go_on()
+            self._wait_for_turn(data)
+
+    def _wait_for_turn(self, data: memoryview) -> None:
+        """Read nothing more until these bytes are processed, in a later turn of the loop."""
+        self._waiting = data
+        self.transport.pause_reading()
+        self._go_on()
 
     def _go_on(self) -> None:
-        """Parse the waiting bytes in the loop's next turn, if earlier messages and replies are taken."""
+        """Process the waiting bytes in the loop's next turn, if earlier messages and replies are taken."""
         if self._waiting and self._turn is None and self._is_ready():
             self._turn = self.loop.call_soon(self._next_turn)
 
@@ -197,8 +218,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._turn = None
         if not self._is_ready() or self._is_over():
             return
-        received, self._waiting = memoryview(self._waiting), b""
-        self._parse(received)
+        received, self._waiting = bytes(self._waiting), b""
+        self._process(received)
         if not self._waiting and self._is_ready() and not self._is_over():
             self.transport.resume_reading()
 
@@ -410,13 +431,20 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         return self._lingers or self.transport.is_closing()
 
 
-def _is_message_answered(data: bytes, answer: AnswerAtOnce) -> bool:
-    """Have the message of a short text frame answered, if the data is exactly one frame; return whether it was."""
-    size, start = data[1] - _MASK_BIT, 2
+def _short_frame(data: bytes) -> int:
+    """Return the size of the first frame if it is complete and has a short text message with content, else 0."""
+    if len(data) <= _MASKED or data[0] != _WHOLE_TEXT:
+        return 0
+    size = data[1] - _MASK_BIT
     if size == _IN_EIGHT_BYTES:
-        return False
+        return 0
     if size == _IN_TWO_BYTES:
-        size, start = int.from_bytes(data[2:4], "big"), 4
-    if len(data) != start + 4 + size:
-        return False
-    return answer(apply_mask(data[start + 4 :], data[start : start + 4]))
+        size = int.from_bytes(data[2:4], "big") + 2
+    size += _MASKED
+    return size if _MASKED < size <= min(len(data), _SHORT) else 0
+
+
+def _message_in(frame: bytes) -> bytes:
+    """Return the message in a client's frame, whose length has at most two additional bytes."""
+    start = 4 if frame[1] - _MASK_BIT == _IN_TWO_BYTES else 2
+    return apply_mask(frame[start + 4 :], frame[start : start + 4])

@@ -399,7 +399,12 @@ class Endpoints:
     @cached_property
     def workers(self) -> Workers:
         """The threads for calls that read the database or take long."""
-        return Workers(self._settings.common.rpc_threads, WAITING_CALLS, after=release)
+        return Workers(
+            self._settings.common.rpc_threads,
+            WAITING_CALLS,
+            after=release,
+            interpreter=self.interpreter,
+        )
 
     @cached_property
     def answering(self) -> Answering:

@@ -300,7 +300,8 @@ class PlainPages:
     @cached_property
     def workers(self) -> Workers:
         """The threads that render pages that have to wait."""
-        return Workers(_THREADS, _WAITING, after=release)
+        interpreter = self._endpoints.interpreter
+        return Workers(_THREADS, _WAITING, after=release, interpreter=interpreter)
 
     def respond(self, request: HttpRequest) -> HttpResponse:
         """Answer a request that came through Django, byte for byte like the ASGI application."""

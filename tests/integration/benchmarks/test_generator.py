@@ -129,6 +129,16 @@ def test_a_loop_repeats_all_bodies_on_every_connection(server: Server) -> None:
         assert order == [NAMES[(start + turn) % 3] for turn in range(len(order))]
 
 
+def test_a_loop_may_have_several_requests_in_flight_on_a_connection(server: Server) -> None:
+    speed = closed_loop(server.http, stream(*NAMES), 2, Pace(0.0, 0.3, 1), in_flight=4)
+
+    assert 0 < speed.failed < speed.answers
+    assert speed.p50 <= speed.p99 <= speed.worst
+    for order in server.orders():
+        start = NAMES.index(order[0])
+        assert order == [NAMES[(start + turn) % 3] for turn in range(len(order))]
+
+
 def test_background_load_ends_with_the_measured_load(server: Server) -> None:
     with loaded(server.http, stream("a"), 2):
         assert server.busy.wait(60)

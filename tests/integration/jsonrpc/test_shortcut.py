@@ -1,5 +1,6 @@
 """Messages known to the shortcut are answered where they arrive, however they are fragmented."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 
@@ -165,21 +166,57 @@ def test_extended_length_must_be_minimal(ws, served) -> None:
 
 
 class Frames:
-    """Answers one message by its frame, and fails with another one."""
+    """Answers one message by its frame, at most three at once, and fails with another message."""
+
+    MOST = 3
 
     def __init__(self) -> None:
-        self.asked: list[bytes] = []
+        self.asked: list[list[bytes]] = []
+        """The messages that were looked at, by call."""
+        self.same_turn = False
+        """Whether it was called twice in one turn of the event loop."""
+        self._called = False
 
-    def serve(self, data: bytes) -> bytes | None:
-        message = apply_mask(data[6:], data[2:6])
-        self.asked.append(message)
-        if message == BROKEN:
-            raise Panic
-        return Frame(Opcode.TEXT, b'"by frame"').serialize(mask=False) if message == SHORT else None
+    def serve(self, data: bytes) -> tuple[bytes, int] | None:
+        self.same_turn |= self._called
+        self._called = True
+        asyncio.get_running_loop().call_soon(setattr, self, "_called", False)
+        self.asked.append([])
+        done = 0
+        answered = b""
+        while len(self.asked[-1]) < self.MOST:
+            head = data[done : done + 2]
+            size = 6 + head[1] - 0x80 if len(head) == 2 else 0
+            if not 6 < size < 130 or len(data) < done + size or head[0] != 0x81:
+                break
+            message = apply_mask(data[done + 6 : done + size], data[done + 2 : done + 6])
+            self.asked[-1].append(message)
+            if message == BROKEN:
+                raise Panic
+            if message != SHORT:
+                break
+            answered += Frame(Opcode.TEXT, b'"by frame"').serialize(mask=False)
+            done += size
+        return (answered, done) if done else None
 
 
-def test_known_frame_is_answered_and_others_reach_the_shortcut(serve, handled) -> None:
-    frames = Frames()
+@pytest.fixture
+def frames() -> Frames:
+    return Frames()
+
+
+@pytest.fixture
+def framed(serve: Serve, frames: Frames) -> Iterator[ClientConnection]:
+    """A socket whose messages are answered by their frames."""
+    with open_socket(serve(frames=frames)) as opened:
+        # The first message may arrive before the session has begun.
+        opened.send(CALL.decode())
+        assert opened.recv(timeout=SECONDS) == ANSWER.decode()
+        frames.asked.clear()
+        yield opened
+
+
+def test_known_frame_is_answered_and_others_reach_the_shortcut(serve, handled, frames) -> None:
     served = serve(frames=frames)
     expected = {SHORT: b'"by frame"', CALL: ANSWER, HEAVY: ANSWER.replace(b"7", b"1")}
     with open_socket(served) as ws:
@@ -187,7 +224,7 @@ def test_known_frame_is_answered_and_others_reach_the_shortcut(serve, handled) -
             ws.send(body.decode())
             assert answers(ws, 1) == [expected[body]]
     # The first message may have arrived before the session had begun.
-    assert frames.asked[-3:] == [SHORT, HEAVY, SHORT]
+    assert frames.asked[-3:] == [[SHORT], [HEAVY], [SHORT]]
     assert served.asked_first == handled == [CALL, HEAVY]
 
 
@@ -197,3 +234,43 @@ def test_frame_that_fails_in_the_extension_reaches_the_methods(serve, caplog) ->
             ws.send(body.decode())
             assert answers(ws, 1) == [answer]
     assert "a frame could not be answered" in caplog.text
+
+
+def test_frames_that_arrive_together_are_answered_together(framed, frames, handled) -> None:
+    framed.socket.sendall(frame(SHORT) * 3)
+    assert answers(framed, 3) == [b'"by frame"'] * 3
+    assert (frames.asked, handled) == ([[SHORT] * 3], [])
+
+
+def test_answers_keep_the_order_of_frames_that_arrive_together(framed, frames, handled) -> None:
+    messages = [SHORT, SHORT, CALL, LONG, SHORT, CALL, CALL, SHORT, SHORT, SHORT, SHORT, LONG]
+    framed.socket.sendall(b"".join(map(frame, messages)))
+    own = {SHORT: b'"by frame"', LONG: b'"long"', CALL: ANSWER}
+    assert answers(framed, len(messages)) == [own[message] for message in messages]
+    assert handled == [CALL] * 3
+
+
+def test_many_frames_of_one_connection_take_several_turns_of_the_event_loop(framed, frames) -> None:
+    framed.socket.sendall(frame(SHORT) * 20)
+    assert answers(framed, 20) == [b'"by frame"'] * 20
+    assert len(frames.asked) >= 7
+    assert not frames.same_turn
+
+
+@pytest.mark.parametrize("cut", [1, 3, 5, 20])
+def test_frame_whose_end_arrives_later_is_answered_after_those_before(framed, cut) -> None:
+    data = frame(SHORT) * 2 + frame(CALL)
+    framed.socket.sendall(data[: -len(frame(CALL)) + cut])
+    assert answers(framed, 2) == [b'"by frame"'] * 2
+    framed.socket.sendall(data[-len(frame(CALL)) + cut :] + frame(LONG))
+    assert answers(framed, 2) == [ANSWER, b'"long"']
+
+
+def test_close_frame_after_messages_is_answered_after_them(framed) -> None:
+    close = Frame(Opcode.CLOSE, (1000).to_bytes(2, "big")).serialize(mask=True)
+    framed.socket.sendall(frame(SHORT) * 5 + close + frame(SHORT))
+    assert answers(framed, 5) == [b'"by frame"'] * 5
+    with pytest.raises(ConnectionClosed) as closed:
+        framed.recv(timeout=SECONDS)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1000

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from nodeproject.startup import process
 from nodeproject.startup.process import CannotStart, StartReason, check_port, claim_directory
 from primitives import sockets
 from primitives.sockets import bound_sockets
@@ -157,17 +158,58 @@ print(faults() < 1_000)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
-def test_memory_of_long_responses_is_reused() -> None:
+HEAPS = """
+import ctypes, tempfile, threading
+from nodeproject.startup import process
+
+libc = ctypes.CDLL(None)
+libc.fopen.restype = libc.malloc.restype = ctypes.c_void_p
+libc.fclose.argtypes = (ctypes.c_void_p,)
+libc.malloc_info.argtypes = (ctypes.c_int, ctypes.c_void_p)
+all_there = threading.Barrier(8)
+
+def allocate():
+    all_there.wait()
+    libc.malloc(1_000)
+    all_there.wait()
+
+{tune}
+threads = [threading.Thread(target=allocate) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+with tempfile.NamedTemporaryFile() as file:
+    stream = libc.fopen(file.name.encode(), b"w")
+    libc.malloc_info(0, stream)
+    libc.fclose(stream)
+    print(file.read().count(b"<heap nr="))
+"""
+
+only_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
+
+
+def _output(program: str) -> list[str]:
     # Leave out variables that configure memory allocation, or replace glibc's allocator.
     others = ("LD_PRELOAD", "MALLOC_", "GLIBC_TUNABLES")
     usual = {name: value for name, value in os.environ.items() if not name.startswith(others)}
     run = subprocess.run(
-        [sys.executable, "-c", COPIES],
+        [sys.executable, "-c", program],
         cwd=ROOT,
         env=usual,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert run.stdout.split() == ["True", "True"]
+    return run.stdout.split()
+
+
+@only_glibc
+def test_memory_of_long_responses_is_reused() -> None:
+    assert _output(COPIES) == ["True", "True"]
+
+
+@only_glibc
+def test_threads_share_heaps() -> None:
+    assert int(_output(HEAPS.format(tune=""))[0]) > process.HEAPS
+    assert int(_output(HEAPS.format(tune="process.tune()"))[0]) <= process.HEAPS

@@ -9,6 +9,7 @@ import pytest
 from jsonrpc.dispatch import workers
 from jsonrpc.dispatch.workers import TimeLimit, Workers
 from jsonrpc.errors import Overloaded
+from jsonrpc.limits.interpreter import Interpreter
 
 
 class Clock:
@@ -128,4 +129,36 @@ async def test_a_limit_counts_unless_it_is_lifted_when_its_time_has_passed(*, li
     else:
         with pytest.raises(TimeoutError):
             await waiting
+    pool.close()
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "closed", "run"])
+async def test_event_loop_pauses_for_jobs_from_their_arrival_to_their_end(ending: str) -> None:
+    interpreter = Interpreter()
+    pool = Workers(threads=1, queue=1, interpreter=interpreter)
+    begun, end = threading.Event(), threading.Event()
+
+    def block() -> int:
+        begun.set()
+        end.wait(60)
+        return interpreter.needed_by
+
+    first = asyncio.create_task(pool.run(None, block))
+    second = asyncio.create_task(pool.run(None, lambda: interpreter.needed_by))
+    assert await asyncio.to_thread(begun.wait, 60)
+    assert interpreter.needed_by == 2
+
+    if ending == "cancelled":
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+    elif ending == "closed":
+        pool.close()
+        with pytest.raises(Overloaded):
+            await second
+    end.set()
+    assert await first == (2 if ending == "run" else 1)
+    if ending == "run":
+        assert await second == 1
+    assert interpreter.needed_by == 0
     pool.close()

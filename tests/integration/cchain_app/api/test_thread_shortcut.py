@@ -58,6 +58,15 @@ def test_calls_and_batches_with_calls_are_answered_in_threads_by_the_shortcut(as
     assert asked.in_thread == before
 
 
+def test_long_batch_without_calls_is_answered_in_a_thread_by_the_shortcut(asked, chain):
+    deploy_counter(chain)
+    batch = plain([one("eth_getBalance", SENDER_TEXT, "latest"), one("eth_chainId")] * 50)
+    asked.same_in_thread(batch)  # caches the account
+    before = asked.in_thread
+    asked.same_in_thread(batch)
+    assert asked.in_thread == before + 1
+
+
 def unremembered(chain, code: bytes, before: bytes = b"") -> tuple["Asked", bytes]:
     """Return an API, and a call for which the process has cached everything but the state and code."""
     chain.do(to=None, data=bytecode.deploy_code(code, before), gas=900_000, value=0)

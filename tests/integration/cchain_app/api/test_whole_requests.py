@@ -391,15 +391,34 @@ def test_frames_get_the_dispatchers_answer_and_log(both) -> None:
     assert frames is not None
     answered = []
     for body in bodies():
-        response = frames.serve(Frame(Opcode.TEXT, body).serialize(mask=True))
-        if response is not None:
+        frame = Frame(Opcode.TEXT, body).serialize(mask=True)
+        served = frames.serve(frame)
+        if served is not None:
             answer = plain.endpoint.dispatcher.answer(body)
-            assert response == text_frame(answer)
+            assert served == (text_frame(answer), len(frame))
             answered.append(body)
     single = [body for body in calls() if body.startswith(b"{")]
     kept = [json.dumps(one(name)).encode() for name in ("eth_blockNumber", "eth_chainId")]
     assert {*single, *kept} <= set(answered)
     assert told[:3] == ["eth_call", "eth_call", "eth_estimateGas"]
+
+    # Frames that arrive together: those before one that is unknown, and not more than a limit.
+    asked = [body for body in answered if len(body) < 500][:5]
+    sent = [Frame(Opcode.TEXT, body).serialize(mask=True) for body in asked]
+    unknown = Frame(Opcode.TEXT, b"{}").serialize(mask=True)
+    expected = b"".join(text_frame(plain.endpoint.dispatcher.answer(body)) for body in asked)
+    told.clear()
+    served = frames.serve(b"".join((*sent, unknown, *sent)))
+    assert served == (expected, sum(map(len, sent)))
+    assert frames.serve(unknown + sent[0]) is None
+    (counts,) = told
+    assert sum(counts.values()) >= len(sent)
+    number = Frame(Opcode.TEXT, kept[0]).serialize(mask=True)
+    told.clear()
+    served = frames.serve(number * 10_000)
+    assert served is not None
+    assert told == [{"eth_blockNumber": served[1] // len(number)}]
+    assert 64 <= served[1] // len(number) < 1_000
 
 
 def test_calls_with_overlong_responses_are_soon_not_tried(both, chain) -> None:
