@@ -31,17 +31,19 @@ def main() -> None:
     began = time.monotonic()
     with RunningNode(directory / "node") as node:
         node.start()
-        alone = idle(node, given.idle)
-        load = SubnetLoad(node, given.chains, given.seed)
-        load.create()
+        load = SubnetLoad(node, given.seed)
+        load.create(1)
         node.restart()
-        full = idle(node, given.idle)
+        one = idle(node, given.idle)
+        load.create(given.chains - 1)
+        node.restart()
         memory, busy = (
-            (after - before) / given.chains for before, after in zip(alone, full, strict=True)
+            (after - before) / (given.chains - 1)
+            for before, after in zip(one, idle(node, given.idle), strict=True)
         )
         print(
-            f"{given.chains} idle chains: {memory / 2**20:.1f} MiB and {busy:.2%} of a processor each, beyond "
-            f"{alone[0] / 2**20:.0f} MiB and {alone[1]:.2%}",
+            f"{memory / 2**20:.1f} MiB and {busy:.2%} of a processor for each of {given.chains} idle chains beyond "
+            f"the first, with which the node has {one[0] / 2**20:.0f} MiB and takes {one[1]:.2%}",
             flush=True,
         )
         load.kill_at_random(given.kills)

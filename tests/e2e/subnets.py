@@ -13,7 +13,6 @@ from typing import Any
 
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
-from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID
 from primitives.keys import EWOQ_KEY, address_of
@@ -45,7 +44,7 @@ def create_chain(
         outputs=(platform.output(change, address_of(EWOQ_KEY), asset_id=coin.asset_id),),
         subnet_id=ID.parse(subnet_id),
         chain_name=name,
-        vm_id=SUBNET_EVM_ID,
+        vm_id=ID.of_name("subnetevm"),
         fx_ids=(),
         genesis_data=subnet_genesis(chain_id),
     )
@@ -71,11 +70,11 @@ class LoadedChain:
 class SubnetLoad:
     """Threads that send transfers on random chains of a node, and wait while it is down."""
 
-    def __init__(self, node: RunningNode, chains: int, seed: int, *, threads: int = 4) -> None:
+    def __init__(self, node: RunningNode, seed: int, *, threads: int = 4) -> None:
         self.node = node
         self.chains: list[LoadedChain] = []
         self.unexpected: list[Exception] = []
-        self._count = chains
+        self._subnet_id = ""
         self._seed = seed
         self._is_up = threading.Event()
         self._stopping = threading.Event()
@@ -83,15 +82,16 @@ class SubnetLoad:
             threading.Thread(target=self._run, args=[place]) for place in range(threads)
         ]
 
-    def create(self) -> None:
-        """Create a subnet with the chains, and wait until the node serves them."""
+    def create(self, count: int) -> None:
+        """Create further chains of one subnet, and wait until the node serves them."""
         wallet = Wallet(EWOQ_KEY)
         with PlatformClient(self.node.port) as client:
-            wallet.look(client)
-            subnet_id = client.commit(raw(wallet.create_subnet()))
-            for place in range(self._count):
+            if not self._subnet_id:
+                wallet.look(client)
+                self._subnet_id = client.commit(raw(wallet.create_subnet()))
+            for place in range(len(self.chains), len(self.chains) + count):
                 chain_id, name = FIRST_CHAIN_ID + place, f"chain{place}"
-                created = create_chain(client, wallet, subnet_id, name, chain_id)
+                created = create_chain(client, wallet, self._subnet_id, name, chain_id)
                 self.chains.append(LoadedChain(name, created, chain_id))
         with closing(_Connection(self.node.port)) as connection:
             until = time.monotonic() + PATIENCE

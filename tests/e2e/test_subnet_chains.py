@@ -194,17 +194,19 @@ def test_a_restored_backup_has_the_chains(
         name: rpc(live.node, name, "eth_getBlockByNumber", "latest", False) for name in CHAINS
     }
     live.node.stop()
-    with RunningNode(tmp_path_factory.mktemp("subnets") / "restored") as node:
-        assert "Verified" in node.manage("restore", "--verify-only", str(saved))
-        assert "Restored" in node.manage("restore", str(saved))
-        node.start()
-        for name, block in expected.items():
-            found = rpc(node, name, "eth_getBlockByNumber", block["number"], False)
-            assert found == block
-            nonce = pending_nonce(node, name)
-            sent = live.send(name, node=node, nonce=nonce, to=RECIPIENT, value=1)
-            live.receipt(name, sent, node)
-    live.node.start()
+    try:
+        with RunningNode(tmp_path_factory.mktemp("subnets") / "restored") as node:
+            assert "Verified" in node.manage("restore", "--verify-only", str(saved))
+            assert "Restored" in node.manage("restore", str(saved))
+            node.start()
+            for name, block in expected.items():
+                found = rpc(node, name, "eth_getBlockByNumber", block["number"], False)
+                assert found == block
+                nonce = pending_nonce(node, name)
+                sent = live.send(name, node=node, nonce=nonce, to=RECIPIENT, value=1)
+                live.receipt(name, sent, node)
+    finally:
+        live.node.start()
 
 
 def test_the_production_profile_makes_blocks_of_subnets_chains(

@@ -75,18 +75,20 @@ def test_the_node_moves_to_postgresql(
     upgrades.write_text('{"precompileUpgrades": []}')
     node.stop()
     directory = tmp_path_factory.mktemp("copies") / "moved"
-    with RunningNode(directory, postgresql=postgresql(), prepared=False, beside=ALONE) as moved:
-        moved.set(NODE_DATA_DIR=str(node.directory / "data"))
-        assert "Moved to PostgreSQL" in moved.manage("transfer_state")
-        shutil.copytree(node.directory / "data", directory / "data", dirs_exist_ok=True)
-        moved.set(NODE_DATA_DIR=str(directory / "data"))
-        moved.start()
-        assert heads(moved) == before
-        moved.manage("snapshot", "save", "moved")
-        for name in CHAINS:
-            pay(live, name, moved)
-        moved.manage("snapshot", "restore", "moved")
-        assert heads(moved) == before
-        pay(live, "game", moved)
-    node.start()
+    try:
+        with RunningNode(directory, postgresql=postgresql(), prepared=False, beside=ALONE) as moved:
+            moved.set(NODE_DATA_DIR=str(node.directory / "data"))
+            assert "Moved to PostgreSQL" in moved.manage("transfer_state")
+            shutil.copytree(node.directory / "data", directory / "data", dirs_exist_ok=True)
+            moved.set(NODE_DATA_DIR=str(directory / "data"))
+            moved.start()
+            assert heads(moved) == before
+            moved.manage("snapshot", "save", "moved")
+            for name in CHAINS:
+                pay(live, name, moved)
+            moved.manage("snapshot", "restore", "moved")
+            assert heads(moved) == before
+            pay(live, "game", moved)
+    finally:
+        node.start()
     assert heads(node) == before

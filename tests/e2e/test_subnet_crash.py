@@ -12,7 +12,7 @@ CHAINS, KILLS = 5, 3
 def test_acknowledged_transactions_of_each_chain_survive_kills(tmp_path: Path) -> None:
     with RunningNode(tmp_path / "node") as node:
         node.start()
-        load = SubnetLoad(node, CHAINS, random.randrange(2**32))
-        load.create()
+        load = SubnetLoad(node, random.randrange(2**32))
+        load.create(CHAINS)
         load.kill_at_random(KILLS)
         load.check()
