@@ -150,6 +150,10 @@ soak: $(STAMPS)/dev native  ## One node under mixed load with 1,000 subscribers 
 soak-network: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters under load and all faults; 75 to 100 minutes
 	$(SCRATCH) $(PYTHON) -m tests.e2e.soak_network
 
+.PHONY: soak-subnets
+soak-subnets: $(STAMPS)/dev native  ## Fifty chains of subnets under load, and twenty kills of their node
+	$(SCRATCH) $(PYTHON) -m tests.e2e.soak_subnets
+
 .PHONY: bench
 bench: $(STAMPS)/dev native tables  ## Measure the node beside others
 	$(PYTHON) -m benchmarks

@@ -82,6 +82,12 @@ def add(runtime: "EvmRuntime") -> None:
     config.runtimes = (*config.runtimes, runtime)
 
 
+def remove(runtime: "EvmRuntime") -> None:
+    """Remove a chain that this process runs no longer."""
+    config = _config()
+    config.runtimes = tuple(other for other in config.runtimes if other is not runtime)
+
+
 def find_chains() -> None:
     """Begin to run the chains that were created since the last call. Blocking."""
     if (find := _config().find_chains) is not None:

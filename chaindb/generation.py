@@ -27,3 +27,8 @@ def advance(db: Database) -> int:
     row.number += 1
     row.save(using=db.alias, update_fields=["number"])
     return row.number
+
+
+def reach(db: Database, number: int) -> None:
+    """Count rewinds of the rows up to a number, in this transaction: that of the node's database, rewound with this one."""
+    db.objects(Generation).update_or_create(id=1, defaults={"number": number})

@@ -175,6 +175,7 @@ class RunningNetwork:
         """Take part in the chains of subnets that the node runs since the last call."""
         node = self._node
         await in_thread(node.find_chains)
+        self._chains = tuple(chain for chain in self._chains if chain.alias in node.chains)
         known = {chain.alias for chain in self._chains}
         for name, chain in node.chains.items():
             if name not in known:

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from adminkit.loading import load_admins
 from cchain_app.apps import add as add_evm_chain
+from cchain_app.apps import remove as remove_evm_chain
 from cchain_app.apps import use as use_evm_chain
 from cchain_app.apps import use_names
 from explorer_app.apps import use as use_explorer
@@ -103,7 +104,12 @@ def use(node: "Node") -> None:
             if config.node is node:
                 add_evm_chain(runtime)
 
+        def ended(runtime: "EvmRuntime") -> None:
+            if config.node is node:
+                remove_evm_chain(runtime)
+
         node.on_chain.append(begun)
+        node.on_chain_ended.append(ended)
     use_evm_chain(*node.evm_runtimes.values(), find_chains=node.subnet_chains.look)
     use_platform_chain(node.platform_runtime)
     use_avm_chain(node.avm_runtime)

@@ -28,6 +28,7 @@ from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import is_left_out, title  # noqa: E402
 from chaindb.connections import in_thread  # noqa: E402
 from chaindb.events import Message  # noqa: E402
+from chaindb.followers import Follower, directory_of  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.dispatch.gate import Gate  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
@@ -49,6 +50,8 @@ from nodeproject.web.rpc_paths import ROOT, socket_paths  # noqa: E402
 from platform_app.api.answers import PlatformListener  # noqa: E402
 from platform_app.notifications import HEAD  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
+from primitives.ids import PRIMARY_NETWORK_ID  # noqa: E402
+from primitives.networks import LOCAL  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 
 # Before Django creates its middleware, which counts.
@@ -58,7 +61,9 @@ this_node().processes.register("web")
 RELOAD_SECONDS: Final = 10.0
 
 FIND_SECONDS: Final = 5.0
-"""Seconds after which chains of subnets are looked for although no event has announced a block."""
+"""Seconds after which chains of subnets are looked for although no event has announced a block, and…"""
+FIND_SECONDS_LOCAL: Final = 1.0
+"""…those on a local network, where another process may restore a snapshot."""
 
 _SECONDS: Final = 30.0
 """Seconds that the start waits for the database."""
@@ -86,10 +91,12 @@ class Application:
 
         nowhere = _NoWebSocket(endpoints.absent())
         consumers = {name: consumer(rpc) for name, rpc in tuple(node.evm_rpcs.items())}
-        sockets: list[Any] = [
-            path(one.removeprefix("/"), consumers[rpc.chain.name])
-            for one, rpc in endpoints.sockets().items()
-        ]
+        sockets: list[Any] = []
+        for one, rpc in endpoints.sockets().items():
+            if rpc.chain.subnet_id == PRIMARY_NETWORK_ID:
+                sockets.append(path(one.removeprefix("/"), consumers[rpc.chain.name]))
+            else:
+                nowhere.further[one] = consumers[rpc.chain.name]
         any_path: Any = nowhere
         sockets.append(re_path("", any_path))
         pages = DjangoPages()
@@ -124,7 +131,17 @@ class Application:
             if is_alone_or_makes_blocks:
                 rpc.runtime.mine_on_arrival()
 
+        def removed(_: Endpoint, rpc: EvmRpc) -> None:
+            for way in socket_paths(rpc.chain):
+                nowhere.further.pop(way, None)
+            for follower in tuple(self._followers):
+                if follower.rpc is rpc:
+                    self._followers.remove(follower)
+                    if self._loop is not None:
+                        asyncio.run_coroutine_threadsafe(follower.stop(), self._loop)
+
         endpoints.on_added.append(added)
+        endpoints.on_removed.append(removed)
         self._listener = PlatformListener(node.platform_chain)
         self._paths = ChainPaths(
             workers, lambda: letters_of(node.platform_chain, tuple(node.evm_chains.values()))
@@ -256,10 +273,14 @@ class ChainFinder:
         self._wanted = asyncio.Event()
         self._unbind: Callable[[], None] | None = None
         self._task: asyncio.Task[None] | None = None
+        common = node.settings.common
+        self._seconds = FIND_SECONDS_LOCAL if common.network_id == LOCAL else FIND_SECONDS
+        self._follower = Follower(directory_of(common.directory))
 
     def start(self) -> None:
         """Begin to look for chains, on the running event loop; a second call does nothing."""
         if self._task is None:
+            self._follower.begin()
             chain, loop = self._node.platform_chain, asyncio.get_running_loop()
             self._unbind = chain.events.bind(loop, self._hear, [chain.name])
             self._task = loop.create_task(self._run())
@@ -271,6 +292,7 @@ class ChainFinder:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+            self._follower.end()
 
     def _hear(self, message: Message) -> None:
         if message["type"] == HEAD:
@@ -280,10 +302,11 @@ class ChainFinder:
         while True:
             try:
                 await in_thread(self._node.subnet_chains.look)
+                self._follower.note(self._node.subnet_chains.generation)
             except Exception:  # whatever it is, the next block may create a chain that runs
                 _log.exception("chains of subnets could not be looked for")
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), FIND_SECONDS)
+                await asyncio.wait_for(self._wanted.wait(), self._seconds)
             self._wanted.clear()
 
 
@@ -336,7 +359,7 @@ class _NoWebSocket:
     def __init__(self, absent: Mapping[str, str]) -> None:
         self._absent = absent
         self.further: dict[str, Any] = {}
-        """The applications of chains that the process has begun to run, by path."""
+        """The applications of chains of subnets, by path."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if (consumer := self.further.get(scope["path"])) is not None:

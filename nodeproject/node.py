@@ -150,6 +150,8 @@ class Node:
         """The same as running chains."""
         self.on_chain: list[Callable[[EvmRuntime], object]] = []
         """Called with each chain of a subnet that this process begins to run; must be quick and not raise."""
+        self.on_chain_ended: list[Callable[[EvmRuntime], object]] = []
+        """Called with each chain of a subnet that this process runs no longer, likewise."""
         self.refused_chains: dict[ID, RefusedChain] = {}
         """The chains of tracked subnets that do not run, by blockchain ID."""
         self.subnet_chains = SubnetChains(
@@ -158,6 +160,7 @@ class Node:
             events=self.events,
             running=lambda: tuple(self.evm_chains.values()),
             begin=self._begin_chain,
+            end=self._end_chain,
             refuse=self._refuse_chain,
             forget_refused=self._forget_refused_chains,
             has_peers=has_peers,
@@ -314,7 +317,13 @@ class Node:
     @cached_property
     def snapshots(self) -> Snapshots:
         """The node's named snapshots."""
-        return Snapshots(self.settings, self.platform_chain, self.evm_chain, self.network)
+        return Snapshots(
+            self.settings,
+            self.platform_chain,
+            self.evm_chain,
+            self.network,
+            lambda: tuple(self.evm_chains.values())[1:],
+        )
 
     def begin_transaction_logs(self) -> None:
         """Begin to log the transactions of the EVM chains."""
@@ -341,16 +350,33 @@ class Node:
             self.network.add(runtime)
             self._run_chain(runtime)
         except BaseException:
-            self.chains.remove(chain)
-            self.network.remove(runtime)
-            for by_name in (self.evm_chains, self.evm_runtimes):
-                by_name.pop(chain.name, None)
-            if (log := self.transaction_logs.pop(chain.name, None)) is not None:
-                log.end()
-            if "evm_rpcs" in self.__dict__:
-                self.evm_rpcs.pop(chain.name, None)
+            self._forget_chain(runtime)
             raise
         self.refused_chains.pop(chain.blockchain_id, None)
+
+    def _end_chain(self, chain: EvmChain) -> None:
+        """Run a chain of a subnet no longer, because the P-Chain has gone back to before its creation."""
+        runtime = self.evm_runtimes[chain.name]
+        rpc = self.evm_rpcs.get(chain.name) if "evm_rpcs" in self.__dict__ else None
+        if rpc is not None:
+            if "endpoints" in self.__dict__:
+                self.endpoints.remove_evm(rpc)
+            if "observation" in self.__dict__:
+                self.observation.remove_evm(rpc)
+        self._forget_chain(runtime)
+        for ended in tuple(self.on_chain_ended):
+            ended(runtime)
+
+    def _forget_chain(self, runtime: EvmRuntime) -> None:
+        name = runtime.chain.name
+        self.chains.remove(runtime.chain)
+        self.network.remove(runtime)
+        for by_name in (self.evm_chains, self.evm_runtimes):
+            by_name.pop(name, None)
+        if (log := self.transaction_logs.pop(name, None)) is not None:
+            log.end()
+        if "evm_rpcs" in self.__dict__:
+            self.evm_rpcs.pop(name, None)
 
     def _run_chain(self, runtime: EvmRuntime) -> None:
         chain = runtime.chain

@@ -48,6 +48,31 @@ class StoredCopy(NamedTuple):
     """Size in bytes."""
 
 
+class FurtherDatabase(NamedTuple):
+    """Another database that is restored together with the node's."""
+
+    db: Database
+    is_copied: bool
+    """Whether the copy has its rows; otherwise it gets none."""
+
+
+def ignore(*_: object) -> None:
+    """Do nothing."""
+
+
+def no_further() -> Sequence[FurtherDatabase]:
+    """Return no database."""
+    return ()
+
+
+def name_in_copy(alias: str, table: str) -> str:
+    """Return the name that a table of a further database has in a copy.
+
+    PostgreSQL's names have at most 63 characters, so only the last 24 of the alias are in it. They must differ.
+    """
+    return f"{alias[-24:]}.{table}"
+
+
 class Copies(Protocol):
     """The named copies of one database. Methods block: call them in threads, outside transactions."""
 
@@ -63,7 +88,14 @@ class Copies(Protocol):
         """
 
     def save(
-        self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
+        self,
+        name: str,
+        tables: Sequence[str],
+        describe: Callable[[], str],
+        *,
+        replace: bool,
+        further: Sequence[Database] = (),
+        look: Callable[[str, Database], object] = ignore,
     ) -> None:
         """Copy one state of the database, completely or not at all, while others write to it.
 
@@ -73,12 +105,24 @@ class Copies(Protocol):
             describe: Is called once, while the database shows that state; its result is stored with the
                 copy.
             replace: Whether to replace a copy of the same name.
+            further: Other databases with the same tables, of which the copy contains one state each. These states are
+                no later than that of the database.
+            look: Is called with the alias of each of them, and with a database that shows the copied state, before
+                `describe`.
 
         Raises:
             SnapshotRefused: A copy of the name exists, or the database user may not store copies.
         """
 
-    def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
+    def restore(
+        self,
+        name: str,
+        tables: Sequence[str],
+        also: Callable[[], object],
+        *,
+        further: Callable[[], Sequence[FurtherDatabase]] = no_further,
+        also_in: Callable[[Database], object] = ignore,
+    ) -> None:
         """Replace the rows of the database by those of a copy, in one transaction.
 
         Readers see all old rows or all new rows; writers wait.
@@ -87,11 +131,19 @@ class Copies(Protocol):
             name: Name of the copy.
             tables: Tables to restore.
             also: Is called in the transaction before the first row changes. An exception undoes everything.
+            further: Is called after `also`, and returns the further databases to restore. They have their tables.
+            also_in: Is called with each of them in its transaction, before its rows change.
 
         Raises:
             SnapshotRefused: No copy of the name exists.
             SnapshotRefused: The copy lacks one of the tables, or one of their columns.
             UnreadableSnapshot: The copy is damaged.
+        """
+
+    def unfinished(self) -> str | None:
+        """Return the name of the copy that a killed process has not restored in all databases; None if there is none.
+
+        The caller restores it again. Any later restoration replaces it.
         """
 
     def delete(self, name: str) -> None:
@@ -151,7 +203,8 @@ def fill(
     Raises:
         SnapshotRefused: The table has other columns in the copy.
     """
-    if not own.columns or own.columns != copy.columns:
+    same = own.columns == copy.columns if columns is None else set(own.columns) == {*copy.columns}
+    if not own.columns or not same:
         raise SnapshotRefused(SnapshotReason.SNAPSHOT_TABLES_DIFFER, name=name, table=table)
     into = own.sql if columns is None else f"{own.sql} ({columns})"
     db.execute(f"DELETE FROM {own.sql}")  # noqa: S608  # names come from the models

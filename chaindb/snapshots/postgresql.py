@@ -1,10 +1,13 @@
 """Copies of a PostgreSQL database: a schema for each, with the tables' rows and no indexes.
 
 One transaction makes a copy, so there are no partial copies. A schema holds only the requested
-tables, so a copy never contains other copies.
+tables, so a copy never contains other copies. Further databases are schemas of the same database, named by their
+aliases, so the same transaction reads and writes them. Only their tables that have been written are copied and locked:
+many chains with all their tables would need more locks than PostgreSQL has.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import psycopg
@@ -14,13 +17,17 @@ from chaindb.database import Database
 from chaindb.locks import Lock
 from chaindb.rows import raise_sequences
 from chaindb.snapshots.port import (
+    FurtherDatabase,
     SnapshotReason,
     SnapshotRefused,
     StoredCopy,
     TableAddress,
     UnreadableSnapshot,
     fill,
+    ignore,
     is_name,
+    name_in_copy,
+    no_further,
     verified,
 )
 
@@ -48,6 +55,15 @@ SELECT a.attname FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attname
+"""
+_WRITTEN: Final = """
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind = 'r' AND pg_relation_size(c.oid) > 0
+"""
+"""The tables that have or had rows; asking for their sizes keeps no locks."""
+_TABLES: Final = """
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind = 'r'
 """
 
 
@@ -86,7 +102,14 @@ class PostgresqlCopies:
         return StoredCopy(name, str(row[0]), int(size[0]) if size else 0)
 
     def save(
-        self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
+        self,
+        name: str,
+        tables: Sequence[str],
+        describe: Callable[[], str],
+        *,
+        replace: bool,
+        further: Sequence[Database] = (),
+        look: Callable[[str, Database], object] = ignore,
     ) -> None:
         """Copy tables into a new schema; see `port.Copies`.
 
@@ -98,6 +121,9 @@ class PostgresqlCopies:
             with self._db.atomic(durable=True):
                 self._db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 self._db.execute("SET LOCAL statement_timeout = 0")
+                for other in further:
+                    with self._within(other.alias):
+                        look(other.alias, self._db)
                 description = describe()
                 if replace:
                     self._db.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
@@ -105,6 +131,11 @@ class PostgresqlCopies:
                 for table in tables:
                     own = self._quote(table)
                     self._db.execute(f"CREATE TABLE {self._table(name, table)} AS TABLE {own}")
+                for other in further:
+                    for table in self._written(other.alias, tables):
+                        into = self._table(name, name_in_copy(other.alias, table))
+                        own = f"{self._quote(other.alias)}.{self._quote(table)}"
+                        self._db.execute(f"CREATE TABLE {into} AS TABLE {own}")
                 target = self._table(name, "description")
                 self._db.execute(f"CREATE TABLE {target} AS SELECT %s::text AS text", [description])
         except DatabaseError as error:
@@ -117,7 +148,15 @@ class PostgresqlCopies:
                 raise SnapshotRefused(SnapshotReason.NAME_TAKEN, name=name) from error
             raise
 
-    def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
+    def restore(
+        self,
+        name: str,
+        tables: Sequence[str],
+        also: Callable[[], object],
+        *,
+        further: Callable[[], Sequence[FurtherDatabase]] = no_further,
+        also_in: Callable[[Database], object] = ignore,
+    ) -> None:
         """Replace the rows of the database by those of a copy; see `port.Copies`.
 
         Rows are deleted, not truncated: TRUNCATE needs a lock against readers, with which readers of two
@@ -128,6 +167,7 @@ class PostgresqlCopies:
             self._lock(tables)
             self._verify_there(name)
             also()
+            others = further()
             row = self._db.row("SELECT current_schema()")
             assert row is not None
             for table in tables:
@@ -135,6 +175,54 @@ class PostgresqlCopies:
                 columns = ", ".join(map(self._quote, own.columns))
                 fill(self._db, name, table, own, copy, columns=columns)
                 raise_sequences(self._db, table)
+            for other in others:
+                with self._within(other.db.alias):
+                    self._restore_within(other, name, tables, also_in)
+
+    def unfinished(self) -> str | None:
+        """Return None: one transaction restores all schemas."""
+        return None
+
+    def _restore_within(
+        self,
+        other: FurtherDatabase,
+        name: str,
+        tables: Sequence[str],
+        also_in: Callable[[Database], object],
+    ) -> None:
+        """Replace the rows of a schema, which is the current one."""
+        schema = other.db.alias
+        for lock in _LOCKS:
+            self._db.execute("SELECT pg_advisory_xact_lock(%s)", [other.db.key_of(lock)])
+        there = {str(row[0]) for row in self._db.rows(_TABLES, [_schema(name)])}
+        copied = {table for table in tables if name_in_copy(schema, table) in there}
+        written = sorted(copied | set(self._written(schema, tables)))
+        self._lock_tables(written)
+        also_in(self._db)
+        for table in written:
+            own = self._address(schema, table)
+            if not (other.is_copied and table in copied):
+                self._db.execute(f"DELETE FROM {own.sql}")  # noqa: S608  # names come from the models
+                continue
+            copy = self._address(_schema(name), name_in_copy(schema, table))
+            columns = ", ".join(map(self._quote, own.columns))
+            fill(self._db, name, table, own, copy, columns=columns)
+            raise_sequences(self._db, table)
+
+    @contextmanager
+    def _within(self, schema: str) -> Iterator[None]:
+        """Let names of tables in the body mean those of a schema; a transaction that fails has no such path either."""
+        row = self._db.row("SELECT current_setting('search_path')")
+        assert row is not None
+        set_path = "SELECT set_config('search_path', %s, true)"
+        self._db.rows(set_path, [self._quote(schema)])
+        yield
+        self._db.rows(set_path, [row[0]])
+
+    def _written(self, schema: str, tables: Sequence[str]) -> list[str]:
+        """Return those of the tables that have or had rows in a schema."""
+        found = {str(row[0]) for row in self._db.rows(_WRITTEN, [schema])}
+        return [table for table in tables if table in found]
 
     def delete(self, name: str) -> None:
         """Delete a copy; see `port.Copies`."""
@@ -146,9 +234,13 @@ class PostgresqlCopies:
         """Lock out all writers. Their first locks are taken first, so that none is half finished."""
         for lock in _LOCKS:
             self._db.acquire(lock)
+        self._lock_tables(tables)
+
+    def _lock_tables(self, tables: Sequence[str]) -> None:
         if self._lock_first:  # this mode, unlike the other one, waits for row locks
             self._db.execute(f"LOCK TABLE {self._listed(self._lock_first)} IN EXCLUSIVE MODE")
-        self._db.execute(f"LOCK TABLE {self._listed(tables)} IN SHARE ROW EXCLUSIVE MODE")
+        if tables:
+            self._db.execute(f"LOCK TABLE {self._listed(tables)} IN SHARE ROW EXCLUSIVE MODE")
 
     def _listed(self, tables: Sequence[str]) -> str:
         return ", ".join(map(self._quote, tables))

@@ -1,33 +1,39 @@
 """Copies of a SQLite database: a file for each, made by SQLite's backup API.
 
-A copy is a separate database with one additional table, its description. The file gets its final name
-when it is complete and on disk, so a killed process leaves at most a partial file, which the next
-save deletes.
+A copy is a separate database with one additional table, its description, and the tables with rows of
+further databases, whose names begin with the end of the alias. The file gets its final name when it is complete and on disk, so
+a killed process leaves at most a partial file, which the next save deletes.
+
+SQLite commits in one file at a time. While the rows of several databases are committed, a file has the name of the copy
+(`unfinished`).
 """
 
 import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from django.db import DatabaseError
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chaindb.database import Database
 from chaindb.snapshots.port import (
+    FurtherDatabase,
     SnapshotReason,
     SnapshotRefused,
     StoredCopy,
     TableAddress,
     UnreadableSnapshot,
     fill,
+    ignore,
     is_name,
+    name_in_copy,
+    no_further,
     verified,
 )
-from primitives.whole_files import to_disk
+from primitives.whole_files import to_disk, write_whole
 
 _ENDING: Final = ".sqlite3"
 _PART: Final = ".partial"
@@ -65,7 +71,14 @@ class SqliteCopies:
         return StoredCopy(name, str(description), path.stat().st_size)
 
     def save(
-        self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
+        self,
+        name: str,
+        tables: Sequence[str],
+        describe: Callable[[], str],
+        *,
+        replace: bool,
+        further: Sequence[Database] = (),
+        look: Callable[[str, Database], object] = ignore,
     ) -> None:
         """Copy the whole database, including other tables; see `port.Copies`.
 
@@ -78,46 +91,74 @@ class SqliteCopies:
                 raise SnapshotRefused(SnapshotReason.NAME_TAKEN, name=name)
             part = self._directory / f"{name}{_PART}"
             try:
-                with self._db.consistent_read():
-                    description = describe()
-                    connection = self._db.connection
-                    connection.ensure_connection()
-                    _copy(connection.connection, part, description)
+                with ExitStack() as moments:
+                    for other in further:
+                        moments.enter_context(other.consistent_read())
+                        other.row("SELECT 1 FROM sqlite_master LIMIT 1")  # the moment begins here
+                        look(other.alias, other)
+                    moments.enter_context(self._db.consistent_read())
+                    _copy(self._db, part, describe())
+                    for other in further:
+                        _add(other, part, tables)
                 to_disk(part)
                 part.replace(path)
                 to_disk(self._directory)
             except BaseException:
-                part.unlink(missing_ok=True)
+                for left in self._directory.glob(f"{part.name}*"):
+                    left.unlink()
                 raise
 
-    def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
+    def restore(
+        self,
+        name: str,
+        tables: Sequence[str],
+        also: Callable[[], object],
+        *,
+        further: Callable[[], Sequence[FurtherDatabase]] = no_further,
+        also_in: Callable[[Database], object] = ignore,
+    ) -> None:
         """Replace the rows of the database by those of a copy; see `port.Copies`.
 
         The file is attached and read. One transaction of the live database writes the rows, as for a
-        block. The backup API would also overwrite the tables that are not restored.
+        block. The backup API would also overwrite the tables that are not restored. The transactions of all databases
+        are open until all rows are written; then they are committed one after the other.
         """
         path = self._existing(name)
-        connection = self._db.connection
-        with self._alone(), self._attached(connection, path):
-            # Tables are replaced one by one; foreign keys between them hold only at the end.
-            connection.disable_constraint_checking()
+        with self._alone():
             try:
-                with self._db.atomic(durable=True):
+                with ExitStack() as transactions:
+                    transactions.enter_context(self._writing(self._db, path))
                     also()
+                    others = further()
+                    for other in others:
+                        transactions.enter_context(self._writing(other.db, path))
                     for table in tables:
                         own, copy = (
                             _address(self._db, part, table) for part in ("main", "snapshot")
                         )
                         fill(self._db, name, table, own, copy, columns=None)
+                    for other in others:
+                        also_in(other.db)
+                        _fill_further(other, name, tables)
+                    if others:
+                        write_whole(self._unfinished, name.encode())
             except DatabaseError as error:
                 if _is_damaged(error):
                     raise UnreadableSnapshot(
                         SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause=error
                     ) from error
                 raise
-            finally:
-                connection.enable_constraint_checking()
-        self._db.flush()
+            for written in (self._db, *(other.db for other in others)):
+                written.flush()
+            self._unfinished.unlink(missing_ok=True)
+
+    def unfinished(self) -> str | None:
+        """Return the name of the copy of an interrupted restoration; see `port.Copies`."""
+        try:
+            name = self._unfinished.read_text(errors="replace")
+        except FileNotFoundError:
+            return None
+        return name if is_name(name) and self._path(name).exists() else None
 
     def delete(self, name: str) -> None:
         """Delete a copy; see `port.Copies`."""
@@ -127,19 +168,22 @@ class SqliteCopies:
             except FileNotFoundError:
                 raise SnapshotRefused(SnapshotReason.NO_SUCH_SNAPSHOT, name=name) from None
 
+    @property
+    def _unfinished(self) -> Path:
+        return self._directory / "restoring"
+
     @contextmanager
-    def _attached(self, connection: BaseDatabaseWrapper, path: Path) -> Iterator[None]:
-        assert not connection.in_atomic_block, "a copy is restored outside of transactions"
-        try:
-            self._db.execute("ATTACH DATABASE %s AS snapshot", [_read_only(path)])
-        except DatabaseError as error:
-            raise UnreadableSnapshot(
-                SnapshotReason.UNREADABLE_SNAPSHOT, name=path.stem, cause=error
-            ) from error
-        try:
-            yield
-        finally:
-            self._db.execute("DETACH DATABASE snapshot")
+    def _writing(self, db: Database, path: Path) -> Iterator[None]:
+        """Let the body write to a database in one transaction, with a copy attached."""
+        connection = db.connection
+        with _attached(db, path):
+            # Tables are replaced one by one; foreign keys between them hold only at the end.
+            connection.disable_constraint_checking()
+            try:
+                with db.atomic(durable=True):
+                    yield
+            finally:
+                connection.enable_constraint_checking()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -161,19 +205,75 @@ class SqliteCopies:
         return self._directory / f"{verified(name)}{_ENDING}"
 
 
+@contextmanager
+def _attached(db: Database, path: Path) -> Iterator[None]:
+    assert not db.connection.in_atomic_block, "a copy is restored outside of transactions"
+    try:
+        db.execute("ATTACH DATABASE %s AS snapshot", [_read_only(path)])
+    except DatabaseError as error:
+        raise UnreadableSnapshot(
+            SnapshotReason.UNREADABLE_SNAPSHOT, name=path.stem, cause=error
+        ) from error
+    try:
+        yield
+    finally:
+        _detach(db)
+
+
+def _detach(db: Database) -> None:
+    db.execute("DETACH DATABASE snapshot")
+
+
 def _address(db: Database, schema: str, table: str) -> TableAddress:
     rows = db.rows(f'PRAGMA {schema}.table_info("{table}")')
     return TableAddress(f'{schema}."{table}"', [row[1] for row in rows])
 
 
-def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:
+def _fill_further(other: FurtherDatabase, name: str, tables: Sequence[str]) -> None:
+    """Replace the rows of a further database, which has the copy attached. A table that the copy lacks has no rows."""
+    db = other.db
+    for table in tables:
+        own = _address(db, "main", table)
+        copy = _address(db, "snapshot", name_in_copy(db.alias, table))
+        if other.is_copied and copy.columns:
+            columns = ", ".join(f'"{column}"' for column in own.columns)
+            fill(db, name, table, own, copy, columns=columns)
+        else:
+            db.execute(f"DELETE FROM {own.sql}")  # noqa: S608  # names come from the models
+
+
+def _copy(db: Database, part: Path, description: str) -> None:
     """Copy a database, as its open transaction sees it, into a file that needs no other file."""
+    _copy_file(db, part)
     with closing(sqlite3.connect(part, isolation_level=None)) as copy:
         copy.execute("PRAGMA synchronous = OFF")  # the complete file is synced once
-        source.backup(copy, pages=_PAGES)
-        copy.execute("PRAGMA journal_mode = DELETE")
         copy.execute("CREATE TABLE description (text TEXT NOT NULL)")
         copy.execute("INSERT INTO description (text) VALUES (?)", [description])
+
+
+def _add(db: Database, part: Path, tables: Sequence[str]) -> None:
+    """Add the tables with rows of a further database to a copy."""
+    own = part.with_name(f"{part.name}-{db.alias}")
+    _copy_file(db, own)
+    with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+        copy.execute("PRAGMA synchronous = OFF")
+        copy.execute("ATTACH DATABASE ? AS further", [f"{own}"])
+        copy.execute("BEGIN")
+        for table in tables:
+            if copy.execute(f'SELECT 1 FROM further."{table}" LIMIT 1').fetchone():  # noqa: S608  # as above
+                into = name_in_copy(db.alias, table)
+                copy.execute(f'CREATE TABLE "{into}" AS SELECT * FROM further."{table}"')  # noqa: S608  # as above
+        copy.execute("COMMIT")
+    own.unlink()
+
+
+def _copy_file(db: Database, part: Path) -> None:
+    connection = db.connection
+    connection.ensure_connection()
+    with closing(sqlite3.connect(part, isolation_level=None)) as copy:
+        copy.execute("PRAGMA synchronous = OFF")
+        connection.connection.backup(copy, pages=_PAGES)
+        copy.execute("PRAGMA journal_mode = DELETE")
 
 
 def _read_only(path: Path) -> str:

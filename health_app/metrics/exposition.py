@@ -152,6 +152,11 @@ class RowCounts:
         """Read further parts from now on."""
         self._parts = (*self._parts, *parts)
 
+    def remove(self, name: str) -> None:
+        """Read a part no longer."""
+        self._parts = tuple(part for part in self._parts if part[0] != name)
+        self._failing.discard(name)
+
     def metrics(self) -> list[Metric]:
         """Return newly read metrics; after the timeout only `database_up` with 0."""
         with self._lock:

@@ -84,6 +84,12 @@ class RequestHeads:
                 self._endpoints[path.encode()] = endpoint
         self.read.cache_clear()
 
+    def remove(self, paths: Iterable[str]) -> None:
+        """Serve endpoints no longer, by their paths."""
+        for path in paths:
+            self._endpoints.pop(path.encode(), None)
+        self.read.cache_clear()
+
     def _read(self, text: bytes) -> ParsedHead | None:
         """Parse a head without its empty line; return None for anything unusual."""
         line, *lines = text.split(b"\r\n")

@@ -1,6 +1,6 @@
 """Saves a node in one file while it runs, and restores it into an empty node, which is verified to equal the saved one.
 
-The files in a backup are the node's identity, the genesis of its chains, and the admin's first password. Django's secret key
+The files in a backup are the node's identity, the genesis of its chains, the upgrade files of chains of subnets, and the admin's first password. Django's secret key
 is not included, because it only signs sessions and can be created again, nor are files of a process.
 """
 
@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from django.db import DatabaseError
 
 from cchain_app.evm.select import select_trie
 from cchain_app.selectors.rebuilding import ScratchUnusable, StateDiffers, verify_state
+from cchain_app.store import subnet_chains as chain_rows
 from cchain_app.store.chain import is_of_coreth
 from chaindb import last_backup
 from chaindb.database import Database, Row
@@ -37,10 +38,14 @@ from nodeproject.copies.backup_manifest import (
     manifest_of,
 )
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.chain_databases import upgrade_file_of
 from nodeproject.startup.database import make_tables, opened_file
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, IdError
 from primitives.whole_files import write_whole
+
+_UPGRADES: Final = "upgrades/"
+"""Beginning of the names of upgrade files in a backup; a blockchain ID follows."""
 
 
 def _paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
@@ -65,6 +70,24 @@ def _paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
             "admin_password": settings.password_path,
         }
     return found
+
+
+def _upgrade_files(blockchain_ids: Iterable[ID], settings: NodeSettings) -> dict[str, Path]:
+    """Return the paths of the upgrade files of chains of subnets by their names in a backup; some may not exist."""
+    return {
+        f"{_UPGRADES}{blockchain_id}": upgrade_file_of(blockchain_id, settings)
+        for blockchain_id in blockchain_ids
+    }
+
+
+def _saved_upgrade_files(manifest: BackupManifest, settings: NodeSettings) -> dict[str, Path]:
+    """Return the paths of the upgrade files in a backup."""
+    found = []
+    for name in manifest.files:
+        with suppress(Cb58Error, IdError):
+            if name.startswith(_UPGRADES):
+                found.append(ID.parse(name.removeprefix(_UPGRADES)))
+    return _upgrade_files(found, settings)
 
 
 def _verify_free(files: Mapping[Path, bytes]) -> None:
@@ -204,9 +227,9 @@ def backup(
             for table in chain_copies.tables_with_rows(own):
                 rows = archive.add_rows(table.name, table.read(own), named)
                 chains[named].tables[table.name] = rows
-        there = {
-            name: found for name, found in _paths(settings, keys=keys).items() if found.exists()
-        }
+        every = (row.blockchain_id for row in chain_rows.rows(db))
+        paths = _paths(settings, keys=keys) | _upgrade_files(every, settings)
+        there = {name: found for name, found in paths.items() if found.exists()}
         for name, found in there.items():
             archive.add_file(name, found.read_bytes())
         manifest = manifest_of(db, standing, counted, tuple(there), chains, keys=keys)
@@ -278,7 +301,7 @@ def restore(
     """
     with reading(path) as archive:
         manifest = archive.manifest
-        places = _paths(settings, keys=True)
+        places = _paths(settings, keys=True) | _saved_upgrade_files(manifest, settings)
         saved = archive.files(places)
         written = {places[name]: content for name, content in saved.items()}
         if manifest.standing.network_id != settings.common.network_id:
@@ -334,7 +357,7 @@ def verify_file(settings: NodeSettings, path: Path, *, on_step: Told = str) -> B
         opened_file(Path(scratch) / "node.sqlite3", _VERIFIED, settings) as db,
     ):
         manifest = archive.manifest
-        archive.files(_paths(settings, keys=True))
+        archive.files(_paths(settings, keys=True) | _saved_upgrade_files(manifest, settings))
         make_tables(_VERIFIED)
         _verify_tables(db, path, manifest)
         with db.atomic(durable=True):

@@ -20,10 +20,9 @@ class NodeSnapshotReason(StrEnum):
     NOT_ALONE = "development methods need a chain of this node alone: {others}"
     NO_CHAIN = "this node has no chain yet: start it once"
     # The P-Chain would go back, and they would not.
-    SUBNET_CHAINS = (
-        "this node has chains of subnets ({names}), whose rows are not in snapshots: only `backup` and `restore` "
-        "take them back with the P-Chain"
-    )
+    WITHOUT_SUBNET_CHAINS = "the snapshot {name} was saved by an earlier version, without chains of subnets, and this node has {chains}"
+    # A killed process has restored some of the databases only.
+    UNFINISHED = "the snapshot {name} was not restored to the end: restore it again, or another one, or restart the node"
     # The snapshot is of a chain with another beginning.
     OTHER_CHAIN = (
         "the snapshot {name} belongs to another chain: its {what} is {saved}, here it is {here}"
@@ -34,7 +33,8 @@ class NodeSnapshotReason(StrEnum):
     )
 
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""Format 1 had no chains of subnets."""
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -65,6 +65,8 @@ class SnapshotManifest(msgspec.Struct, frozen=True):
     migrations: tuple[str, ...]
     """The migrations of the tables in the snapshot: app.name, in order."""
     format: int = FORMAT
+    chains: dict[str, Head] = {}
+    """The chains of subnets by blockchain ID."""
 
     def to_text(self) -> str:
         """Return the manifest as JSON."""
@@ -100,11 +102,12 @@ def heads_of(db: Database) -> Heads | None:
         network_id=network.network_id,
         chain_id=cchain_rows.first_chain_id(db),
         pchain=Head(tip.height, str(tip.block_id), tip.timestamp, str(network.genesis_hash)),
-        cchain=_cchain(db),
+        cchain=evm_head(db),
     )
 
 
-def _cchain(db: Database) -> Head | None:
+def evm_head(db: Database) -> Head | None:
+    """Return the head of the EVM chain in a database, as seen by this thread's transaction; None if it has no block."""
     head, genesis = cchain_rows.head_id(db), cchain_rows.genesis_hash(db)
     if head is None or genesis is None:
         return None

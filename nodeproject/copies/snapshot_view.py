@@ -28,7 +28,7 @@ from primitives.networks import LOCAL
 _ASKED: Final = {
     "restore": (
         "Restore this snapshot?",
-        "Both chains, the keystore, the clock and the pools are restored. Everything done since is lost "
+        "All chains, the keystore, the clock and the pools are restored. Everything done since is lost "
         "unless another snapshot has it.",
         "Restore",
     ),
@@ -130,7 +130,9 @@ def _heads(snapshot: NamedSnapshot) -> str:
     """Return the heights of the chains in a snapshot as text."""
     manifest = snapshot.manifest
     cchain = "" if manifest.cchain is None else f"C-Chain block {manifest.cchain.height:,} and "
-    return f"{cchain}P-Chain block {manifest.pchain.height:,}"
+    subnets = len(manifest.chains)
+    more = f", with {subnets} chain{'' if subnets == 1 else 's'} of subnets" if subnets else ""
+    return f"{cchain}P-Chain block {manifest.pchain.height:,}{more}"
 
 
 def _shown(snapshot: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:

@@ -1,8 +1,13 @@
-"""Saving, restoring and deleting named snapshots of this node, also while it runs."""
+"""Saving, restoring and deleting named snapshots of this node, also while it runs.
 
+A snapshot has the rows of the chains of subnets too. A chain that was created later has no rows after the restoration, and
+ends in each process that runs it (`startup.subnet_chains`); the database of a chain that is missing here is made.
+"""
+
+import logging
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -12,8 +17,10 @@ from cchain_app.services.rewinding import announce_rewind
 from cchain_app.store.subnet_chains import rows
 from chaindb import clock, followers, generation
 from chaindb.chains import C_CHAIN, is_left_out
+from chaindb.database import Database
 from chaindb.snapshots.port import (
     Copies,
+    FurtherDatabase,
     SnapshotReason,
     SnapshotRefused,
     UnreadableSnapshot,
@@ -23,11 +30,24 @@ from chaindb.snapshots.sqlite import SqliteCopies
 from network_app import selectors as network
 from network_app.node import NodeNetwork
 from nodeproject.copies import tables
-from nodeproject.copies.snapshot_manifest import NodeSnapshotReason, SnapshotManifest, heads_of
+from nodeproject.copies.snapshot_manifest import (
+    FORMAT,
+    Head,
+    NodeSnapshotReason,
+    SnapshotManifest,
+    evm_head,
+    heads_of,
+)
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup import chain_databases
+from platform_app import notifications
 from platform_app.chain import PlatformChain
 from platform_app.memory.answers import MAX_AGE
+from primitives.cb58 import Cb58Error
+from primitives.ids import ID, IdError
 from primitives.networks import LOCAL
+
+_log: Final = logging.getLogger(__name__)
 
 
 class NamedSnapshot(NamedTuple):
@@ -53,6 +73,10 @@ class RestoreResult(NamedTuple):
     """IDs of this node's processes that have not noticed the restoration within `followers.PATIENCE`."""
 
 
+class _ChainsChanged(Exception):
+    """A chain of a subnet began while the databases to copy were looked for."""
+
+
 class Snapshots:
     """The named snapshots of one node.
 
@@ -61,6 +85,7 @@ class Snapshots:
         platform: The node's P-Chain.
         evm: The node's C-Chain, in the same database.
         network: The node's part in its peer network.
+        subnet_chains: Returns the chains of subnets that this process runs.
     """
 
     def __init__(
@@ -69,11 +94,13 @@ class Snapshots:
         platform: PlatformChain,
         evm: EvmChain,
         network: NodeNetwork,
+        subnet_chains: Callable[[], Iterable[EvmChain]] = tuple,
     ) -> None:
         self._settings = settings
         self._platform = platform
         self._evm = evm
         self._network = network
+        self._subnet_chains = subnet_chains
         self._db = platform.db
 
     def all(self) -> list[NamedSnapshot | DamagedSnapshot]:
@@ -98,10 +125,44 @@ class Snapshots:
         self._verify_local()
         copies = self._copies()
         verified(name)
+        if (unfinished := copies.unfinished()) is not None:
+            raise SnapshotRefused(NodeSnapshotReason.UNFINISHED, name=unfinished)
+        while True:
+            try:
+                self._save(copies, name, replace=replace)
+            except _ChainsChanged:
+                continue
+            return self._found(name)
+
+    def _save(self, copies: Copies, name: str, *, replace: bool) -> None:
+        databases = {
+            blockchain_id: chain_databases.open_database(blockchain_id, self._settings)
+            for blockchain_id in self._with_databases()
+        }
+        heads: dict[str, Head] = {}
+
+        def look(alias: str, db: Database) -> None:
+            if (head := evm_head(db)) is not None:
+                heads[alias] = head
+
+        def describe() -> str:
+            if self._with_databases() != databases.keys():
+                raise _ChainsChanged
+            chains = {
+                str(blockchain_id): heads[db.alias]
+                for blockchain_id, db in databases.items()
+                if db.alias in heads
+            }
+            return self._describe(name, chains).to_text()
+
         copies.save(
-            name, tables.SNAPSHOT.names(), lambda: self._describe(name).to_text(), replace=replace
+            name,
+            tables.SNAPSHOT.names(),
+            describe,
+            replace=replace,
+            further=tuple(databases.values()),
+            look=look,
         )
-        return self._found(name)
 
     def restore(self, name: str) -> RestoreResult:
         """Restore the node's state from a snapshot, and wait until all its processes have noticed.
@@ -114,24 +175,66 @@ class Snapshots:
         """
         self._verify_local()
         self._verify_alone()
-        self._verify_no_subnet_chains()
-        snapshot = self._found(name)
-        number = 0
+        return self._restore(self._found(name))
+
+    def finish(self) -> None:
+        """Restore a snapshot again that a killed process has restored in some of the databases only. For the start.
+
+        Raises:
+            SnapshotRefused: It cannot be read any more.
+        """
+        name = self._copies().unfinished() if self._settings.common.network_id == LOCAL else None
+        if name is not None:
+            _log.warning("the restoration of the snapshot %s was interrupted, and continues", name)
+            self._restore(self._found(name))
+
+    def _restore(self, snapshot: NamedSnapshot) -> RestoreResult:
+        manifest, number = snapshot.manifest, 0
+        self._verify_fits(manifest)  # before databases are made
+        copied = _ids(manifest)
+        for blockchain_id in copied:
+            chain_databases.make_database(blockchain_id, self._settings)
 
         def begin() -> None:
             nonlocal number
-            self._verify_fits(snapshot.manifest)
+            self._verify_fits(manifest)
             number = generation.advance(self._db)
 
+        def further() -> list[FurtherDatabase]:
+            known = copied.keys() | self._with_databases()
+            return [
+                FurtherDatabase(
+                    chain_databases.open_database(blockchain_id, self._settings),
+                    blockchain_id in copied,
+                )
+                for blockchain_id in sorted(known)
+            ]
+
         with self._platform.answers.changing():
-            self._copies().restore(name, tables.SNAPSHOT.names(), begin)
-        if not is_left_out(C_CHAIN):
-            announce_rewind(self._evm, cchain_blocks.catch_up(self._evm))
+            self._copies().restore(
+                manifest.name,
+                tables.SNAPSHOT.names(),
+                begin,
+                further=further,
+                also_in=lambda db: generation.reach(db, number),
+            )
+        self._announce(copied)
         time.sleep(MAX_AGE)  # cached answers of the P-Chain expire in this time
         behind = followers.wait_for_all(
             followers.directory_of(self._settings.common.directory), number
         )
         return RestoreResult(snapshot, behind)
+
+    def _announce(self, restored: Collection[ID]) -> None:
+        """Move this process to the rows, and tell the others."""
+        if not is_left_out(C_CHAIN):
+            announce_rewind(self._evm, cchain_blocks.catch_up(self._evm))
+        for chain in tuple(self._subnet_chains()):
+            if chain.blockchain_id in restored:
+                announce_rewind(chain, cchain_blocks.catch_up(chain))
+        tip = self._platform.tip()
+        head = {"type": notifications.HEAD, "height": tip.height, "block_id": bytes(tip.block_id)}
+        self._platform.events.send(self._platform.name, head)  # processes look for chains then
 
     def delete(self, name: str) -> None:
         """Delete a snapshot.
@@ -165,7 +268,11 @@ class Snapshots:
             return PostgresqlCopies(self._db, tables.HELD_FIRST)
         return SqliteCopies(self._db, self._settings.common.directory / "snapshots")
 
-    def _describe(self, name: str) -> SnapshotManifest:
+    def _with_databases(self) -> set[ID]:
+        """Return the chains of subnets that have a database here, as seen by this thread's transaction."""
+        return {row.blockchain_id for row in rows(self._db) if row.database}
+
+    def _describe(self, name: str, chains: Mapping[str, Head]) -> SnapshotManifest:
         """Return the manifest of a snapshot, as seen by this thread's transaction.
 
         Raises:
@@ -183,10 +290,12 @@ class Snapshots:
             cchain=found.cchain,
             clock_offset=clock.offset(),
             migrations=tables.SNAPSHOT.migrations(self._db),
+            chains=dict(chains),
         )
 
     def _verify_fits(self, saved: SnapshotManifest) -> None:
-        here = self._describe(saved.name)
+        self._verify_has_chains(saved)
+        here = self._describe(saved.name, {})
         differing = tables.first_difference(saved.migrations, here.migrations)
         if differing is not None:
             raise SnapshotRefused(
@@ -208,11 +317,13 @@ class Snapshots:
                     here=of(here),
                 )
 
-    def _verify_no_subnet_chains(self) -> None:
-        """Refuse to take the P-Chain back below blocks of chains that stay where they are."""
+    def _verify_has_chains(self, saved: SnapshotManifest) -> None:
+        """Refuse to take the P-Chain back below blocks of chains that the snapshot could not contain."""
         names = [row.name or str(row.blockchain_id) for row in rows(self._db) if row.database]
-        if names:
-            raise SnapshotRefused(NodeSnapshotReason.SUBNET_CHAINS, names=", ".join(names))
+        if saved.format < FORMAT and names:
+            raise SnapshotRefused(
+                NodeSnapshotReason.WITHOUT_SUBNET_CHAINS, name=saved.name, chains=", ".join(names)
+            )
 
     def _verify_local(self) -> None:
         if self._settings.common.network_id != LOCAL:
@@ -237,3 +348,17 @@ class Snapshots:
             )
         if network.peers():
             raise SnapshotRefused(NodeSnapshotReason.NOT_ALONE, others="peers are connected")
+
+
+def _ids(manifest: SnapshotManifest) -> dict[ID, Head]:
+    """Return the heads of the chains of subnets in a snapshot.
+
+    Raises:
+        UnreadableSnapshot: A chain has no blockchain ID.
+    """
+    try:
+        return {ID.parse(text): head for text, head in manifest.chains.items()}
+    except (Cb58Error, IdError) as error:
+        raise UnreadableSnapshot(
+            SnapshotReason.UNREADABLE_SNAPSHOT, name=manifest.name, cause=error
+        ) from error

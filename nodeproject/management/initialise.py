@@ -111,6 +111,7 @@ def initialise(
             if chain is not node.evm_chain and chain.subnet_id == PRIMARY_NETWORK_ID:
                 call_command("migrate", database=chain.db.alias, interactive=False, verbosity=0)
                 cchain_genesis.load_genesis(chain)
+        node.snapshots.finish()
         node.subnet_chains.look()
     _make_admin_user(node)
 

@@ -185,7 +185,9 @@ class SubnetProducer(threading.Thread):
             self._node.subnet_chains.look()
         finally:
             release()
-        for runtime in tuple(self._node.evm_runtimes.values()):
+        runtimes = tuple(self._node.evm_runtimes.values())
+        self._held = {name: one for name, one in self._held.items() if one in runtimes}
+        for runtime in runtimes:
             chain = runtime.chain
             channel = chain.producer.channel
             if chain.subnet_id == PRIMARY_NETWORK_ID or channel in self._held:

@@ -3,6 +3,7 @@
 A database gets Django's alias when its chain begins or the node starts; all threads then open connections to it.
 """
 
+import fcntl
 import sqlite3
 from copy import deepcopy
 from pathlib import Path
@@ -76,8 +77,10 @@ def make_database(blockchain_id: ID, settings: NodeSettings) -> Database:
     if db.connection.vendor == "sqlite":
         path = file_of(blockchain_id, settings)
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        if not path.exists():
-            _copy_tables(Path(str(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])), path)
+        with (path.parent / "lock").open("w") as lock:  # processes begin the chain together
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                _copy_tables(Path(str(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])), path)
         make_tables(db.alias)
     else:
         own = Database()
@@ -121,8 +124,9 @@ def _of_schema(server: str, schema: str) -> dict[str, Any]:
 
 def _copy_tables(source: Path, target: Path) -> None:
     """Create a SQLite database with the tables, indexes and views of another one, and the record of its migrations."""
-    made = target.with_suffix(".part")
-    made.unlink(missing_ok=True)
+    made = target.with_name(f"{target.name}.partial")
+    for left in target.parent.glob(f"{made.name}*"):  # of a killed process
+        left.unlink()
     connection = sqlite3.connect(made, isolation_level=None)
     try:
         connection.execute("ATTACH DATABASE ? AS node", (f"{source}",))

@@ -25,6 +25,7 @@ from cchain_app.selectors.state import state_after
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.settings import EvmSettings
 from cchain_app.store import subnet_chains as subnet_chain_rows
+from cchain_app.store.chain import head_id
 from cchain_app.store.subnet_chains import SubnetChainRow
 from chaindb import generation
 from chaindb.connections import release
@@ -76,6 +77,7 @@ class SubnetChains:
         events: Publishes the node's events.
         running: Returns the EVM chains that run already, the C-Chain first.
         begin: Lets the process run a chain whose rows are ready.
+        end: Lets the process run a chain no longer that does not exist any more.
         refuse: Notes a chain that does not run.
         forget_refused: Forgets the chains that do not run.
         has_peers: Returns whether peers are connected.
@@ -92,6 +94,7 @@ class SubnetChains:
         events: ChainEvents,
         running: Callable[[], Iterable[EvmChain]],
         begin: Callable[[EvmChain], object],
+        end: Callable[[EvmChain], object],
         refuse: Callable[[RefusedChain], object],
         forget_refused: Callable[[], object],
         has_peers: Callable[[], bool],
@@ -104,6 +107,7 @@ class SubnetChains:
         self._events = events
         self._running = running
         self._begin = begin
+        self._end = end
         self._refuse = refuse
         self._forget_refused = forget_refused
         self._has_peers = has_peers
@@ -120,8 +124,15 @@ class SubnetChains:
         self._again_at = 0.0
         """When that is due, by the monotonic clock."""
 
+    @property
+    def generation(self) -> int | None:
+        """How often the P-Chain's rows were rewound before the last look; None before the first."""
+        return self._generation
+
     def look(self) -> None:
         """Begin the chains that were created since the last call. Blocking; threads may call it together.
+
+        After a rewind of the P-Chain's rows the chains that it does not have any more end.
 
         Raises:
             DatabaseError: The P-Chain's rows cannot be read; the next call tries again.
@@ -139,7 +150,10 @@ class SubnetChains:
                 self._position = position
 
     def _notice_rewind(self) -> None:
-        """Look at all blockchains again if the P-Chain's rows were replaced by earlier ones."""
+        """Look at all blockchains again if the P-Chain's rows were replaced by earlier ones.
+
+        A chain that runs may have gone, or may have been created again and then has no rows yet.
+        """
         number = generation.number(self._platform.db)
         if number == self._generation:
             return
@@ -147,6 +161,14 @@ class SubnetChains:
             self._position = -1
             self._again.clear()
             self._forget_refused()
+            records = subnets.blockchains_after(self._platform, -1)
+            created = {record.blockchain_id for _, record in records}
+            for chain in tuple(self._running()):
+                if chain.subnet_id == PRIMARY_NETWORK_ID:
+                    continue
+                if chain.blockchain_id not in created or head_id(chain.db) is None:
+                    self._end(chain)
+                    _log.info("chain %s runs no longer: the P-Chain has gone back", chain.title)
         self._generation = number
 
     def look_and_release(self) -> None:

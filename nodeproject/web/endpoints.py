@@ -115,6 +115,8 @@ class Endpoints:
         self._turn = turn
         self.on_added: list[Callable[[Endpoint, EvmRpc], object]] = []
         """Called with each interface of a chain that the process begins to run; must be quick and not raise."""
+        self.on_removed: list[Callable[[Endpoint, EvmRpc], object]] = []
+        """Called with each interface of a chain that the process runs no longer, likewise."""
 
     @property
     def cchain(self) -> Endpoint:
@@ -146,6 +148,17 @@ class Endpoints:
         self.table.update(by_path([endpoint, self.outer[name], self._validators_of(rpc.chain)]))
         for added in tuple(self.on_added):
             added(endpoint, rpc)
+
+    def remove_evm(self, rpc: EvmRpc) -> None:
+        """Serve a chain no longer, which this process runs no longer."""
+        name = rpc.chain.name
+        endpoint = self.evm.pop(name)
+        for removed in (endpoint, self.outer.pop(name)):
+            for path in removed.paths:
+                self.table.pop(path, None)
+        self.interfaces.pop(name, None)
+        for tell in tuple(self.on_removed):
+            tell(endpoint, rpc)
 
     @cached_property
     def table(self) -> dict[str, Endpoint]:

@@ -204,6 +204,19 @@ class Observation:
         if "reporter" in self.__dict__ and self._common.watches(chain.subnet_id):
             self.reporter.add(self._checks.of_further(rpc.runtime))
 
+    def remove_evm(self, rpc: EvmRpc) -> None:
+        """Show a chain no longer, which this process runs no longer."""
+        chain = rpc.chain
+        self._evm_rpcs.remove(rpc)
+        self._evm_chains.remove(chain)
+        self._evms.remove(rpc.runtime)
+        if self._observes_hubs:
+            self.metrics.hubs = tuple(evm_rpc.hub for evm_rpc in self._evm_rpcs)
+        if "_rows" in self.__dict__:
+            self._rows.remove(chain.name)
+        if "reporter" in self.__dict__:
+            self.reporter.remove(chain.name)
+
     def add_refused(self, blockchain_id: ID, subnet_id: ID, reason: str) -> None:
         """Show a chain of a subnet that does not run: its check fails, with the reason, if it counts for the node's health.
 

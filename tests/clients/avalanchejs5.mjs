@@ -27,7 +27,7 @@ const staked = (terms) => ({
 const paid = ({ amount, to, threshold }, { avaxAssetID }) =>
   [TransferableOutput.fromNative(avaxAssetID, amount, to, 0n, threshold)]
 
-const builders = {
+export const builders = {
   transfer: (terms, context) =>
     pvm.newBaseTx({ ...common(terms), outputs: paid(terms, context) }, context),
 

@@ -24,7 +24,7 @@ async function decided(wallet, txID) {
 }
 
 /** Builds, signs and issues a transaction, waits until it is decided and reads it back. */
-async function done(wallet, kind, terms) {
+export async function done(wallet, kind, terms) {
   const funds = await wallet.funds()
   const signed = await offline(() => wallet[kind](funds, terms))
   const txID = await wallet.issue(signed)

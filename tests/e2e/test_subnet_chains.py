@@ -13,16 +13,12 @@ import pytest
 
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
-from nodeproject.startup.subnet_chains import SUBNET_EVM_ID
-from platform_app.txs.subnets import CreateChainTx
-from primitives.ids import ID
 from primitives.keys import EWOQ_KEY
-from tests.builders import platform
-from tests.builders.subnet_evm import subnet_genesis
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.e2e.conftest import ALONE, Postgresql
 from tests.e2e.platform_client import PlatformClient
-from tests.e2e.platform_wallet import Wallet, raw, worth
+from tests.e2e.platform_wallet import Wallet, raw
+from tests.e2e.subnets import create_chain
 from tests.servers.node import RunningNode
 
 SECONDS = 60
@@ -48,27 +44,8 @@ class Live:
             for name, chain_id in CHAINS.items():
                 wallet.look(client)
                 subnet = client.commit(raw(wallet.create_subnet()))
-                wallet.look(client)
-                coin = max(wallet.coins, key=worth)
-                created = platform.unsigned(
-                    CreateChainTx,
-                    inputs=platform.spend_all(coin),
-                    outputs=(
-                        platform.output(
-                            worth(coin) - platform.CONFIG.fees.create_blockchain,
-                            *platform_owner(),
-                            asset_id=coin.asset_id,
-                        ),
-                    ),
-                    subnet_id=ID.parse(subnet),
-                    chain_name=name,
-                    vm_id=SUBNET_EVM_ID,
-                    fx_ids=(),
-                    genesis_data=subnet_genesis(chain_id),
-                )
-                signed = platform.signed(created, [[EWOQ_KEY]] * 2)
                 self.subnets[name] = subnet
-                self.blockchains[name] = client.commit(raw(signed))
+                self.blockchains[name] = create_chain(client, wallet, subnet, name, chain_id)
 
     def send(self, name: str, node: RunningNode | None = None, **changes: Any) -> str:
         """Send a transaction on a chain, by default to the node that makes blocks; return its hash."""
@@ -217,17 +194,19 @@ def test_a_restored_backup_has_the_chains(
         name: rpc(live.node, name, "eth_getBlockByNumber", "latest", False) for name in CHAINS
     }
     live.node.stop()
-    with RunningNode(tmp_path_factory.mktemp("subnets") / "restored") as node:
-        assert "Verified" in node.manage("restore", "--verify-only", str(saved))
-        assert "Restored" in node.manage("restore", str(saved))
-        node.start()
-        for name, block in expected.items():
-            found = rpc(node, name, "eth_getBlockByNumber", block["number"], False)
-            assert found == block
-            nonce = pending_nonce(node, name)
-            sent = live.send(name, node=node, nonce=nonce, to=RECIPIENT, value=1)
-            live.receipt(name, sent, node)
-    live.node.start()
+    try:
+        with RunningNode(tmp_path_factory.mktemp("subnets") / "restored") as node:
+            assert "Verified" in node.manage("restore", "--verify-only", str(saved))
+            assert "Restored" in node.manage("restore", str(saved))
+            node.start()
+            for name, block in expected.items():
+                found = rpc(node, name, "eth_getBlockByNumber", block["number"], False)
+                assert found == block
+                nonce = pending_nonce(node, name)
+                sent = live.send(name, node=node, nonce=nonce, to=RECIPIENT, value=1)
+                live.receipt(name, sent, node)
+    finally:
+        live.node.start()
 
 
 def test_the_production_profile_makes_blocks_of_subnets_chains(

@@ -37,6 +37,7 @@ POINTS: Final = {
     "copied": Point("chaindb.snapshots.sqlite", "to_disk", done=False),
     "emptied-sqlite": Point("chaindb.snapshots.sqlite", "fill", done=True),
     "emptied-postgresql": Point("chaindb.snapshots.postgresql", "fill", done=True),
+    "one restored": Point("chaindb.snapshots.sqlite", "_detach", done=False),
     "restored": Point("chaindb.followers", "wait_for_all", done=False),
     "saved": Point("primitives.whole_files", "_give_name", done=False),
     "filled": Point("nodeproject.copies.backups", "verify", done=False),
@@ -49,8 +50,8 @@ POINTS: Final = {
 
 - The insert of a P-Chain transaction: before the commit; after the commit, before the notification that it
   is pending; after that notification, before the answer.
-- A snapshot: its file is complete but has no name yet; one of the tables is restored but not committed; all
-  is committed but no other process has acknowledged it.
+- A snapshot: its file is complete but has no name yet; one of the tables is restored but not committed; one
+  of several databases is committed; all is committed but no other process has acknowledged it.
 - A backup: its file is complete but has no name yet; it is restored but nothing is verified or committed.
 - The acceptance of a block: decided but not written; written, with the outer block, but not committed;
   committed but not announced."""

@@ -55,7 +55,7 @@ class HeadListener:
     """
 
     def __init__(self, rpc: EvmRpc, progress: Callable[[str], SyncProgress | None]) -> None:
-        self._rpc = rpc
+        self.rpc = rpc
         self._progress = progress
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
@@ -67,7 +67,7 @@ class HeadListener:
         if self._tasks:
             return
         loop = asyncio.get_running_loop()
-        chain = self._rpc.chain
+        chain = self.rpc.chain
         self._unbind = chain.events.bind(loop, self._inbox.put_nowait, [chain.name])
         self._follower.begin()
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
@@ -76,7 +76,7 @@ class HeadListener:
         """End both tasks."""
         if self._unbind is not None:
             self._unbind()
-            self._rpc.chain.progress = None
+            self.rpc.chain.progress = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -96,8 +96,8 @@ class HeadListener:
             await asyncio.sleep(TICK)
             try:
                 await self._reach_head()
-                if self._rpc.chain.node.bootstrap:
-                    self._rpc.chain.progress = await in_thread(self._progress, self._rpc.chain.name)
+                if self.rpc.chain.node.bootstrap:
+                    self.rpc.chain.progress = await in_thread(self._progress, self.rpc.chain.name)
             except blocks.NoGenesis:
                 continue
             except Exception:  # as above
@@ -105,26 +105,26 @@ class HeadListener:
 
     async def _handle(self, message: Message) -> None:
         if message["type"] == notifications.PENDING:
-            await pending_transactions(self._rpc, message["hashes"])
+            await pending_transactions(self.rpc, message["hashes"])
         elif message["type"] == notifications.HEAD:
             await self._handle_head(message)
         elif message["type"] == notifications.REWOUND:
-            self._rpc.heads.go_back(message["number"])
-            await in_thread(blocks.catch_up, self._rpc.chain)
+            self.rpc.heads.go_back(message["number"])
+            await in_thread(blocks.catch_up, self.rpc.chain)
 
     async def _handle_head(self, message: Message) -> None:
-        known = self._rpc.chain.memory.blocks.head
+        known = self.rpc.chain.memory.blocks.head
         if known is None or known.number < message["number"]:
             await self._reach_head(message["number"])
         else:
             for _ in range(TURNS_OF_ANSWER):
                 await asyncio.sleep(0)
-            await head_accepted(self._rpc, message["number"])
+            await head_accepted(self.rpc, message["number"])
 
     async def _reach_head(self, announced: int = 0) -> None:
-        head = await in_thread(blocks.catch_up, self._rpc.chain, announced)
-        self._follower.note(self._rpc.chain.memory.generation)
-        await head_accepted(self._rpc, head.number)
+        head = await in_thread(blocks.catch_up, self.rpc.chain, announced)
+        self._follower.note(self.rpc.chain.memory.generation)
+        await head_accepted(self.rpc, head.number)
 
 
 async def head_accepted(rpc: EvmRpc, number: int) -> None:

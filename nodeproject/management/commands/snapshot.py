@@ -28,8 +28,8 @@ class Command(BaseCommand):
 
     requires_system_checks = CHECKS
     help = (
-        "Save the state of the node under a name, and restore it: the P-, the X- and the C-Chain, keystore, clock, pools; "
-        "not the chains of subnets."
+        "Save the state of the node under a name, and restore it: the P-, the X- and the C-Chain, the chains of subnets, "
+        "keystore, clock, pools."
     )
 
     @override
@@ -93,7 +93,9 @@ def _sentence(text: str) -> str:
 def _heads(snapshot: NamedSnapshot) -> str:
     manifest = snapshot.manifest
     cchain = f"C-Chain at {manifest.cchain.height:,}, " if manifest.cchain else ""
-    return f"{cchain}P-Chain at {manifest.pchain.height:,}"
+    subnets = len(manifest.chains)
+    more = f", {subnets} chain{'' if subnets == 1 else 's'} of subnets" if subnets else ""
+    return f"{cchain}P-Chain at {manifest.pchain.height:,}{more}"
 
 
 def _table(found: Sequence[NamedSnapshot | DamagedSnapshot]) -> Table:

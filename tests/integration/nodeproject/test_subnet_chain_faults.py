@@ -18,9 +18,7 @@ from cchain_app.precompiles.addresses import NATIVE_MINTER
 from cchain_app.store import subnet_chains as rows
 from chaindb.connections import in_thread
 from chaindb.database import Database
-from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.copies import chain_copies
-from nodeproject.copies.snapshot_manifest import NodeSnapshotReason
 from nodeproject.copies.snapshots import Snapshots
 from nodeproject.startup import subnet_chains
 from nodeproject.startup.chain_databases import alias_of
@@ -28,7 +26,6 @@ from primitives.hexadecimal import checksum_address, encode_data
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.node_settings import updated
-from tests.builders.reasons import raises
 from tests.builders.subnet_evm import subnet_genesis
 from tests.builders.transactions import SENDER
 from tests.integration.nodeproject.test_subnet_chains import (
@@ -322,17 +319,6 @@ def test_a_chain_whose_work_fails_does_not_hold_up_the_others(
     with pytest.raises(OperationalError, match="the disk is full"):
         tasks.expire_pool()
     assert seen == ["C", str(first), str(second)]
-
-
-def test_a_snapshot_does_not_take_the_p_chain_back_below_its_blocks(world: World) -> None:
-    snapshots = Snapshots(
-        world.node.settings, world.node.platform_chain, world.node.evm_chain, world.node.network
-    )
-    snapshots.save("before")
-    world.create()
-    words = r"this node has chains of subnets \(dex\), whose rows are not in snapshots"
-    with raises(NodeSnapshotReason.SUBNET_CHAINS, kind=SnapshotRefused, match=words):
-        snapshots.restore("before")
 
 
 def test_after_a_snapshot_is_restored_new_chains_are_found_again(world: World) -> None:
