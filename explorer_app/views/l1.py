@@ -61,7 +61,7 @@ def of_subnet(site: Explorer, subnet_id: ID, *, after: int) -> dict[str, Any]:
     found = l1.validators(chain, subnet_id, after=after, count=l1.PAGE + 1)
     rows, has_more = shown_of(found, l1.PAGE)
     manager = bytes(converted.manager_address)
-    has_page = site.has_cchain and len(manager) == ADDRESS_SIZE
+    has_page = site.has_evm and len(manager) == ADDRESS_SIZE
     on_cchain = ID(converted.manager_chain_id) == chain.network().c_chain_id
     return {
         "conversion": converted,

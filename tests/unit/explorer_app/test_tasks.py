@@ -36,11 +36,14 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     return made
 
 
-def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = True) -> Any:
+def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_evm: bool = True) -> Any:
     made = SimpleNamespace(
         node=SimpleNamespace(profile=profile),
         indexes_tokens=True,
-        has_cchain=has_cchain,
+        is_of_cchain=True,
+        has_evm=has_evm,
+        evms=[],
+        look_for_chains=lambda: None,
         verifying=SingleRun("verification"),
         token_index=LaggingIndex("tokens"),
         evm=SimpleNamespace(fork=None, indexing=IndexingTime(profile)),
@@ -76,7 +79,7 @@ def test_in_the_embedded_profile_a_thread_works_beside_the_worker(
 def test_without_the_c_chain_there_is_nothing_to_verify(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site(monkeypatch, "embedded", has_cchain=False)
+    site(monkeypatch, "embedded", has_evm=False)
 
     assert tasks.verify() == {"verifications": 0}
     assert not work.threads
