@@ -1,5 +1,6 @@
 """The EVM chains of subnets that the P-Chain has created: which of them this node runs, and why not the others."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
@@ -11,6 +12,7 @@ from platform_app.chain import PlatformChain
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, IdError
 
+_NAME: Final = re.compile(r"[A-Za-z0-9 ]+")
 PAGE: Final = 50
 """Chains on a page."""
 _ORDER: Final = (SubnetChain.RUNNING, SubnetChain.REFUSED, SubnetChain.UNTRACKED)
@@ -56,6 +58,8 @@ def chains(platform: PlatformChain, *, after: int, count: int) -> list[ListedCha
 
 def named(platform: PlatformChain, text: str, *, count: int) -> Sequence[ListedChain]:
     """Return chains of subnets with a blockchain ID or a name; running ones first."""
+    if not _NAME.fullmatch(text):
+        return []  # neither can contain other characters, and PostgreSQL refuses some
     wanted = Q(name=text)
     with suppress(Cb58Error, IdError):
         wanted |= Q(blockchain_id=ID.parse(text))

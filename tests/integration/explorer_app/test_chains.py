@@ -112,6 +112,7 @@ def test_pages_show_rows_of_the_chain_and_link_to_its_pages(dex: Dex, client: Cl
         "/gas": "A transfer of coins costs <small>DEX",
         "/pool": "Mempool",
         "/connect": f"http://testserver{base}</code>",
+        "/connect?": "Private key",
         "/search?q=nothing%20here": "Nothing found",
     }
     for path, words in pages.items():
@@ -167,7 +168,15 @@ def test_chains_are_named_by_id_too_and_the_c_chain_needs_no_name(dex: Dex, clie
         assert (answer.status_code, answer["Location"]) == (HTTPStatus.FOUND, page)
     answer = client.get("/chain/dex/")
     assert (answer.status_code, answer["Location"]) == (301, "/chain/dex")
-    for name in ("nothing", "x" * 5_000, "%00", "P"):
+    for name in ("nothing", "x" * 5_000, "P"):
+        page = text_of(client, f"/chain/{name}/blocks", HTTPStatus.NOT_FOUND)
+        assert "runs no EVM chain with this name" in page
+
+
+def test_a_name_that_no_chain_can_have_is_looked_up_nowhere(
+    shared_pchain: PChain, client: Client
+) -> None:
+    for name in ("%00", "d%C3%A9x", "%22"):
         page = text_of(client, f"/chain/{name}/blocks", HTTPStatus.NOT_FOUND)
         assert "runs no EVM chain with this name" in page
 
@@ -243,6 +252,7 @@ def test_sourcify_selects_the_chain_by_its_chain_id(dex: Dex, client: Client) ->
     assert wrong.json()["customCode"] == "unsupported_chain"
 
 
+@SQLITE
 def test_tasks_write_the_indexes_of_chains_with_new_blocks(dex: Dex) -> None:
     def count(table: str, chain: EvmChain) -> int:
         (number,) = chain.db.row(f"SELECT count(*) FROM explorer_app_{table}") or (0,)
