@@ -7,6 +7,7 @@ others, whose pages have the same paths below `/chain/<name>`.
 import copy
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol, Self
@@ -201,6 +202,8 @@ class Explorer:
         """The blocks at which the chain's indexes were complete, by the name of the index."""
         self.worker: Final = uuid.uuid4().hex
         """The ID of this process among those that process verifications."""
+        self.turns: Counter[str] = Counter()
+        """Where the next call of each task begins among the EVM chains besides the C-Chain."""
         self.verifying: Final = SingleRun("verification")
         """Lets one thread of this process at a time process verifications."""
         self.token_index = LaggingIndex("tokens")

@@ -57,7 +57,7 @@ def verify(chain: str | None = None) -> dict[str, int]:
     """
     site = explorer()
     if chain is None:
-        sites = list(_in_turn(site))
+        sites = list(_in_turn(site, VERIFY))
     else:
         named = site.find(chain)
         sites = [] if named is None else [named]
@@ -85,7 +85,8 @@ def _advance(
 ) -> int:
     """Write a part of an index of the chains whose turn it is; return the number of blocks.
 
-    The chains besides the C-Chain share one slice of time, and one without new blocks takes none of it.
+    The chains besides the C-Chain share one slice of time, and one without new blocks takes none of it. A chain whose work
+    fails does not keep the others from theirs; the first error is raised at the end.
 
     Args:
         site: The explorer of the C-Chain.
@@ -93,32 +94,43 @@ def _advance(
         work: Writes the index of an explorer's chain for some seconds and returns the number of blocks.
         is_current: Returns whether the index of an explorer's chain contains the head.
     """
-    done, others_until = 0, 0.0
-    for one in _in_turn(site):
-        head = None if one.is_of_cchain else blocks.catch_up(one.evm).hash
-        if head is not None and one.done.get(index) == head:
-            continue
-        seconds = one.evm.indexing.seconds(index)
-        if head is not None:
-            others_until = others_until or time.monotonic() + seconds
-            seconds = min(seconds, others_until - time.monotonic())
-        if seconds <= 0:
-            continue
-        done += work(one, seconds)
-        if head is not None and is_current(one):
-            one.done[index] = head
+    done, until = 0, 0.0
+    failures: list[Exception] = []
+    for one in _in_turn(site, index):
+        try:
+            if one.is_of_cchain:
+                done += _for(one.evm.indexing.seconds(index), one, work)
+                continue
+            head = blocks.catch_up(one.evm).hash
+            if one.done.get(index) == head:
+                continue
+            until = until or time.monotonic() + one.evm.indexing.seconds(index)
+            done += _for(until - time.monotonic(), one, work)
+            if is_current(one):
+                one.done[index] = head
+        except Exception as error:  # the other chains get their turn
+            failures.append(error)
+    if failures:
+        raise failures[0]
     return done
 
 
-def _in_turn(site: Explorer) -> Iterator[Explorer]:
-    """Yield the explorers of the C-Chain and of a part of the other EVM chains, each second beginning with another one."""
-    if site.node.profile == "production":
-        site.look_for_chains()  # this process serves no requests, and so does not look for chains itself
+def _for(seconds: float, site: Explorer, work: Callable[[Explorer, float], int]) -> int:
+    """Do work for some seconds, and return the number of blocks; none if there is no time."""
+    return work(site, seconds) if seconds > 0 else 0
+
+
+def _in_turn(site: Explorer, task: str) -> Iterator[Explorer]:
+    """Yield the explorers of the C-Chain and of a part of the other EVM chains: in the next call of a task, of the next part."""
     if site.has_evm:
         yield site
+    if site.node.profile == "production":
+        site.look_for_chains()  # this process serves no requests, and so does not look for chains itself
     others = [chain for chain in site.evms if chain is not site.evm]
     if not others:
         return
-    first, share = int(time.monotonic()) % len(others), -(-len(others) // TURNS)
+    share = -(-len(others) // TURNS)
+    first = site.turns[task] % len(others)
+    site.turns[task] = first + share
     for chain in (others[first:] + others[:first])[:share]:
         yield site.of(chain)

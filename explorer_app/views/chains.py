@@ -1,8 +1,10 @@
 """The page of all EVM chains: the C-Chain, and each chain of a subnet with its state on this node."""
 
+import logging
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from cchain_app.chain import EvmChain
@@ -12,6 +14,8 @@ from explorer_app.selectors.chains import PAGE, ListedChain
 from explorer_app.selectors.chains import chains as subnet_chains
 from explorer_app.site import Explorer, pages_of
 from explorer_app.views.page import page, read_number, rendered, shown_of
+
+_log: Final = logging.getLogger(__name__)
 
 
 class ChainRow(NamedTuple):
@@ -63,6 +67,15 @@ def _of_chain(chain: EvmChain, row: ListedChain | None) -> ChainRow:
         chain.coin_symbol,
         pages_of(chain).reverse("explorer:front"),
         f"/ext/bc/{chain.path_name}/rpc",
-        figures.head(chain),
+        _head(chain),
         row,
     )
+
+
+def _head(chain: EvmChain) -> HeadFigures | None:
+    """Return the last block; None if the chain's database cannot be read, which must not hide the other chains."""
+    try:
+        return figures.head(chain)
+    except DatabaseError as error:
+        _log.warning("the head of chain %s cannot be read: %s", chain.name, error)
+        return None

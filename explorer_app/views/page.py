@@ -40,6 +40,8 @@ _POLICY: Final = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _MAX_DIGITS: Final = 19
+_MAX_REASON: Final = 300
+"""Limit of characters of the reason for which a chain does not run."""
 _SCRIPT: Final = "HX-Request"
 """The header that htmx sends with its requests."""
 
@@ -98,7 +100,7 @@ def chosen(site: Explorer, name: str) -> Explorer:
     found = site.find(name)
     if found is None:
         reason = why_not(site.platform, name[:MAX_NAME])
-        raise Http404(f"The chain does not run: {reason}." if reason else _NO_CHAIN)
+        raise Http404(f"The chain does not run: {reason[:_MAX_REASON]}." if reason else _NO_CHAIN)
     return found
 
 

@@ -4,9 +4,11 @@ Names of tokens and contracts are untrusted: names are searched only if the text
 name alone never causes a redirect.
 """
 
+import logging
 from itertools import islice
 from typing import Final, NamedTuple
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -29,6 +31,8 @@ from explorer_app.views.page import page, rendered
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import checksum_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+_log: Final = logging.getLogger(__name__)
 
 _MAX_TEXT: Final = 200
 _SUGGESTED: Final = 6
@@ -126,8 +130,15 @@ def _on_other_evms(site: Explorer, query: str) -> list[Hit]:
     hash_bytes = parse_term(query).hash
     if hash_bytes is None:
         return []
-    others = (chain for chain in site.evms if chain is not site.evm)
-    return [hit for chain in others for hit in _by_hash(site.of(chain), hash_bytes)]
+    found: list[Hit] = []
+    for chain in site.evms:
+        if chain is site.evm:
+            continue
+        try:
+            found += _by_hash(site.of(chain), hash_bytes)
+        except DatabaseError as error:  # of this chain alone
+            _log.warning("chain %s cannot be searched: %s", chain.name, error)
+    return found
 
 
 def _chains_called(site: Explorer, query: str) -> list[Hit]:
