@@ -3,6 +3,7 @@
 import json
 import re
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from explorer_app import tasks
 from explorer_app.api.urls import of_every_chain as of_programs
+from explorer_app.selectors import l1
 from explorer_app.site import OF_EVERY_CHAIN
 from explorer_app.urls import of_every_chain
 from nodeproject.apps import this_node
@@ -195,6 +197,27 @@ def test_a_chain_that_does_not_run_is_listed_with_the_reason(dex: Dex, client: C
     assert "is taken by" in text_of(client, "/chain/copy%20of%20dex", HTTPStatus.NOT_FOUND)
     subnet = text_of(client, f"/p/subnet/{dex.world.subnet_id}")
     assert '<a href="/chain/dex">dex</a>' in subnet
+    created = text_of(client, f"/p/tx/{dex.blockchain_id}")
+    assert '<a href="/chain/dex">pages of the chain</a>' in created
+    assert "pages of the chain" not in text_of(client, f"/p/tx/{refused}")
+
+
+@SQLITE
+def test_an_l1_names_its_manager_on_the_chain(
+    dex: Dex, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SimpleNamespace(
+        manager_address=TOKEN,
+        manager_chain_id=dex.blockchain_id,
+        conversion_id=dex.blockchain_id,
+        height=1,
+    )
+    monkeypatch.setattr(l1, "conversion", lambda *_: found)
+    monkeypatch.setattr(l1, "conversion_statement", lambda *_: None)
+    page = text_of(client, f"/p/subnet/{dex.world.subnet_id}")
+    manager = checksum_address(TOKEN)
+    assert f'href="/chain/dex/address/{manager}">{manager}</a>' in page
+    assert '<a href="/chain/dex"><bdi>dex</bdi></a>' in page
 
 
 @SQLITE
