@@ -18,6 +18,7 @@ from cchain_app.filter_index import FILTERS, FilterIndex, MemoryIndex, redis_ind
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.pool.entry import PoolLimits
 from cchain_app.settings import EvmSettings
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.settings import CommonSettings
 
 WEI = 10**18
@@ -34,6 +35,8 @@ class ChainOptions(ABC):
 
     node: CommonSettings
     settings: EvmSettings
+    aliases: tuple[str, ...]
+    subnet_id: ID
 
     @property
     @abstractmethod
@@ -59,6 +62,27 @@ class ChainOptions(ABC):
     @abstractmethod
     def config(self) -> ChainConfig:
         """The chain's current parameters."""
+
+    @property
+    def is_of_subnet(self) -> bool:
+        """Whether a subnet validates it, and not the Primary Network."""
+        return self.subnet_id != PRIMARY_NETWORK_ID
+
+    @property
+    def coin_symbol(self) -> str:
+        """The symbol of the coin that pays its fees: the network's, or for a chain of a subnet a coin of its own."""
+        return self.node.coin_of(self.aliases) if self.is_of_subnet else self.node.coin_symbol
+
+    @property
+    def coin_name(self) -> str:
+        """The name of that coin; empty if it has none."""
+        return "" if self.is_of_subnet else self.node.coin_name
+
+    @property
+    def path_name(self) -> str:
+        """The alias that URLs of its pages contain: its name where that needs no escaping, else its first alias."""
+        names = [alias for alias in self.aliases[1:] if self.is_of_subnet and alias.isalnum()]
+        return names[0] if names else self.name
 
     @property
     def call_seconds(self) -> float:

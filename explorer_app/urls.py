@@ -1,10 +1,16 @@
-"""URLs of the explorer's pages. They are stable: EIP-3091's for the C-Chain, and those below /p/ and /x/ for the P- and the X-Chain."""
+"""URLs of the explorer's pages, which are stable.
 
-from django.urls import include, path
+The C-Chain's are those of EIP-3091, each other EVM chain's are the same below /chain/<name>, and the P-Chain's and the
+X-Chain's are below /p/ and /x/.
+"""
 
+from django.urls import URLPattern, include, path
+
+from explorer_app.api.urls import of_every_chain as of_programs
 from explorer_app.views import (
     addresses,
     cchain,
+    chains,
     charts,
     connect,
     contract_forms,
@@ -27,9 +33,7 @@ from explorer_app.views import (
 
 app_name = "explorer"
 
-urlpatterns = [
-    path("", include("explorer_app.api.urls")),
-    path("", front.front, name="front"),
+of_every_chain: list[URLPattern] = [
     path("blocks", cchain.blocks, name="blocks"),
     path("block/<str:height>", cchain.block, name="block"),
     path("txs", cchain.txs, name="txs"),
@@ -44,10 +48,6 @@ urlpatterns = [
     path("address/<str:text>/events.csv", downloads.events, name="csv-events"),
     path("blocks.csv", downloads.blocks, name="csv-blocks"),
     path("txs.csv", downloads.all_transactions, name="csv-txs"),
-    path("p/blocks.csv", platform_downloads.blocks, name="csv-p-blocks"),
-    path("p/txs.csv", platform_downloads.transactions, name="csv-p-txs"),
-    path("p/validators.csv", platform_downloads.validators, name="csv-p-validators"),
-    path("p/calendar.csv", platform_downloads.calendar, name="csv-p-calendar"),
     path("pool", cchain.pool, name="pool"),
     path("tokens", tokens.tokens, name="tokens"),
     path("token/<str:text>", tokens.token, name="token"),
@@ -58,6 +58,27 @@ urlpatterns = [
     path("charts.json", charts.chart_figures, name="chart-figures"),
     path("gas", gas.gas, name="gas"),
     path("gas.json", gas.gas_figures, name="gas-figures"),
+    path("search", search.search, name="search"),
+    path("suggest", search.suggest, name="suggest"),
+    path("connect", connect.connect, name="connect"),
+    path("faucet", faucet.faucet, name="faucet"),
+]
+"""The pages that each EVM chain has; their names are also in `site.OF_EVERY_CHAIN`."""
+
+urlpatterns = [
+    path("", include("explorer_app.api.urls")),
+    path("", front.front, name="front"),
+    *of_every_chain,
+    path("chains", chains.chains, name="chains"),
+    path("chain/<str:chain_name>", front.front, name="chain-front"),
+    path(
+        "chain/<str:chain_name>/",
+        include(([*of_programs, *of_every_chain], "chain"), namespace="chain"),
+    ),
+    path("p/blocks.csv", platform_downloads.blocks, name="csv-p-blocks"),
+    path("p/txs.csv", platform_downloads.transactions, name="csv-p-txs"),
+    path("p/validators.csv", platform_downloads.validators, name="csv-p-validators"),
+    path("p/calendar.csv", platform_downloads.calendar, name="csv-p-calendar"),
     path("p/blocks", platform.blocks, name="p-blocks"),
     path("p/block/<str:text>", platform.block, name="p-block"),
     path("p/txs", platform.txs, name="p-txs"),
@@ -82,8 +103,4 @@ urlpatterns = [
     path("x/assets", xchain.assets, name="x-assets"),
     path("x/asset/<str:text>", xchain.asset, name="x-asset"),
     path("atomic/<str:text>", moves.atomic_tx, name="atomic-tx"),
-    path("search", search.search, name="search"),
-    path("suggest", search.suggest, name="suggest"),
-    path("connect", connect.connect, name="connect"),
-    path("faucet", faucet.faucet, name="faucet"),
 ]

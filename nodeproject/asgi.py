@@ -5,6 +5,7 @@ Its lifespan is that of the process: the chain listener and the health checks st
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -68,8 +69,8 @@ FIND_SECONDS_LOCAL: Final = 1.0
 _SECONDS: Final = 30.0
 """Seconds that the start waits for the database."""
 
-_SOURCE_PATHS: Final = ("/api", "/v2/api", "/v2/verify/", "/server/v2/verify/")
-"""Prefixes of the explorer's paths to which sources are sent: the size limit of bodies is higher there than elsewhere."""
+_SOURCE_PATHS: Final = re.compile(r"(?:/chain/[^/]+)?/(?:v2/)?api|/(?:server/)?v2/verify/")
+"""Beginnings of the explorer's paths to which sources are sent: the size limit of bodies is higher there than elsewhere."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -245,7 +246,7 @@ def may_make_blocks(node: Node) -> bool:
 
 def body_limit(settings: NodeSettings, path: str) -> int:
     """Return the maximum body size at a path of Django: more at paths that receive contract sources."""
-    if path.startswith(_SOURCE_PATHS) and takes_body(path):
+    if _SOURCE_PATHS.match(path) and takes_body(path):
         from explorer_app.api.endpoint import body_limit as source_body_limit  # with the pages
 
         return max(source_body_limit(settings.explorer.source_limit), settings.page_body_limit)

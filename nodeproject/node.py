@@ -138,12 +138,13 @@ class Node:
             upgrades=lambda: self.platform_chain.config.upgrades,
         )
         """The C-Chain."""
-        self.evm_chain.on_rewinding.append(self._forget_rows_above)
         more = [self._further_chain(item) for item in further]
         self.evm_chains: dict[str, EvmChain] = {
             value.name: value for value in (self.evm_chain, *more)
         }
         """The EVM chains by name, the C-Chain first; chains of subnets are added."""
+        for one in self.evm_chains.values():
+            one.on_rewinding.append(partial(self._forget_rows_above, one))
         self.evm_runtimes: dict[str, EvmRuntime] = {
             name: EvmRuntime(chain) for name, chain in self.evm_chains.items()
         }
@@ -188,9 +189,10 @@ class Node:
         self.head = share_head(self.evm_chain, settings.common.directory) if has_others else None
         """Keeps the C-Chain at the head that the machine's other processes have published."""
         self._logs_transactions = False
-        self.transaction_logs = {name: TransactionLog(one) for name, one in self.evm_chains.items()}
+        self.transaction_logs = {
+            name: self._transaction_log(one) for name, one in self.evm_chains.items()
+        }
         """Log the transactions of each EVM chain; started by processes that serve or accept blocks."""
-        self.transaction_logs[self.evm_chain.name].declared = DeclaredSignatures(self.evm_chain)
         self.network = NodeNetwork(
             settings.common,
             settings.peers,
@@ -293,15 +295,23 @@ class Node:
             self.avm_chain,
             health=self._health,
             node_id=lambda: str(own_node_id(self.platform_chain) or ""),
-            rpc=lambda: self.endpoints.cchain,
+            evms=lambda: tuple(self.evm_chains.values()),
+            refused=lambda: len(self.refused_chains),
+            look_for_chains=self.subnet_chains.look,
+            endpoint_of=lambda chain: self.endpoints.evm[chain.name],
         )
-        return compose(made, self.evm_runtime)
+        return compose(made, self.evm_runtime, lambda chain: self.evm_runtimes[chain.name])
 
-    def _forget_rows_above(self, number: int) -> None:
+    def _forget_rows_above(self, chain: EvmChain, number: int) -> None:
         from explorer_app.services import statistics, tokens  # loaded with the first revert
 
-        tokens.forget_above(self.evm_chain, number)
-        statistics.forget_above(self.evm_chain, number)
+        tokens.forget_above(chain, number)
+        statistics.forget_above(chain, number)
+
+    def _transaction_log(self, chain: EvmChain) -> TransactionLog:
+        made = TransactionLog(chain)
+        made.declared = DeclaredSignatures(chain)
+        return made
 
     def _health(self) -> Report:
         """Return the results of the health checks; the first call creates their reporter."""
@@ -381,7 +391,8 @@ class Node:
     def _run_chain(self, runtime: EvmRuntime) -> None:
         chain = runtime.chain
         name = chain.name
-        self.transaction_logs[name] = log = TransactionLog(chain)
+        chain.on_rewinding.append(partial(self._forget_rows_above, chain))
+        self.transaction_logs[name] = log = self._transaction_log(chain)
         self.evm_chains[name] = chain
         self.evm_runtimes[name] = runtime
         if self._logs_transactions:

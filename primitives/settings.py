@@ -4,7 +4,8 @@ A setting is a typed field of a frozen dataclass with its default, limits and do
 reads such dataclasses from `NODE_…` variables.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -96,6 +97,9 @@ def _read_upgrades(path: str) -> UpgradeTimes:
         raise FormError(str(error)) from error
 
 
+UNNAMED_COIN = "COIN"
+"""The symbol of the coin of a subnet's chain that NODE_SUBNET_COINS does not name."""
+
 ALL_SUBNETS = "all"
 """In place of subnets' IDs: every subnet."""
 
@@ -110,6 +114,18 @@ def _read_subnet(text: str) -> object:
 
 
 SUBNETS = TextFormat("a subnet's ID or `all`", _read_subnet)
+
+_COIN = re.compile(r"[A-Za-z0-9 ]+=[A-Za-z0-9$.-]{1,11}")
+"""A chain's name or blockchain ID, and a symbol of the length that wallets take."""
+
+
+def _read_coin(text: str) -> object:
+    if not _COIN.fullmatch(text):
+        raise FormError("at most 11 letters, digits and $ . - after the equals sign")
+    return text
+
+
+SUBNET_COIN = TextFormat("a chain and the symbol of its coin, like `dex=DEX`", _read_coin)
 
 UPGRADES_FILE = TextFormat("the path of a JSON file with upgrade times", _read_upgrades)
 
@@ -173,6 +189,12 @@ class CommonSettings:
         "Most EVM chains of subnets that this node runs, each with a database and threads; the chains after that are "
         "refused. Chains of subnets whose IDs are in NODE_TRACK_SUBNETS do not count.",
         least=1,
+    )
+    subnet_coins: tuple[str, ...] = flag(
+        (),
+        "Symbols of the coins of subnets' chains, by the chain's name or blockchain ID: `dex=DEX,game=GAME`. Chains do not "
+        f"name their coins themselves; without a symbol it is {UNNAMED_COIN}.",
+        form=SUBNET_COIN,
     )
     producer: str = flag(
         "",
@@ -243,6 +265,11 @@ class CommonSettings:
         """
         is_primary = subnet_id == PRIMARY_NETWORK_ID
         return is_primary or ALL_SUBNETS not in self.track_subnets or self.names_subnet(subnet_id)
+
+    def coin_of(self, aliases: Sequence[str]) -> str:
+        """Return the symbol of the coin of a subnet's chain with these names."""
+        symbols = dict(text.split("=", 1) for text in self.subnet_coins)
+        return next((symbols[alias] for alias in aliases if alias in symbols), UNNAMED_COIN)
 
     @property
     def has_built_in_network(self) -> bool:

@@ -12,7 +12,6 @@ from adminkit.display import (
     bar,
     between_neighbours,
     box,
-    coin_symbol,
     counted_link,
     link,
     moment,
@@ -23,6 +22,7 @@ from adminkit.display import (
 )
 from adminkit.formats import cut_decimals, format_units, percent
 from cchain_app.admin import pages
+from cchain_app.apps import evm_chain
 from chaindb.fields import HexBytes
 from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import keccak256
@@ -34,7 +34,7 @@ TRANSACTION_TYPES = ("legacy", "access list", "dynamic fee", "blob", "set code")
 
 def format_wei(wei: int) -> str:
     """Return an exact amount in coins: 1,500.25 AVAX."""
-    return f"{format_units(wei, 10**18)} {coin_symbol()}" if wei else "0"
+    return f"{format_units(wei, 10**18)} {evm_chain().coin_symbol}" if wei else "0"
 
 
 def round_wei(wei: int) -> str:

@@ -1,6 +1,6 @@
-"""The C-Chain's admin pages: their addresses, the page that a search text means, and the rows that they show.
+"""The admin pages of an EVM chain: their addresses, the page that a search text means, and the rows that they show.
 
-The rows are those of this process's C-Chain. The rows of a block or transaction are a range of keys, because their
+The rows are those of the chosen chain (`evm_chain`). The rows of a block or transaction are a range of keys, because their
 foreign keys have no index.
 """
 
@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
+from django.urls import get_script_prefix, reverse
 from typing_extensions import override
 
 from adminkit.display import PageLinks
@@ -27,16 +28,29 @@ def objects(model: type[M]) -> QuerySet[M]:
 
 
 class RowsAdmin(ReadOnlyModelAdmin):
-    """An admin page for rows of the C-Chain."""
+    """An admin page for rows of the chosen EVM chain."""
 
     @override
     def is_used(self) -> bool:
-        return not is_left_out(C_CHAIN)
+        return not is_left_out(evm_chain().name)
 
     @override
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)
         return rows.using(evm_chain().db.alias)
+
+    @override
+    def view_on_site(self, obj: Any) -> str | None:
+        return of_chosen_chain(super().view_on_site(obj))
+
+
+def of_chosen_chain(url: str | None) -> str | None:
+    """Return the URL of an explorer's page of the C-Chain as that of the chosen chain's page."""
+    chain = evm_chain()
+    if url is None or chain.name == C_CHAIN:
+        return url
+    front = reverse("explorer:chain-front", args=[chain.path_name])
+    return f"{front}/{url.removeprefix(get_script_prefix())}"
 
 
 def rows_of_block(number: int) -> list[Q]:

@@ -338,7 +338,7 @@ class TransactionLog:
 
     def _write(self, entries: Iterator[Entry]) -> None:
         for entry in entries:
-            written = write(entry, self._chain.node.coin_symbol)
+            written = write(entry, self._chain.coin_symbol)
             extra = {"fields": written.fields}
             if isinstance(entry, CallEntry):
                 is_info = acts(entry.method) or not entry.exists or entry.failure is not None

@@ -3,18 +3,18 @@
 Names come from untrusted contracts: they are shown unchanged, and never as part of a link.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit import display
 from adminkit.display import PageLinks
-from adminkit.read_only import ReadOnlyModelAdmin
 from adminkit.terms import SearchTerm
+from cchain_app.admin.pages import RowsAdmin
+from cchain_app.apps import evm_chain
 from chaindb.fields import HEIGHTS, HexBytes, height_of, row_id
 from explorer_app.apps import explorer
 from explorer_app.models import Token, TokenBalance, TokenKind, TokenTransfer
@@ -25,21 +25,16 @@ from primitives.hexadecimal import checksum_address
 _CHAIN: Final = PageLinks("cchain_app")
 
 
-class TokenRowsAdmin(ReadOnlyModelAdmin):
-    """A read-only view of rows of the token index; above the list it shows the index's progress."""
-
-    @override
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request)
-        return rows.using(explorer().evm.db.alias)
+class TokenRowsAdmin(RowsAdmin):
+    """A read-only view of rows of the chosen chain's token index; above the list it shows the index's progress."""
 
     @override
     def is_used(self) -> bool:
-        return explorer().indexes_tokens and explorer().has_cchain
+        return super().is_used() and explorer().indexes_tokens
 
     @override
     def list_note(self) -> str:
-        return f"Tokens: {tokens.how_far(explorer().evm)}."
+        return f"Tokens: {tokens.how_far(evm_chain())}."
 
 
 @admin.register(Token)

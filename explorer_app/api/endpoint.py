@@ -52,10 +52,10 @@ def api_view(
     away: Callable[[Exception], HttpResponse],
     malformed: Callable[[], HttpResponse],
 ) -> Callable[..., HttpResponse]:
-    """Make a Django view of an answer function, with the CORS and rate limit rules of the C-Chain's interface.
+    """Make a Django view of an answer function, with the CORS and rate limit rules of the EVM chain's interface.
 
     Args:
-        answer: Answers GET and POST, with this process's explorer.
+        answer: Answers GET and POST, with the explorer of the EVM chain that the URL names, else of the C-Chain.
         limited: Answers if the client exceeds its rate limit, or if too many executions are already running.
         away: Answers before genesis, or if a fork's remote node does not answer; with status 503 while the database
             or a server is unavailable.
@@ -65,7 +65,12 @@ def api_view(
     @wraps(answer)
     def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         site = explorer()
-        if not site.has_cchain:
+        name = kwargs.pop("chain_name", None)
+        found = site if name is None else site.find(str(name))
+        if found is None:
+            return HttpResponse("this node runs no such EVM chain\n", "text/plain", 404)
+        site = found
+        if not site.evms:
             return HttpResponse("this node does not run the C-Chain\n", "text/plain", 404)
         gate, head = site.rpc().gate, read_head(request)
         if request.method == "OPTIONS":
@@ -157,7 +162,7 @@ def json_response(value: Any, status: int = 200) -> HttpResponse:
 
 
 def _too_often(site: Explorer, request: HttpRequest) -> bool:
-    """Charge the client for a request as for a call of the C-Chain's interface; return whether it must wait."""
+    """Charge the client for a request as for a call of the chain's interface; return whether it must wait."""
     endpoint, head = site.rpc(), read_head(request)
     wait = endpoint.charge_now(head, 1)
     return bool(async_to_sync(endpoint.charge)(head, 1) if wait is None else wait)

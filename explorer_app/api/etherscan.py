@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from django.core.exceptions import TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
+from cchain_app.chain import EvmChain
 from chaindb.unavailable import unavailable
 from explorer_app.api import (
     account_actions,
@@ -25,7 +26,7 @@ from explorer_app.api.endpoint import (
 )
 from explorer_app.api.forms import max_fields
 from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Bare, Query
-from explorer_app.site import Explorer
+from explorer_app.site import Explorer, pages_of
 from explorer_app.verification.errors import SubmissionTooLarge
 from jsonrpc.http.replies import read_head
 
@@ -51,23 +52,28 @@ def answer(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 
 def answer_v2(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Answer `/v2/api`, the second version: `chainid`, if given, must be this chain's."""
+    """Answer `/v2/api`, the second version: `chainid`, if given, selects the EVM chain."""
     return _answer(site, request)
 
 
 def chain_list(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Return a list with this chain, in the second version's format."""
+    """Return the EVM chains that this node runs, in the second version's format."""
     base = request.build_absolute_uri(reverse("explorer:front")).rstrip("/")
-    chain_id = site.evm.genesis.config.chain_id
-    row = {
-        "chainname": f"C-Chain {chain_id}",
-        "chainid": str(chain_id),
-        "blockexplorer": f"{base}/",
-        "apiurl": f"{base}/v2/api?chainid={chain_id}",
-        "status": 1,
-        "comment": "",
-    }
-    return json_response({"comments": "", "totalcount": 1, "result": [row]})
+
+    def row(chain: EvmChain) -> dict[str, Any]:
+        chain_id = chain.genesis.config.chain_id
+        front = request.build_absolute_uri(pages_of(chain).reverse("explorer:front"))
+        return {
+            "chainname": f"{chain.title} {chain_id}",
+            "chainid": str(chain_id),
+            "blockexplorer": front,
+            "apiurl": f"{base}/v2/api?chainid={chain_id}",
+            "status": 1,
+            "comment": "",
+        }
+
+    rows = [row(chain) for chain in site.evms]
+    return json_response({"comments": "", "totalcount": len(rows), "result": rows})
 
 
 def solc_versions(site: Explorer, _request: HttpRequest) -> HttpResponse:
@@ -94,7 +100,7 @@ def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 def _act(site: Explorer, request: HttpRequest) -> ActionReply | Bare:
     form = read_form(site, request)
-    _verify_chain(site, form)
+    site = _chosen(site, form)
     module = MODULES.get(form.get("module", "").lower())
     if module is None:
         raise ActionError(ActionReason.UNKNOWN_MODULE)
@@ -113,11 +119,21 @@ def _verify_token(site: Explorer, request: HttpRequest) -> None:
         raise ActionError(ActionReason.UNAUTHORIZED)
 
 
-def _verify_chain(site: Explorer, form: Mapping[str, str]) -> None:
-    """Reject another chain's ID. Unspecified: also in the first version's form, where some clients send it."""
+def _chosen(site: Explorer, form: Mapping[str, str]) -> Explorer:
+    """Return the explorer of the chain that `chainid` selects, without it that of the URL.
+
+    Unspecified: `chainid` counts in the first version too, where some clients send it. Below the path of a chain it must
+    be the ID of this chain.
+
+    Raises:
+        ActionError: The node runs no such chain, or the URL names another one.
+    """
     chain_id = form.get("chainid", "").strip()
-    if chain_id and chain_id != str(site.evm.genesis.config.chain_id):
+    found = site.of_chain_id(chain_id) if chain_id else site
+    is_other = found is not site and not site.is_of_cchain
+    if found is None or is_other or not found.has_evm:
         raise ActionError(ActionReason.WRONG_CHAIN)
+    return found
 
 
 def _limited() -> HttpResponse:

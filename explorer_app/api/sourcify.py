@@ -1,4 +1,7 @@
-"""Sourcify's API, version 2, and the single endpoint of version 1 that Hardhat 2 calls (explorer.md 3 and 5)."""
+"""Sourcify's API, version 2, and the single endpoint of version 1 that Hardhat 2 calls (explorer.md 3 and 5).
+
+A chain ID in the path or the query selects the EVM chain.
+"""
 
 import uuid
 from collections.abc import Mapping
@@ -8,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 
 from explorer_app.api.endpoint import (
     BodyTooLarge,
@@ -71,15 +73,20 @@ def verify_similar(site: Explorer, request: HttpRequest, chain: str, address: st
 
     Unspecified: such contracts share their sources automatically, so there is nothing left to find here.
     """
-    refusal = _wrong(site, chain, address)
-    return refusal or error(
+    found = _chosen(site, chain, address)
+    if isinstance(found, HttpResponse):
+        return found
+    return error(
         404, "no_similar_match_found", "Contracts with the same code share their sources already"
     )
 
 
 def job(site: Explorer, request: HttpRequest, key: str) -> HttpResponse:
     """Return the state of a verification."""
-    progress = when_over(site, key.replace("-", ""))
+    key = key.replace("-", "")
+    others = [site.of(chain) for chain in site.evms if chain is not site.evm]
+    site = next((one for one in others if verified.verification(one.evm, key)), site)
+    progress = when_over(site, key)
     if progress is None:
         return error(404, "job_not_found", f"No verification job found for ID {key[:64]}")
     answer = {
@@ -101,9 +108,10 @@ def job(site: Explorer, request: HttpRequest, key: str) -> HttpResponse:
 
 def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> HttpResponse:
     """Return whether a contract is verified, and the requested `fields`."""
-    refusal = _wrong(site, chain, address)
-    if refusal is not None:
-        return refusal
+    found = _chosen(site, chain, address)
+    if isinstance(found, HttpResponse):
+        return found
+    site = found
     chosen, omitted = (request.GET.get(name, "") for name in ("fields", "omit"))
     if chosen and omitted:
         return error(400, "invalid_parameter", "fields and omit exclude each other")
@@ -123,20 +131,23 @@ def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> 
 
 
 def contract_on_all(site: Explorer, request: HttpRequest, address: str) -> HttpResponse:
-    """Return the chains on which a contract is verified: this one or none."""
-    chain = _chain_id(site)
-    refusal = _wrong(site, chain, address)
-    if refusal is not None:
-        return refusal
-    at = decode_address(address)
-    row = verified.own_contract(site.evm, at)
-    return json_response({"results": [] if row is None else [minimal(chain, at, row)]})
+    """Return the chains of this node on which a contract is verified."""
+    try:
+        at = decode_address(address)
+    except HexError:
+        return _no_address(address)
+    sites = [site.of(chain) for chain in site.evms]
+    rows = [(_chain_id(one), verified.own_contract(one.evm, at)) for one in sites]
+    found = [minimal(chain, at, row) for chain, row in rows if row is not None]
+    return json_response({"results": found})
 
 
 def contracts(site: Explorer, request: HttpRequest, chain: str) -> HttpResponse:
     """Return verified contracts, the latest first; `afterMatchId` requests the rows after that one."""
-    if chain != _chain_id(site):
+    found = site.of_chain_id(chain)
+    if found is None:
         return _unsupported(chain)
+    site = found
     after, limit = (request.GET.get(name, "") for name in ("afterMatchId", "limit"))
     if any(text and not (text.isdecimal() and len(text) < 19) for text in (after, limit)):
         return error(400, "invalid_parameter", "limit and afterMatchId are numbers")
@@ -155,27 +166,35 @@ def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
 
     Unspecified: this is the only endpoint of version 1, so that an enabled plug-in of Hardhat 2 does not fail.
     """
-    chain = _chain_id(site)
-    has_chain = chain in request.GET.get("chainIds", "").split(",")
+    ids = request.GET.get("chainIds", "").split(",")[:MAX_LOOKED_UP]
+    wanted = {chain: found for chain in ids if (found := site.of_chain_id(chain)) is not None}
     answers: list[dict[str, Any]] = []
     for text in request.GET.get("addresses", "").split(",")[:MAX_LOOKED_UP]:
         try:
-            row = verified.own_contract(site.evm, decode_address(text))
+            address = decode_address(text)
         except HexError:
-            return error(400, "invalid_parameter", f"Invalid address: {text[:64]}")
-        if row is None or not has_chain:
-            answers.append({"address": text, "status": "false"})
-            continue
-        status = (
-            "perfect" if "exact_match" in {row.runtime_match, row.creation_match} else "partial"
+            return _no_address(text)
+        rows = [(chain, verified.own_contract(one.evm, address)) for chain, one in wanted.items()]
+        statuses = [
+            {"chainId": chain, "status": _status_of(row)} for chain, row in rows if row is not None
+        ]
+        answers.append(
+            {"address": text, "chainIds": statuses}
+            if statuses
+            else {"address": text, "status": "false"}
         )
-        answers.append({"address": text, "chainIds": [{"chainId": chain, "status": status}]})
     return json_response(answers)
 
 
-def page(_site: Explorer, _request: HttpRequest, chain: str, address: str) -> HttpResponse:
+def _status_of(row: Any) -> str:
+    """Return version 1's word for the match of a verified contract."""
+    return "perfect" if "exact_match" in {row.runtime_match, row.creation_match} else "partial"
+
+
+def page(site: Explorer, _request: HttpRequest, chain: str, address: str) -> HttpResponse:
     """Redirect to a contract's page: clients print such links."""
-    return HttpResponseRedirect(f"{reverse('explorer:address', args=[address])}?tab=contract")
+    pages = (site.of_chain_id(chain) or site).pages
+    return HttpResponseRedirect(f"{pages.reverse('explorer:address', [address])}?tab=contract")
 
 
 def moment(at: datetime) -> str:
@@ -196,10 +215,10 @@ def _submit(
 ) -> HttpResponse:
     if request.method != "POST":
         return HttpResponse(status=405, headers={"Allow": "POST, OPTIONS"})
-    refusal = _wrong(site, chain, address)
-    if refusal is not None:
-        return refusal
-    at = decode_address(address)
+    found = _chosen(site, chain, address)
+    if isinstance(found, HttpResponse):
+        return found
+    site, at = found, decode_address(address)
     try:
         verification.code_hash_at(site, at)  # fails early, before a long body is read
         submission = read(site, at, read_body(site, request))
@@ -223,20 +242,25 @@ def _chain_id(site: Explorer) -> str:
     return str(site.evm.genesis.config.chain_id)
 
 
-def _wrong(site: Explorer, chain: str, address: str) -> HttpResponse | None:
-    """Return an error if the chain is another one or the address is invalid; None if both are right."""
+def _chosen(site: Explorer, chain: str, address: str) -> Explorer | HttpResponse:
+    """Return the explorer of the chain with an ID, or an error if there is none or the address is invalid."""
+    found = site.of_chain_id(chain)
+    if found is None:
+        return _unsupported(chain)
     try:
-        if chain != _chain_id(site):
-            return _unsupported(chain)
         decode_address(address)
     except HexError:
-        return error(400, "invalid_parameter", f"Invalid address: {address[:64]}")
-    return None
+        return _no_address(address)
+    return found
+
+
+def _no_address(text: str) -> HttpResponse:
+    return error(400, "invalid_parameter", f"Invalid address: {text[:64]}")
 
 
 def _unsupported(chain: str) -> HttpResponse:
     return error(
-        400, "unsupported_chain", f"Chain {chain[:32]} is not supported: this node has another"
+        400, "unsupported_chain", f"Chain {chain[:32]} is not supported: this node does not run it"
     )
 
 

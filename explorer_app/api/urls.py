@@ -20,9 +20,14 @@ def _sourcify(prefix: str) -> list[URLPattern]:
     ]
 
 
+of_every_chain: list[URLPattern] = [
+    re_path(r"^api/?$", etherscan.api, name="api"),
+    re_path(r"^v2/api/?$", etherscan.api_v2, name="api-v2"),
+]
+"""The paths that each EVM chain has; the others select a chain by its chain ID."""
+
 urlpatterns: list[URLPattern] = [
-    re_path(r"^api/?$", etherscan.api),
-    re_path(r"^v2/api/?$", etherscan.api_v2),
+    *of_every_chain,
     path("v2/chainlist", etherscan.chains),
     path("solcversions", etherscan.compilers),
     path("eth/v1/beacon/blobs/<str:block_id>", beacon.get_blobs),

@@ -41,9 +41,17 @@ class PublicWallet(NamedTuple):
 def public_wallet(chain: EvmChain) -> PublicWallet | None:
     """Return the public mnemonic of the development accounts; None if the accounts have another one, or none."""
     local = chain.settings.local
-    if not chain.keyring or not are_known(local.mnemonic, local.derivation_path):
+    if not (chain.keyring and _funds_some(chain)) or not are_known(
+        local.mnemonic, local.derivation_path
+    ):
         return None
     return PublicWallet(local.mnemonic, local.derivation_path)
+
+
+def _funds_some(chain: EvmChain) -> bool:
+    """Return whether the genesis gives coins to an account of the mnemonic; that of the C-Chain does."""
+    own = (address for address in chain.keyring.addresses if address != EWOQ)
+    return not chain.is_of_subnet or any(address in chain.genesis.alloc for address in own)
 
 
 def accounts_of(chain: EvmChain) -> Iterator[KnownAccount]:
@@ -83,9 +91,14 @@ class ListedAccount(NamedTuple):
     """The origin of the key, or a limitation of the account; empty if there is neither."""
 
 
-def of_cchain(chain: EvmChain) -> Iterator[ListedAccount]:
-    """Yield the lines of the list of `accounts_of`, with one about the accounts that are not listed, if any."""
+def of_evm(chain: EvmChain) -> Iterator[ListedAccount]:
+    """Yield the lines of the list of `accounts_of`, with one about the accounts that are not listed, if any.
+
+    The genesis of a subnet's chain need not fund any of these accounts, so only those that it does are listed.
+    """
     for account in accounts_of(chain):
+        if chain.is_of_subnet and not account.is_funded:
+            continue
         notes = (
             "" if account.key else "derived from NODE_MNEMONIC",
             "" if account.is_funded else "no coins: not in the genesis",
@@ -93,7 +106,7 @@ def of_cchain(chain: EvmChain) -> Iterator[ListedAccount]:
         yield ListedAccount(
             checksum_address(account.address), account.key, "; ".join(filter(None, notes))
         )
-    if more := not_listed(chain):
+    if not chain.is_of_subnet and (more := not_listed(chain)):
         yield ListedAccount("", None, more)
 
 

@@ -21,7 +21,7 @@ class DeclaredSignatures:
     """Returns the signatures that contracts declare.
 
     Args:
-        chain: The C-Chain.
+        chain: The EVM chain.
         clock: Returns increasing seconds.
     """
 

@@ -303,7 +303,7 @@ def _mark(chain: EvmChain, tokens_to_mark: Sequence[Token]) -> None:
         return
     everything = chain.db.objects(Token)
     earlier = everything.filter(first_log__lt=OuterRef("first_log"), kind__isnull=False)
-    native = [likeness(name) for name in (chain.node.coin_symbol, chain.node.coin_name)]
+    native = [likeness(name) for name in (chain.coin_symbol, chain.coin_name) if name]
     alike = (
         Q(Exists(earlier.filter(name_likeness=OuterRef("name_likeness"))), name__isnull=False)
         | Q(

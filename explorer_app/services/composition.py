@@ -1,9 +1,11 @@
 """Creates the parts of the explorer that depend on settings."""
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from cchain_app.chain import EvmChain
 from cchain_app.services.runtime import EvmRuntime
 from chaindb.chains import is_left_out
 from explorer_app.services.compiler_socket import SocketCompilers
@@ -17,14 +19,17 @@ from primitives.networks import LOCAL
 _log: Final = logging.getLogger(__name__)
 
 
-def compose(site: Explorer, evm: EvmRuntime) -> Explorer:
+def compose(
+    site: Explorer, evm: EvmRuntime, runtime_of: Callable[[EvmChain], EvmRuntime]
+) -> Explorer:
     """Set an explorer's compilers and faucet, and return it.
 
     Args:
         site: The explorer.
         evm: The C-Chain.
+        runtime_of: Returns an EVM chain as a running chain.
     """
-    site.faucet = _faucet(site, evm if site.has_cchain else None)
+    site.faucet = _faucet(site, evm if site.has_evm else None, runtime_of)
     site.compilers = _compilers(site)
     return site
 
@@ -38,7 +43,9 @@ def _compilers(site: Explorer) -> Compilers:
     return NpmCompilers(directory, CompilationLimits(settings.solc_seconds, settings.solc_memory))
 
 
-def _faucet(site: Explorer, evm: EvmRuntime | None) -> Faucet | None:
+def _faucet(
+    site: Explorer, evm: EvmRuntime | None, runtime_of: Callable[[EvmChain], EvmRuntime]
+) -> Faucet | None:
     """Return the faucet; None if it has no key or NODE_FAUCET is 0.
 
     If the key cannot be read, the error is logged and the node runs without a faucet.
@@ -58,6 +65,7 @@ def _faucet(site: Explorer, evm: EvmRuntime | None) -> Faucet | None:
         site.platform,
         None if is_left_out(site.avm.name) else site.avm,
         key,
+        runtime_of=runtime_of,
         coins=settings.faucet,
         hourly=settings.faucet_hourly,
         is_private=bool(settings.faucet_key_file),

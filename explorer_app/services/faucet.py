@@ -1,4 +1,7 @@
-"""The faucet: sends coins to anyone on any chain of the Primary Network, from a key of the node, with limits per payment and per time."""
+"""The faucet: sends coins to anyone, from a key of the node, with limits per payment and per time.
+
+It pays on the chains of the Primary Network, and on each other EVM chain whose genesis gives coins to the key.
+"""
 
 import threading
 from collections.abc import Callable
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.terms import parse_term, read_term
+from cchain_app.chain import EvmChain
 from cchain_app.pool.errors import is_nonce_taken
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import state_at
@@ -18,6 +22,7 @@ from cchain_app.services.runtime import EvmRuntime
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
+from chaindb.chains import C_CHAIN
 from chaindb.locks import Lock
 from explorer_app.site import FaucetReceipt
 from explorer_app.store import faucet as faucet_rows
@@ -68,6 +73,8 @@ class FaucetReason(StrEnum):
 
     NO_ADDRESS = "this is not an address of the C-Chain, the P-Chain or the X-Chain"
     TOO_OFTEN = "{limit}: try again in {seconds} s"
+    NOT_ON_CHAIN = "this is not an address of {chain}: 0x and 40 hexadecimal digits"
+    NO_COINS = "the faucet's account has no coins in the genesis of {chain}"
     # The request comes from a web page of another site that the operator has not allowed.
     FOREIGN_PAGE = (
         "the faucet pays for pages of other sites only if NODE_ALLOWED_ORIGINS names their origin"
@@ -94,6 +101,7 @@ class Faucet:
 
     Args:
         evm: The C-Chain; None if the node does not take part in it.
+        runtime_of: Returns an EVM chain as a running chain.
         platform: The P-Chain.
         avm: The X-Chain; None if the node does not take part in it.
         key: The private key that pays, 32 bytes.
@@ -109,6 +117,7 @@ class Faucet:
         avm: AvmChain | None,
         key: bytes,
         *,
+        runtime_of: Callable[[EvmChain], EvmRuntime],
         coins: int,
         hourly: int = 0,
         is_private: bool = False,
@@ -117,21 +126,34 @@ class Faucet:
         self.is_private = is_private
         self._hourly = hourly
         self._evm = evm
+        self._runtime_of = runtime_of
         self._platform = platform
         self._avm = avm
         self._key = key
         self._one_at_a_time = threading.Lock()
 
-    def give(self, text: str, client: str) -> FaucetReceipt:
-        """Send coins to an address of a chain of the Primary Network.
+    def pays_on(self, chain: EvmChain) -> bool:
+        """Return whether its key got coins in the genesis of an EVM chain."""
+        own = chain.genesis.alloc.get(secp256k1.address_of_private_key(self._key))
+        return own is not None and own.balance > 0
+
+    def give(self, text: str, client: str, chain: EvmChain | None = None) -> FaucetReceipt:
+        """Send coins to an address of a chain of the Primary Network, or of another EVM chain.
+
+        Args:
+            text: The address.
+            client: The client that requests the coins.
+            chain: The EVM chain whose pages the client uses; None: the C-Chain.
 
         Raises:
             FaucetError: No coins were sent; the text says why.
         """
         address = parse_term(text).address
+        if chain is not None and chain.name != C_CHAIN:
+            return self._give_on(chain, address, client, text)
         if address is not None and self._evm is not None:
-            to = Address(address)
-            return self._in_turn(b"C" + to, client, text, lambda: self._on_cchain(to))
+            evm, to = self._evm, Address(address)
+            return self._in_turn(b"C" + to, client, text, lambda: self._on_evm(evm, to))
         short_id = read_term(text).address
         if short_id is None or address is not None:
             raise FaucetError(FaucetReason.NO_ADDRESS)
@@ -142,11 +164,30 @@ class Faucet:
             )
         return self._in_turn(b"P" + short_id, client, text, lambda: self._on_platform(short_id))
 
-    def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> FaucetReceipt:
+    def _give_on(
+        self, chain: EvmChain, address: bytes | None, client: str, text: str
+    ) -> FaucetReceipt:
+        """Send coins on an EVM chain besides the C-Chain. Raises as `give`."""
+        if address is None:
+            raise FaucetError(FaucetReason.NOT_ON_CHAIN, chain=chain.title)
+        if not self.pays_on(chain):
+            raise FaucetError(FaucetReason.NO_COINS, chain=chain.title)
+        to, runtime = Address(address), self._runtime_of(chain)
+        return self._in_turn(
+            bytes(chain.blockchain_id) + to,
+            client,
+            text,
+            lambda: self._on_evm(runtime, to),
+            chain=chain.path_name,
+        )
+
+    def _in_turn(
+        self, key: bytes, client: str, text: str, pay: Callable[[], str], *, chain: str = ""
+    ) -> FaucetReceipt:
         with self._one_at_a_time:
             payment = self.count(key, client, datetime.now(UTC))
             try:
-                return FaucetReceipt(key[:1].decode(), text, pay(), self.coins)
+                return FaucetReceipt(chain or key[:1].decode(), text, pay(), self.coins)
             except BaseException:
                 with self._platform.db.atomic(durable=True):
                     faucet_rows.remove(self._platform.db, payment)
@@ -158,7 +199,7 @@ class Faucet:
         The limits apply to all processes and all chains together, and a restart does not reset them.
 
         Args:
-            recipient: The letter of the chain, and the address of 20 bytes.
+            recipient: The letter or the blockchain ID of the chain, and the address of 20 bytes.
             client: The client that requests the payment.
             now: The time of the payment. Not the node's clock, which callers may move.
 
@@ -190,9 +231,8 @@ class Faucet:
                 (recent.first or now) + HOUR - now,
             )
 
-    def _on_cchain(self, to: Address) -> str:
-        assert self._evm is not None
-        chain = self._evm.chain
+    def _on_evm(self, evm: EvmRuntime, to: Address) -> str:
+        chain = evm.chain
         head = blocks.head(chain)
         account = state_at(chain, head.number).account(to)
         has_code = account is not None and account.code_hash != EMPTY_HASH
@@ -205,13 +245,13 @@ class Faucet:
             value=self.coins * WEI,
             max_fee_per_gas=2 * (blocks.base_fee_after(chain, head) or 0) + TIP,
         )
-        (outcome,) = transactions.submit(self._evm, [sign_transaction(sent, self._key)])
+        (outcome,) = transactions.submit(evm, [sign_transaction(sent, self._key)])
         for _ in range(_ATTEMPTS):
             if not is_nonce_taken(outcome):
                 break
             own = secp256k1.address_of_private_key(self._key)
             sent = replace(sent, nonce=pool.next_nonce(chain, own))
-            (outcome,) = transactions.submit(self._evm, [sign_transaction(sent, self._key)])
+            (outcome,) = transactions.submit(evm, [sign_transaction(sent, self._key)])
         if isinstance(outcome, Exception):
             raise FaucetError(FaucetReason.NOT_GIVEN, cause=str(outcome)) from outcome
         return "0x" + outcome.hex()

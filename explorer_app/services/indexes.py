@@ -46,6 +46,13 @@ def wait_for_tokens(site: Explorer, number: int = HEIGHTS, *, balances: bool = F
     return site.token_index.wait(is_current, lambda seconds: advance_tokens(site, seconds))
 
 
+def has_current_tokens(site: Explorer) -> bool:
+    """Return whether the index contains the head, and no contract is due to be queried."""
+    state = token_logs.state_of_index(site.evm, clock.wall())
+    is_behind = state.has_tokens_to_ask or state.has_balances_to_ask
+    return state.height >= state.head and not is_behind
+
+
 def require_tokens(site: Explorer, number: int = HEIGHTS, *, balances: bool = False) -> None:
     """Wait as `wait_for_tokens`; do nothing if the index is disabled.
 

@@ -1,4 +1,4 @@
-"""Summarises the C-Chain after its blocks: sums by day, and copies of the balances to list accounts by balance.
+"""Summarises an EVM chain after its blocks: sums by day, and copies of the balances to list accounts by balance.
 
 A page that added up blocks or sorted accounts would scan tables with millions of rows. The task does it once for each
 block, in short slices, and pages read the summaries.
@@ -81,6 +81,12 @@ def _last_with_calls(chain: EvmChain) -> int:
     """Return the height up to which the creations of contracts are known."""
     height, head = call_index.state_of_index(chain)
     return height if calls.is_enabled(chain) else head
+
+
+def has_current_summaries(site: Explorer) -> bool:
+    """Return whether the summaries contain the head and all accounts."""
+    state = statistics.state_of_summaries(site.evm)
+    return state.has_all_accounts and min(state.counted, state.copied) >= state.head
 
 
 def wait_for_summaries(site: Explorer) -> SummaryState:

@@ -8,6 +8,7 @@ import logging
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -96,7 +97,7 @@ def submit(
         contract_rows.add(
             db, key, submission, digest=digest, code_hash=code_hash, client=client, now=now
         )
-        transaction.on_commit(_request_work, using=db.alias, robust=True)
+        transaction.on_commit(partial(_request_work, site), using=db.alias, robust=True)
     return key
 
 
@@ -146,10 +147,11 @@ def _digest(submission: Submission, code_hash: Hash) -> bytes:
     return digest.digest()
 
 
-def _request_work() -> None:
+def _request_work(site: Explorer) -> None:
     """Request processing without delay. If the broker is away, the next tick of Celery beat starts it."""
     try:
-        task_app().signature(VERIFY).apply_async(expires=60)
+        named = {} if site.is_of_cchain else {"chain": site.evm.name}
+        task_app().signature(VERIFY, kwargs=named).apply_async(expires=60)
     except Exception as error:  # after any error of the broker: the submission is stored
         _log.warning("the broker is unavailable; the next tick starts the verification: %s", error)
 

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from django import template
-from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.template.defaulttags import URLNode
+from django.template.defaulttags import url as url_of_django
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from typing_extensions import override
 
 from adminkit import formats
 from chaindb import clock
 from explorer_app.names.page_names import NameForm, PageNames
 from explorer_app.selectors.tokens import MAX_COUNTED, TokenRow
+from explorer_app.site import ChainPages
 from explorer_app.templatetags import naming
 from explorer_app.tokens.strings import looks_like_a_link
 from primitives.counting import counted
@@ -31,6 +34,39 @@ _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _SMALL_SLOT: Final = 10**9
 """Compilers number variables from 0; larger slots are hashes."""
 NOTHING: Final = mark_safe('<span class="faint">–</span>')
+
+
+class PageURLNode(URLNode):
+    """The `url` tag of the explorer's templates: pages that each EVM chain has are those of the page's chain."""
+
+    @override
+    def render(self, context: Any) -> str:
+        args = [arg.resolve(context) for arg in self.args]
+        kwargs = {key: value.resolve(context) for key, value in self.kwargs.items()}
+        url = _pages(context).reverse(self.view_name.resolve(context), args, kwargs)
+        if self.asvar:
+            context[self.asvar] = url
+            return ""
+        return str(conditional_escape(url)) if context.autoescape else url
+
+
+@register.tag
+def url(parser: Any, token: Any) -> PageURLNode:
+    """Return the URL of a page, with the arguments of Django's own tag."""
+    node = url_of_django(parser, token)
+    return PageURLNode(node.view_name, node.args, node.kwargs, node.asvar)
+
+
+def _pages(context: Any) -> ChainPages:
+    """Return the URLs of the page's chain; error pages have none, and lead to the C-Chain."""
+    pages: ChainPages | None = context.get("pages")
+    return ChainPages() if pages is None else pages
+
+
+@register.simple_tag(takes_context=True)
+def chain_url(context: Any, blockchain_id: object) -> str:
+    """Return the URL of the front page of a blockchain, empty if this node does not run it."""
+    return str(context["switch"].urls.get(str(blockchain_id), ""))
 
 
 @register.filter
@@ -171,7 +207,7 @@ def values(points: Sequence[Any]) -> list[float]:
 
 @register.simple_tag(takes_context=True)
 def account(context: Any, address: bytes | str | None, *, full: bool = False) -> SafeString:
-    """Return a C-Chain address as a link, shortened or in full, with the name of its contract if it has one."""
+    """Return an EVM address as a link, shortened or in full, with the name of its contract if it has one."""
     if address is None:
         return NOTHING
     if isinstance(address, str):
@@ -185,28 +221,27 @@ def account(context: Any, address: bytes | str | None, *, full: bool = False) ->
 
 @register.simple_tag(takes_context=True)
 def named(context: Any, address: bytes, form: str) -> SafeString:
-    """Return a C-Chain address in a form (`NameForm`); `PageNames.fill` inserts it after the page is rendered."""
+    """Return an EVM address in a form (`NameForm`); `PageNames.fill` inserts it after the page is rendered."""
     names: PageNames | None = context.get("names")
     place = Address(bytes(address))
     if names is None:
-        return naming.shown(place, None, NameForm(form))
+        return naming.shown(place, None, NameForm(form), _pages(context))
     return format_html("{}", names.place(place, NameForm(form)))
 
 
-@register.simple_tag
-def tx(tx_hash: bytes, *, full: bool = False) -> SafeString:
+@register.simple_tag(takes_context=True)
+def tx(context: Any, tx_hash: bytes, *, full: bool = False) -> SafeString:
     """Return a transaction's hash as a link."""
     text = hexed(tx_hash)
     shown = text if full else formats.shorten(text, keep=6)
-    return naming.link(reverse("explorer:tx", args=[text]), shown, text, copy=full)
+    return naming.link(_pages(context).reverse("explorer:tx", [text]), shown, text, copy=full)
 
 
-@register.simple_tag
-def blocklink(height: int) -> SafeString:
+@register.simple_tag(takes_context=True)
+def blocklink(context: Any, height: int) -> SafeString:
     """Return a block's height as a link."""
-    return format_html(
-        '<a class="num" href="{}">{}</a>', reverse("explorer:block", args=[height]), f"{height:,}"
-    )
+    page = _pages(context).reverse("explorer:block", [height])
+    return format_html('<a class="num" href="{}">{}</a>', page, f"{height:,}")
 
 
 @register.simple_tag
@@ -289,31 +324,31 @@ def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
     return format_html("{} {}", shown, mark) if present else format_html("{}", mark)
 
 
-@register.simple_tag
-def token_symbol(token: TokenRow) -> SafeString:
+@register.simple_tag(takes_context=True)
+def token_symbol(context: Any, token: TokenRow) -> SafeString:
     """Return a token's symbol, else its name, as a link to its page; its address if these are missing or look like a link."""
     text = token.symbol or token.name
     if text is None or looks_like_a_link(text):
-        return token_link(token)
-    page = reverse("explorer:token", args=[checksummed(token.address)])
+        return token_link(context, token)
+    page = _pages(context).reverse("explorer:token", [checksummed(token.address)])
     mark = format_html(" {}", naming.ALIKE) if token.is_copy else ""
     return format_html('<a href="{}">{}</a>{}', page, _said(text, cut=True), mark)
 
 
-@register.simple_tag
-def token_link(token: TokenRow) -> SafeString:
+@register.simple_tag(takes_context=True)
+def token_link(context: Any, token: TokenRow) -> SafeString:
     """Return a token's shortened address as a link to its page; the address is used because names are not unique."""
     text = checksummed(token.address)
-    page = reverse("explorer:token", args=[text])
+    page = _pages(context).reverse("explorer:token", [text])
     return format_html(
         '<a class="hex" href="{}" title="{}">{}</a>', page, text, formats.shorten(text, keep=6)
     )
 
 
-@register.simple_tag
-def token_item(token: TokenRow, token_id: int) -> SafeString:
+@register.simple_tag(takes_context=True)
+def token_item(context: Any, token: TokenRow, token_id: int) -> SafeString:
     """Return a token ID as a link to its page; a long one is shortened."""
-    page = reverse("explorer:token-item", args=[checksummed(token.address), token_id])
+    page = _pages(context).reverse("explorer:token-item", [checksummed(token.address), token_id])
     shown = formats.shorten(str(token_id))
     return format_html('<a class="num item" href="{}" title="{}">#{}</a>', page, token_id, shown)
 

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from adminkit import formats
 from explorer_app.names.page_names import NameForm
 from explorer_app.selectors.labels import ContractLabel
+from explorer_app.site import ChainPages
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
@@ -25,11 +25,13 @@ _VERIFIED: Final = '<span class="mark good" role="img" aria-label="verified" tit
 _UNVERIFIED: Final = "a token whose source code is not verified"
 
 
-def shown(address: Address, label: ContractLabel | None, form: NameForm) -> SafeString:
-    """Return an address in a form, with its contract's name if it has one."""
+def shown(
+    address: Address, label: ContractLabel | None, form: NameForm, pages: ChainPages
+) -> SafeString:
+    """Return an address in a form, with its contract's name if it has one; links lead to pages of its chain."""
     match form:
         case NameForm.SHORT | NameForm.FULL:
-            return account_link(address, label, full=form is NameForm.FULL)
+            return account_link(address, label, pages, full=form is NameForm.FULL)
         case NameForm.PLAIN:
             short = formats.shorten(str(checksum_address(address)), keep=6)
             return format_html("{} {}", "" if label is None else _cut(label.name, _MAX_NAME), short)
@@ -38,13 +40,15 @@ def shown(address: Address, label: ContractLabel | None, form: NameForm) -> Safe
         case NameForm.MARK:
             return mark_safe("") if label is None or not label.is_verified else _verified(label)
         case NameForm.TOKEN:
-            return mark_safe("") if label is None else _token_fact(address, label)
+            return mark_safe("") if label is None else _token_fact(address, label, pages)
 
 
-def account_link(address: Address, label: ContractLabel | None, *, full: bool) -> SafeString:
+def account_link(
+    address: Address, label: ContractLabel | None, pages: ChainPages, *, full: bool
+) -> SafeString:
     """Return a link to an address: shortened or in full, and with the name of its contract."""
     text = str(checksum_address(address))
-    page = reverse("explorer:address", args=[text])
+    page = pages.reverse("explorer:address", [text])
     if label is None:
         return link(page, text if full else formats.shorten(text, keep=6), text, copy=full)
     if full:
@@ -91,14 +95,14 @@ def _kind(label: ContractLabel) -> SafeString:
     return format_html('<small title="{}">token</small>', _UNVERIFIED)
 
 
-def _token_fact(address: Address, label: ContractLabel) -> SafeString:
+def _token_fact(address: Address, label: ContractLabel, pages: ChainPages) -> SafeString:
     token = label.token
     if token is None:
         return mark_safe("")
     texts = [text for text in (token.name, token.symbol and f"({token.symbol})") if text]
     return format_html(
         '<dt>Token</dt><dd><a href="{}"><bdi class="claimed">{}</bdi></a> <span class="badge note">{}</span></dd>',
-        reverse("explorer:token", args=[str(checksum_address(address))]),
+        pages.reverse("explorer:token", [str(checksum_address(address))]),
         _cut(" ".join(texts), _MAX_FULL_NAME), token.get_kind_display(),
     )  # fmt: skip
 

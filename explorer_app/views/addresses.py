@@ -1,4 +1,4 @@
-"""The page of a C-Chain address: its balance, its activity, and its contract."""
+"""The page of an EVM address: its balance, its activity, and its contract."""
 
 from collections.abc import Sequence
 from json import loads
@@ -44,7 +44,7 @@ _LONGEST_KEY: Final = 74
 MAX_CODE: Final = 24 * 1024
 """Limit of bytes of code on a page: the maximum size of a contract."""
 
-_NO_ADDRESS: Final = "Not a C-Chain address. An address is 0x followed by 40 hexadecimal digits."
+_NO_ADDRESS: Final = "Not an EVM address. An address is 0x followed by 40 hexadecimal digits."
 
 
 class LoggedEvent(NamedTuple):
@@ -79,14 +79,16 @@ def framed(site: Explorer, text: str, tab: str) -> tuple[AccountInfo, dict[str, 
     if wanted_address is None:
         raise Http404(_NO_ADDRESS)
     account = accounts.account(site.evm, Address(wanted_address))
-    tabs = _tabs(account)
+    tabs = _tabs(account, has_imports=site.is_of_cchain)
     if tab not in tabs:
         raise Http404(NO_PART)
     return account, {
         "account": account,
         "looked_at": text,
         "address": Address(wanted_address),
-        "platform_forms": platform.forms_of(site.platform, ShortID(wanted_address)),
+        "platform_forms": platform.forms_of(site.platform, ShortID(wanted_address))
+        if site.is_of_cchain
+        else None,
         "unit": site.platform.network().unit,
         "tab": tab,
         "tabs": tabs.items(),
@@ -95,13 +97,10 @@ def framed(site: Explorer, text: str, tab: str) -> tuple[AccountInfo, dict[str, 
     }
 
 
-def _tabs(account: AccountInfo) -> dict[str, str]:
-    tabs = {
-        "": "Transactions",
-        "tokens": "Tokens",
-        "inner": "Internal transactions",
-        "imports": "Imports",
-    }
+def _tabs(account: AccountInfo, *, has_imports: bool) -> dict[str, str]:
+    tabs = {"": "Transactions", "tokens": "Tokens", "inner": "Internal transactions"}
+    if has_imports:
+        tabs["imports"] = "Imports"
     return {**tabs, "events": "Events", "contract": "Contract"} if account.is_contract else tabs
 
 

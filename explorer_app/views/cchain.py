@@ -1,4 +1,4 @@
-"""Pages of the C-Chain's blocks, and lists of its transactions and of the pool."""
+"""Pages of an EVM chain's blocks, and lists of its transactions and of the pool."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -21,7 +21,7 @@ from primitives.evm import Address, Hash
 _HASH_DIGITS = 66
 _MAX_WAITING = 200
 _NO_BLOCK: Final = (
-    "The C-Chain has no block with this height or hash. It may not have reached this height yet."
+    "The chain has no block with this height or hash. It may not have reached this height yet."
 )
 
 
@@ -82,7 +82,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
         "first": site.evm.first_number,
         "head": chain_blocks.head(site.evm).number,
         "burned": None if block.base_fee is None else block.base_fee * block.gas_used,
-        "proposer": block_proposer(site.evm.db, "C", block.number),
+        "proposer": block_proposer(site.evm.db, site.evm.name, block.number),
         "header": _header(site, bytes(block.header)),
         "rows": transaction_rows(site, rows),
         "nothing": "The block has no transactions.",

@@ -62,12 +62,12 @@ Series = dict[str, tuple[list[int], list[float]]]
 
 @page
 def charts(site: Explorer, request: HttpRequest) -> HttpResponse:
-    """Show the figures by day: of the C-Chain, and the stake of the P-Chain."""
+    """Show the figures by day: of the EVM chain, and beside the C-Chain's the stake of the P-Chain."""
     state = wait_for_summaries(site) if site.has_statistics else None
     days = statistics.days(site.evm) if state else []
     series = _series(site, days)
     titles = {name: title for name, (title, _) in _SERIES.items()} | {STAKE: "Staked"}
-    symbol = site.node.coin_symbol
+    symbol = site.evm.coin_symbol
     context: dict[str, Any] = {
         "section": "charts",
         "charts": [
@@ -77,7 +77,7 @@ def charts(site: Explorer, request: HttpRequest) -> HttpResponse:
         "rows": [DayRow(_date(day.day), day) for day in days[-_LISTED:][::-1]],
         "how_far": _counted(state) if state else "",
         "max_days": MAX_DAYS,
-        "is_off": site.has_cchain and state is None,
+        "is_off": site.has_evm and state is None,
     }
     return rendered(site, request, "charts.html", context)
 
@@ -151,7 +151,8 @@ def _series(site: Explorer, days: Sequence[CountedDay]) -> Series:
         first = max(min(days[0].day, last - _LEAST_DAYS + 1), last - MAX_DAYS + 1)
         for name, (_, value) in _SERIES.items():
             made[name] = _filled(by_day, range(first, last + 1), value)
-    made[STAKE] = _stake(site, today)
+    if site.is_of_cchain:
+        made[STAKE] = _stake(site, today)
     return made
 
 

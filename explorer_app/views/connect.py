@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from chaindb.chains import X_CHAIN, is_left_out
 from explorer_app.selectors import known_accounts
 from explorer_app.site import Explorer
-from explorer_app.views.page import page, rendered
+from explorer_app.views.page import name_for_wallets, page, rendered
 from primitives.networks import LOCAL
 
 
@@ -22,26 +22,43 @@ class WalletEndpoint(NamedTuple):
     """Another path of the same interface."""
 
 
-_CCHAIN: Final = (
-    WalletEndpoint("C-Chain JSON-RPC", "http", "/", "/ext/bc/C/rpc"),
-    WalletEndpoint("C-Chain WebSocket", "ws", "/", "/ext/bc/C/ws"),
-)
 _PLATFORM: Final = WalletEndpoint("P-Chain JSON-RPC", "http", "/ext/bc/P")
 _XCHAIN: Final = WalletEndpoint("X-Chain JSON-RPC", "http", "/ext/bc/X")
 _INFO: Final = WalletEndpoint("Info", "http", "/ext/info")
+
+
+def _of_evm(site: Explorer) -> list[WalletEndpoint]:
+    """Return the interfaces of the chain of the page; the C-Chain's are also at the root."""
+    kinds = (("JSON-RPC", "http", "/rpc"), ("WebSocket", "ws", "/ws"))
+    if site.is_of_cchain:
+        return [
+            WalletEndpoint(f"C-Chain {kind}", scheme, "/", f"{site.rpc_path}{end}")
+            for kind, scheme, end in kinds
+        ]
+    by_id = f"/ext/bc/{site.evm.blockchain_id}"
+    is_by_name = site.rpc_path != by_id
+    return [
+        WalletEndpoint(
+            f"{site.evm.title} {kind}",
+            scheme,
+            f"{site.rpc_path}{end}",
+            f"{by_id}{end}" if is_by_name else "",
+        )
+        for kind, scheme, end in kinds
+    ]
 
 
 @page
 def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show how to connect."""
     is_local = site.node.network_id == LOCAL
-    is_local_cchain = is_local and site.has_cchain
-    chain_id = site.evm.config.chain_id if site.has_cchain else None
+    has_accounts = is_local and site.has_evm
+    chain_id = site.evm.config.chain_id if site.has_evm else None
     context = {
         "section": "connect",
         "host": request.get_host(),
         "endpoints": [
-            *(_CCHAIN if site.has_cchain else ()),
+            *(_of_evm(site) if site.has_evm else ()),
             _PLATFORM,
             *(() if is_left_out(X_CHAIN) else (_XCHAIN,)),
             _INFO,
@@ -50,8 +67,11 @@ def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
         "node_id": site.node_id(),
         "chain_id": chain_id,
         "chain_id_hex": "" if chain_id is None else hex(chain_id),
-        "accounts": list(known_accounts.of_cchain(site.evm)) if is_local_cchain else [],
-        "wallet": known_accounts.public_wallet(site.evm) if is_local_cchain else None,
-        "platform_accounts": list(known_accounts.of_platform(site.platform)) if is_local else [],
+        "accounts": list(known_accounts.of_evm(site.evm)) if has_accounts else [],
+        "wallet": known_accounts.public_wallet(site.evm) if has_accounts else None,
+        "platform_accounts": list(known_accounts.of_platform(site.platform))
+        if is_local and site.is_of_cchain
+        else [],
+        "wallet_name": name_for_wallets(site),
     }
     return rendered(site, request, "connect.html", context)

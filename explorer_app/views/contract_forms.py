@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
 
 from explorer_app.names.abi_json import Function
 from explorer_app.names.encoding import BadFields, BadText, encode_call, example, read_coins
@@ -19,10 +18,8 @@ from explorer_app.selectors.interfaces import ContractInterface
 from explorer_app.site import Explorer
 from explorer_app.views.addresses import framed
 from explorer_app.views.answers import MAX_VALUES, ReadResult, ask, failed
-from explorer_app.views.page import cchain_form_page, is_part, rendered
+from explorer_app.views.page import cchain_form_page, is_part, name_for_wallets, rendered
 from primitives.hexadecimal import encode_data
-from primitives.networks import name_of
-from primitives.product import NAME
 
 MAX_INPUTS: Final = 1500
 """Limit of inputs on a page, counting a button as one: functions beyond it have no form."""
@@ -137,11 +134,10 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         context = {"answer": answer.cut(MAX_VALUES)}
         return rendered(site, request, "_trouble.html", context)
     parts = interfaces.interfaces(site.evm, account.address)
-    chain_name = f"{NAME} {name_of(site.node.network_id)}"
     context |= {
         "part": "write",
         "chain_id": site.evm.config.chain_id,
-        "chain_name": chain_name,
+        "chain_name": name_for_wallets(site),
         "host": request.get_host(),
     }
 
@@ -162,7 +158,7 @@ def _forms(
     context: dict[str, Any],
 ) -> HttpResponse:
     """Return the page with its forms; a submitted one has its result, and for htmx is returned alone."""
-    action = reverse(f"explorer:contract-{context['part']}", args=[context["looked_at"]])
+    action = site.pages.reverse(f"explorer:contract-{context['part']}", [context["looked_at"]])
     context |= {"action": action, "groups": groups}
     if request.method != "POST":
         return rendered(site, request, "contract_forms.html", context)

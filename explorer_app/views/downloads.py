@@ -1,4 +1,4 @@
-"""Lists of the C-Chain as CSV files: of all transactions and blocks, and of the activity of an address."""
+"""Lists of an EVM chain as CSV files: of all transactions and blocks, and of the activity of an address."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -24,7 +24,7 @@ MAX_DATA: Final = 1_000
 """Limit of bytes of a log's data in a cell."""
 
 _COIN: Final = 10**18
-_NO_ADDRESS: Final = "Not a C-Chain address. An address is 0x followed by 40 hexadecimal digits."
+_NO_ADDRESS: Final = "Not an EVM address. An address is 0x followed by 40 hexadecimal digits."
 
 
 @of_cchain
@@ -48,7 +48,7 @@ def transactions(site: Explorer, request: HttpRequest, text: str) -> CsvList:
 
 @of_cchain
 def all_transactions(site: Explorer, _request: HttpRequest) -> CsvList:
-    """Return the C-Chain's transactions."""
+    """Return the chain's transactions."""
 
     def read(before: int | None, count: int) -> CsvPart:
         found = cchain.transactions(site.evm, before=before, count=count)
@@ -98,7 +98,7 @@ def inner_calls(site: Explorer, _request: HttpRequest, text: str) -> CsvList:
         ]  # fmt: skip
         return listed(rows, count)
 
-    value = f"Value {site.node.coin_symbol}"
+    value = f"Value {site.evm.coin_symbol}"
     headings = ("Transaction", "Block", "Time", "Type", "From", "To", value)
     return CsvList(f"internal-transactions-{_text(address)}", headings, read)
 
@@ -131,7 +131,7 @@ def events(site: Explorer, _request: HttpRequest, text: str) -> CsvList:
 
 @of_cchain
 def blocks(site: Explorer, _request: HttpRequest) -> CsvList:
-    """Return the C-Chain's blocks."""
+    """Return the chain's blocks."""
 
     def read(before: int | None, count: int) -> CsvPart:
         found = cchain.blocks(site.evm, before=before, count=count)
@@ -154,7 +154,7 @@ def blocks(site: Explorer, _request: HttpRequest) -> CsvList:
 
 
 def _transaction_headings(site: Explorer) -> tuple[str, ...]:
-    symbol = site.node.coin_symbol
+    symbol = site.evm.coin_symbol
     return (
         "Transaction", "Block", "Time", "Method", "From", "To", "Created contract", f"Value {symbol}",
         f"Fee {symbol}", "State",

@@ -18,6 +18,8 @@ _JSON: Final = "application/json"
 _MAX_TEXT: Final = 120
 _STATUS: Final[Mapping[StrEnum, HTTPStatus]] = {
     FaucetReason.NO_ADDRESS: HTTPStatus.BAD_REQUEST,
+    FaucetReason.NOT_ON_CHAIN: HTTPStatus.BAD_REQUEST,
+    FaucetReason.NO_COINS: HTTPStatus.SERVICE_UNAVAILABLE,
     FaucetReason.TOO_OFTEN: HTTPStatus.TOO_MANY_REQUESTS,
     FaucetReason.FOREIGN_PAGE: HTTPStatus.FORBIDDEN,
     FaucetReason.NOT_GIVEN: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -29,6 +31,8 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the form; for a POST with `address`, as a form or as JSON, send coins and answer in the same format."""
     if site.faucet is None:
         raise Http404("This node has no faucet.")
+    if not site.has_faucet:
+        raise Http404(f"The faucet's account has no coins in the genesis of {site.evm.title}.")
     context: dict[str, Any] = {"section": "faucet", "coins": site.faucet.coins}
     if request.method != "POST":
         return rendered(site, request, "faucet.html", context)
@@ -37,7 +41,8 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
     try:
         if site.faucet.is_private:
             _verify_page(site, request)
-        payment = site.faucet.give(address, site.rpc().gate.client(read_head(request)))
+        client = site.rpc().gate.client(read_head(request))
+        payment = site.faucet.give(address, client, site.evm)
     except FaucetError as error:
         status = _STATUS[error.reason]
         if wants_json:

@@ -71,22 +71,26 @@ def front(site: Explorer, request: HttpRequest) -> HttpResponse:
         "checks": checks,
         "failing": [check.name for check in checks if not check.passes],
         "bootstrap": _bootstrap(site),
-        **_platform(site),
-        **(_cchain(site) if site.has_cchain else {}),
-        **(_xchain(site) if site.has_xchain else {}),
+        **(_evm(site) if site.has_evm else {}),
+        **(_others(site) if site.is_of_cchain else {"blockchain_id": str(site.evm.blockchain_id)}),
     }
-    context["charts"] = [*context.get("cchain_charts", ()), *context["platform_charts"]]
+    context["charts"] = [*context.get("evm_charts", ()), *context.get("platform_charts", ())]
     return rendered(site, request, "front.html", context)
 
 
-def _cchain(site: Explorer) -> dict[str, Any]:
+def _others(site: Explorer) -> dict[str, Any]:
+    """Return the parts of the P-Chain and the X-Chain, which the front page of another EVM chain does not have."""
+    return {**_platform(site), **(_xchain(site) if site.has_xchain else {})}
+
+
+def _evm(site: Explorer) -> dict[str, Any]:
     rows = cchain.blocks(site.evm, count=CHARTED)
     head = figures.head(site.evm)
     return {
         "head": head,
         "blocks": rows[:_LISTED],
         "txs": transaction_rows(site, cchain.transactions(site.evm, count=_LISTED)),
-        "cchain_charts": _block_charts(rows),
+        "evm_charts": _block_charts(rows),
     }
 
 
@@ -204,5 +208,5 @@ def _short(message: object) -> str:
 
 def _bootstrap(site: Explorer) -> str:
     """Return the progress of bootstrapping as text; empty if it is not running."""
-    progress = site.evm.progress if site.has_cchain else None
+    progress = site.evm.progress if site.has_evm else None
     return f"block {progress.current:,} of {progress.highest:,}" if progress else ""

@@ -8,6 +8,8 @@ from adminkit.terms import read_term
 from explorer_app.selectors import l1
 from explorer_app.site import Explorer
 from explorer_app.views.page import page, read_number, rendered, shown_of
+from primitives.evm import Address
+from primitives.hexadecimal import checksum_address
 from primitives.ids import ID
 
 ADDRESS_SIZE: Final = 20
@@ -61,16 +63,29 @@ def of_subnet(site: Explorer, subnet_id: ID, *, after: int) -> dict[str, Any]:
     found = l1.validators(chain, subnet_id, after=after, count=l1.PAGE + 1)
     rows, has_more = shown_of(found, l1.PAGE)
     manager = bytes(converted.manager_address)
-    has_page = site.has_cchain and len(manager) == ADDRESS_SIZE
+    has_page = site.has_evm and len(manager) == ADDRESS_SIZE
     on_cchain = ID(converted.manager_chain_id) == chain.network().c_chain_id
+    found_chain = None if on_cchain else site.find(str(converted.manager_chain_id))
     return {
         "conversion": converted,
         "is_on_cchain": on_cchain,
         "manager_account": manager if on_cchain and has_page else None,
+        **_manager_on(found_chain, manager),
         "validations": rows,
         "weight": chain.state().l1_validators.total_weight(subnet_id),
         "price": l1.price(chain),
         "statement": l1.conversion_statement(chain, converted),
         "l1_older": f"after={after + len(rows)}" if has_more else "",
         "l1_newest": "after=0" if after else "",
+    }
+
+
+def _manager_on(site: Explorer | None, manager: bytes) -> dict[str, Any]:
+    """Return the page of a validator manager on a subnet's chain; empty if this node does not run the chain."""
+    if site is None or len(manager) != ADDRESS_SIZE:
+        return {}
+    text = str(checksum_address(Address(manager)))
+    return {
+        "manager_url": site.pages.reverse("explorer:address", [text]),
+        "manager_chain": site.evm.title,
     }

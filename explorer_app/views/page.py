@@ -12,6 +12,7 @@ from django.http import (
     HttpResponse,
     HttpResponseNotFound,
     HttpResponsePermanentRedirect,
+    HttpResponseRedirect,
 )
 from django.template.loader import render_to_string
 from django.urls import Resolver404, get_script_prefix, resolve, reverse
@@ -24,9 +25,11 @@ from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
 from explorer_app.names.page_names import PageNames
+from explorer_app.selectors.chains import why_not
 from explorer_app.selectors.labels import labels
-from explorer_app.site import Explorer
+from explorer_app.site import MAX_NAME, Explorer
 from explorer_app.templatetags.naming import shown
+from explorer_app.views.switch import switch_of
 from platform_app.chain import NoPlatformGenesis
 from primitives.networks import LOCAL, name_of
 from primitives.product import NAME
@@ -38,12 +41,15 @@ _POLICY: Final = (
 )
 _SAFE: Final = ("GET", "HEAD")
 _MAX_DIGITS: Final = 19
+_MAX_REASON: Final = 300
+"""Limit of characters of the reason for which a chain does not run."""
 _SCRIPT: Final = "HX-Request"
 """The header that htmx sends with its requests."""
 
 _NO_PAGE: Final = "There is no page at this address."
 NO_PART: Final = "The page has no such tab or filter."
 _NO_CCHAIN: Final = "This node does not run the C-Chain."
+_NO_CHAIN: Final = "This node runs no EVM chain with this name or blockchain ID."
 _NO_XCHAIN: Final = "This node does not run the X-Chain."
 
 P = ParamSpec("P")
@@ -57,6 +63,9 @@ def page(show: Shown[P]) -> View:
 
     The view allows only GET and HEAD, and sets the Content-Security-Policy. It answers with 503 before genesis, and
     if a fork's remote node does not return the state. For an `Http404` the page shows the exception's text.
+
+    The name of an EVM chain in the URL chooses the explorer of this chain. Pages of the C-Chain have no name in their
+    URL, so a GET request with one is redirected.
     """
     return require_safe(_view(show))
 
@@ -64,12 +73,17 @@ def page(show: Shown[P]) -> View:
 def _view(show: Shown[P]) -> View:
     @wraps(show)
     def view(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        site = explorer()
         try:
-            site = explorer()
+            name = kwargs.pop("chain_name", None)
+            if name is not None:
+                site = chosen(site, str(name))
+                if site.is_of_cchain and request.method in _SAFE:
+                    return HttpResponseRedirect(_without_name(request))
             shown = partial(show, site, request, *args, **kwargs)
             response = site.evm.db.on_replica(shown) if request.method in _SAFE else shown()
         except Http404 as error:
-            response = _missing(explorer(), request, str(error))
+            response = _missing(site, request, str(error))
         except (NoGenesis, NoPlatformGenesis, NoXChain):
             response = not_now(request, "the chain has no genesis yet")
         except UpstreamError as error:
@@ -77,6 +91,30 @@ def _view(show: Shown[P]) -> View:
         return _with_headers(response)
 
     return view
+
+
+def chosen(site: Explorer, name: str) -> Explorer:
+    """Return the explorer of the EVM chain that a URL names.
+
+    Raises:
+        Http404: The node runs no such chain; the text says why, if it is the chain of a subnet.
+    """
+    found = site.find(name)
+    if found is None:
+        reason = why_not(site.platform, name[:MAX_NAME])
+        raise Http404(f"The chain does not run: {reason[:_MAX_REASON]}." if reason else _NO_CHAIN)
+    return found
+
+
+def _without_name(request: HttpRequest) -> str:
+    """Return the URL of the C-Chain's page for a request that names this chain."""
+    match = request.resolver_match
+    assert match is not None
+    assert match.url_name is not None
+    kwargs = {key: value for key, value in match.kwargs.items() if key != "chain_name"}
+    page = reverse(f"explorer:{match.url_name.removeprefix('chain-')}", kwargs=kwargs or None)
+    query = request.META["QUERY_STRING"]
+    return f"{page}?{query}" if query else page
 
 
 def _with_headers(response: HttpResponse) -> HttpResponse:
@@ -115,7 +153,7 @@ def form_page(show: Shown[P]) -> View:
 
 
 def cchain_page(show: Shown[P]) -> View:
-    """Make a page of the C-Chain, which does not exist on a node that does not run it."""
+    """Make a page of the C-Chain or another EVM chain, which does not exist on a node that does not run the chain."""
     return page(_of_cchain(show))
 
 
@@ -148,7 +186,7 @@ def _of_cchain(show: Shown[P]) -> Shown[P]:
     def shown(
         site: Explorer, request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
     ) -> HttpResponse:
-        if not site.has_cchain:
+        if not site.has_evm:
             raise Http404(_NO_CCHAIN)
         return show(site, request, *args, **kwargs)
 
@@ -165,24 +203,40 @@ def rendered(
     """Return a page with the base template's context, and with the names of the contracts whose addresses it shows."""
     network = site.node.network_id
     prefix = get_script_prefix().removesuffix("/")
+    own = f"{prefix}/" if prefix else ""
+    switch = switch_of(site)
     frame = {
         "prefix": prefix,
-        "rpc_path": f"{prefix}/" if prefix else "",
+        "rpc_path": own if site.is_of_cchain else f"{prefix}{site.rpc_path}/rpc",
+        "chain_rpc": f"{prefix}{site.rpc_path}",
         "product": NAME,
         "network_name": name_of(network),
-        "coin_symbol": site.node.coin_symbol,
-        "coin_name": site.node.coin_name,
+        "coin_symbol": site.evm.coin_symbol,
+        "coin_name": site.evm.coin_name,
         "is_local": network == LOCAL,
-        "has_cchain": site.has_cchain,
+        "has_evm": site.has_evm,
         "has_xchain": site.has_xchain,
         "has_statistics": site.has_statistics,
-        "has_faucet": site.faucet is not None,
+        "has_faucet": site.has_faucet,
+        "pages": site.pages,
+        "chain_title": site.evm.title,
+        "is_of_cchain": site.is_of_cchain,
+        "switch": switch,
+        "admin_chain": site.evm.name if switch.links else "",
     }
     names = PageNames()
     html = render_to_string(f"explorer/{template}", {**frame, **context, "names": names}, request)
     found = labels(site.evm, names.addresses) if names.addresses else {}
-    filled = names.fill(html, lambda address, form: shown(address, found.get(address), form))
+    filled = names.fill(
+        html, lambda address, form: shown(address, found.get(address), form, site.pages)
+    )
     return HttpResponse(filled, status=status)
+
+
+def name_for_wallets(site: Explorer) -> str:
+    """Return the name under which wallets list the EVM chain of the pages."""
+    network = f"{NAME} {name_of(site.node.network_id)}"
+    return network if site.is_of_cchain else f"{network} {site.evm.title}"
 
 
 def read_number(text: str | None) -> int | None:
@@ -256,7 +310,7 @@ def _page_without_slash(path: str) -> str | None:
         match = resolve(path.rstrip("/"))
     except Resolver404:
         return None
-    if match.app_names != ["explorer"] or match.url_name is None:
+    if match.app_names[:1] != ["explorer"] or match.url_name is None:
         return None
     # Built from its parts, so that the redirect cannot lead to another host.
     return reverse(match.view_name, args=match.args, kwargs=match.kwargs)

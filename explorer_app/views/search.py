@@ -4,8 +4,11 @@ Names of tokens and contracts are untrusted: names are searched only if the text
 name alone never causes a redirect.
 """
 
+import logging
+from itertools import islice
 from typing import Final, NamedTuple
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -22,12 +25,14 @@ from explorer_app.selectors import (
     xchain,
 )
 from explorer_app.services import indexes
-from explorer_app.site import Explorer
+from explorer_app.site import Explorer, pages_of
 from explorer_app.views.moves import asset_book
 from explorer_app.views.page import page, rendered
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import checksum_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+_log: Final = logging.getLogger(__name__)
 
 _MAX_TEXT: Final = 200
 _SUGGESTED: Final = 6
@@ -74,51 +79,83 @@ def hits(site: Explorer, query: str) -> list[Hit]:
     if not query:
         return []
     results: list[Hit] = []
-    if site.has_cchain:
-        results += _on_cchain(site, query)
+    if site.has_evm:
+        results += _on_evm(site, query)
     results += _on_platform(site, query)
-    if site.has_cchain and not results:
+    if site.has_evm and site.is_of_cchain and not results:
         results += _atomic(site, query)
     if site.has_xchain:
         results += _on_xchain(site, query, is_known=bool(results))
+    if not results:
+        results += _on_other_evms(site, query)
     if not results and len(query) >= _SHORTEST_NAME:
         return [
-            *(_by_name(site, query) if site.has_cchain else ()),
+            *_chains_called(site, query),
+            *(_by_name(site, query) if site.has_evm else ()),
             *_assets_called(site, query),
         ]
     return results
 
 
-def _on_cchain(site: Explorer, query: str) -> list[Hit]:
-    term = parse_term(query)
+def _on_evm(site: Explorer, query: str) -> list[Hit]:
+    term, chain = parse_term(query), site.evm
     if term.address is not None:
         text = str(checksum_address(Address(term.address)))
-        facts = accounts.account(site.evm, Address(term.address))
-        kind = "Contract" if facts.is_contract else "C-Chain address"
-        return [Hit(kind, text, reverse("explorer:address", args=[text]))]
+        facts = accounts.account(chain, Address(term.address))
+        kind = "Contract" if facts.is_contract else f"{chain.title} address"
+        return [Hit(kind, text, site.pages.reverse("explorer:address", [text]))]
     if term.hash is not None:
         return _by_hash(site, term.hash)
-    if term.number is not None and cchain.block(site.evm, term.number) is not None:
-        page_of = reverse("explorer:block", args=[term.number])
-        return [Hit("C-Chain block", f"{term.number:,}", page_of)]
+    if term.number is not None and cchain.block(chain, term.number) is not None:
+        page_of = site.pages.reverse("explorer:block", [term.number])
+        return [Hit(f"{chain.title} block", f"{term.number:,}", page_of)]
     return []
 
 
 def _by_hash(site: Explorer, hash_bytes: HexBytes) -> list[Hit]:
-    text = str(hash_bytes)
-    if cchain.number_of(site.evm, Hash(hash_bytes)) is not None:
-        return [Hit("C-Chain block", text, reverse("explorer:block", args=[text]))]
-    row = cchain.transaction(site.evm, Hash(hash_bytes))
-    waits = row is None and Hash(hash_bytes) in site.evm.memory.transactions
+    text, chain = str(hash_bytes), site.evm
+    if cchain.number_of(chain, Hash(hash_bytes)) is not None:
+        page_of = site.pages.reverse("explorer:block", [text])
+        return [Hit(f"{chain.title} block", text, page_of)]
+    row = cchain.transaction(chain, Hash(hash_bytes))
+    waits = row is None and Hash(hash_bytes) in chain.memory.transactions
     if row is not None or waits:
-        return [Hit("C-Chain transaction", text, reverse("explorer:tx", args=[text]))]
+        page_of = site.pages.reverse("explorer:tx", [text])
+        return [Hit(f"{chain.title} transaction", text, page_of)]
     return []
+
+
+def _on_other_evms(site: Explorer, query: str) -> list[Hit]:
+    """Return the block or transaction with a hash on the EVM chains that the page does not show; two queries for each."""
+    hash_bytes = parse_term(query).hash
+    if hash_bytes is None:
+        return []
+    found: list[Hit] = []
+    for chain in site.evms:
+        if chain is site.evm:
+            continue
+        try:
+            found += _by_hash(site.of(chain), hash_bytes)
+        except DatabaseError as error:  # of this chain alone
+            _log.warning("chain %s cannot be searched: %s", chain.name, error)
+    return found
+
+
+def _chains_called(site: Explorer, query: str) -> list[Hit]:
+    """Return EVM chains whose names, which anybody can choose, begin with a text."""
+    start = query.casefold()
+    found = (chain for chain in site.evms if chain.title.casefold().startswith(start))
+    return [
+        Hit("Chain", chain.title, pages_of(chain).reverse("explorer:front"), chain.name)
+        for chain in islice(found, _NAMED)
+    ]
 
 
 def _by_name(site: Explorer, query: str) -> list[Hit]:
     indexes.wait_for_tokens(site)
     token_hits = [
         _named(
+            site,
             "Token",
             " ".join(_cut(name) for name in (token.symbol, token.name) if name),
             "explorer:token",
@@ -129,14 +166,16 @@ def _by_name(site: Explorer, query: str) -> list[Hit]:
     ]
     contracts = verified.named(site.evm, query, count=_NAMED)
     return token_hits + [
-        _named("Verified contract", _cut(contract.name), "explorer:address", contract.address)
+        _named(site, "Verified contract", _cut(contract.name), "explorer:address", contract.address)
         for contract in contracts
     ]
 
 
-def _named(kind: str, text: str, page_of: str, address: bytes, *, is_copy: bool = False) -> Hit:
+def _named(
+    site: Explorer, kind: str, text: str, page_of: str, address: bytes, *, is_copy: bool = False
+) -> Hit:
     shown = str(checksum_address(Address(bytes(address))))
-    return Hit(kind, text, reverse(page_of, args=[shown]), shown, is_copy)
+    return Hit(kind, text, site.pages.reverse(page_of, [shown]), shown, is_copy)
 
 
 def _cut(name: str) -> str:
@@ -173,6 +212,9 @@ def _by_id(site: Explorer, wanted_id: ID) -> list[Hit]:
         return [Hit("Subnet", text, reverse("explorer:p-subnet", args=[text]))]
     blockchain = platform.blockchain(chain, wanted_id)
     if blockchain is not None:
+        found = site.find(text)
+        if found is not None and not found.is_of_cchain:
+            return [Hit("Chain", blockchain.name, found.pages.reverse("explorer:front"))]
         return [Hit("Blockchain", blockchain.name, reverse("explorer:p-tx", args=[text]))]
     is_known = platform.tx(chain, wanted_id) or platform.undecided(chain, wanted_id)
     others = (

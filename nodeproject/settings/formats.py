@@ -12,7 +12,7 @@ from primitives.settings import FormError, TextFormat
 
 FIRST_PARTS: Final = frozenset(
     {
-        "accounts", "address", "admin", "api", "atomic", "block", "blocks", "blocks.csv", "charts", "charts.json",
+        "accounts", "address", "admin", "api", "atomic", "block", "blocks", "blocks.csv", "chain", "chains", "charts", "charts.json",
         "check-all-by-addresses", "connect", "contracts", "eth", "ext", "faucet", "gas", "gas.json", "p", "pool", "repo-ui",
         "search", "server", "solcversions", "static", "suggest", "token", "tokens", "tx", "txs", "txs.csv", "v2", "x",
     }

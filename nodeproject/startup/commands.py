@@ -50,6 +50,7 @@ GROUPS: Final[Mapping[str, Sequence[ProductCommand]]] = {
         ProductCommand("check_supply", "Check that no coins have appeared or disappeared."),
         ProductCommand("node_settings", "Print all settings and flags."),
         ProductCommand("make_genesis", "Write the genesis files of a new network."),
+        ProductCommand("chain_views", "Print SQL for views over all EVM chains in one SQLite session."),
         ProductCommand("bootstrap_progress", "Show the progress of bootstrapping for each chain."),
         ProductCommand("runproducer", "Produce the blocks, as a process of the production profile."),
         ProductCommand("runnetwork", "Run the peer network, as a process of the production profile."),

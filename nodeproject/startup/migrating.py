@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from chaindb import versions
 from chaindb.database import Database
+from nodeproject.startup import chain_views
 from nodeproject.startup.database import verify_writers
 
 
@@ -41,6 +42,8 @@ def run_missing_migrations(alias: str) -> None:
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if not missing:
         return
+    if alias == DEFAULT_DB_ALIAS:
+        chain_views.drop(Database())
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("Making tables", total=len(missing))
         command = _Migrate(lambda: progress.advance(task))

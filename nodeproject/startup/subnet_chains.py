@@ -31,6 +31,7 @@ from chaindb import generation
 from chaindb.connections import release
 from chaindb.events import ChainEvents
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup import chain_views
 from nodeproject.startup.chain_databases import make_database, upgrade_file_of
 from nodeproject.startup.process import CannotStart
 from platform_app.chain import PlatformChain
@@ -123,6 +124,8 @@ class SubnetChains:
         """The chains to begin again."""
         self._again_at = 0.0
         """When that is due, by the monotonic clock."""
+        self._has_begun = False
+        """Whether a chain has begun that the SQL views over all chains may not contain."""
 
     @property
     def generation(self) -> int | None:
@@ -148,6 +151,15 @@ class SubnetChains:
                 if created.subnet_id != PRIMARY_NETWORK_ID and not is_running:
                     self._take(created)
                 self._position = position
+            if self._has_begun:
+                self._refresh_views()
+                self._has_begun = False
+
+    def _refresh_views(self) -> None:
+        try:
+            chain_views.refresh(self._platform.db)
+        except DatabaseError as error:  # the chains run without them
+            _log.warning("the SQL views over all EVM chains were not made: %s", error)
 
     def _notice_rewind(self) -> None:
         """Look at all blockchains again if the P-Chain's rows were replaced by earlier ones.
@@ -228,6 +240,7 @@ class SubnetChains:
                 self._again.pop(created.blockchain_id, None)
             return
         self._again.pop(created.blockchain_id, None)
+        self._has_begun = True
         _log.info(
             "chain %s (%s) runs with chain ID %d", created.blockchain_id, created.name, chain_id
         )

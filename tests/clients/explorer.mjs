@@ -138,25 +138,46 @@ export async function themes({ base, password }) {
   return { seen, pressed, faults }
 }
 
-/** Sends a transaction while the front page is open, and waits until the page shows its block without a reload. */
-export async function live({ base, raw }) {
+/** Sends a transaction while a chain's front page is open, and waits until the page shows its block without a reload. */
+export async function live({ base, raw, pages = '', rpc = '/ext/bc/C' }) {
   const { context, page, faults } = await open(SCREENS.desk)
   const subscribed = page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived'))
-  await page.goto(`${base}/`)
+  await page.goto(`${base}${pages || '/'}`)
   await subscribed
   const before = Number((await page.innerText('[data-head]')).replaceAll(',', ''))
   const hash = await page.evaluate(async ({ url, signed }) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [signed] })
     const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     return (await answer.json()).result
-  }, { url: `${base}/ext/bc/C/rpc`, signed: raw })
+  }, { url: `${base}${rpc}/rpc`, signed: raw })
   await page.waitForFunction(
     (height) => Number(document.querySelector('[data-head]').innerText.replaceAll(',', '')) > height, before,
   )
-  await page.waitForSelector(`a[href="${new URL(base).pathname.replace(/\/$/, '')}/tx/${hash}"]`)
+  await page.waitForSelector(`a[href="${new URL(base).pathname.replace(/\/$/, '')}${pages}/tx/${hash}"]`)
   const after = Number((await page.innerText('[data-head]')).replaceAll(',', ''))
   await context.close()
   return { before, after, hash, faults }
+}
+
+/** Chooses a chain in the switch of each page, on both screens; returns its entries and where the choices led. */
+export async function switchChains({ base, from, to }) {
+  const seen = []
+  const faults = []
+  for (const screen of Object.values(SCREENS)) {
+    const { context, page, faults: met } = await open(screen)
+    await page.goto(`${base}${from}`)
+    await page.click('details.switch > summary')
+    const entries = await page.locator('details.switch a').allInnerTexts()
+    await page.keyboard.press('Escape')
+    const left = await page.locator('details.switch[open]').count()
+    await page.click('details.switch > summary')
+    await page.click(`details.switch a:has-text("${to}")`)
+    await page.waitForLoadState('load')
+    seen.push({ entries, left, path: new URL(page.url()).pathname, chosen: await page.innerText('details.switch > summary') })
+    faults.push(...met)
+    await context.close()
+  }
+  return { seen, faults }
 }
 
 /** Opens, scrolls and focuses parts of the front page, makes it refresh, and returns their state. */

@@ -15,7 +15,7 @@ from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from primitives.keys import EWOQ_KEY
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
-from tests.e2e.conftest import ALONE, Postgresql
+from tests.e2e.conftest import ALONE, Postgresql, node_script
 from tests.e2e.platform_client import PlatformClient
 from tests.e2e.platform_wallet import Wallet, raw
 from tests.e2e.subnets import create_chain
@@ -47,13 +47,17 @@ class Live:
                 self.subnets[name] = subnet
                 self.blockchains[name] = create_chain(client, wallet, subnet, name, chain_id)
 
-    def send(self, name: str, node: RunningNode | None = None, **changes: Any) -> str:
-        """Send a transaction on a chain, by default to the node that makes blocks; return its hash."""
+    def signed(self, name: str, **changes: Any) -> str:
+        """Return a transaction for a chain, signed; by default the next one on the node that makes blocks."""
         if "nonce" not in changes:
             changes["nonce"] = pending_nonce(self.node, name)
         given = unsigned(chain_id=CHAINS[name], **changes)
-        tx = decode_transaction(sign_transaction(given, KEY), CHAINS[name]).raw
-        sent: str = rpc(node or self.node, name, "eth_sendRawTransaction", f"0x{tx.hex()}")
+        return f"0x{decode_transaction(sign_transaction(given, KEY), CHAINS[name]).raw.hex()}"
+
+    def send(self, name: str, node: RunningNode | None = None, **changes: Any) -> str:
+        """Send a transaction on a chain, by default to the node that makes blocks; return its hash."""
+        raw = self.signed(name, **changes)
+        sent: str = rpc(node or self.node, name, "eth_sendRawTransaction", raw)
         return sent
 
     def receipt(self, name: str, sent: str, node: RunningNode | None = None) -> Any:
@@ -122,6 +126,35 @@ def served(node: RunningNode, name: str) -> bool:
         return bool(rpc(node, name, "eth_chainId"))
     except OSError:
         return False
+
+
+def test_a_browser_shows_each_chain(live: Live) -> None:
+    for name in CHAINS:
+        wait_for(lambda name=name: served(live.node, name))
+    sent = live.send("dex", to=RECIPIENT, value=7)
+    live.receipt("dex", sent)
+    base = f"http://127.0.0.1:{live.node.port}"
+
+    def explored(scenario: str, **given: Any) -> Any:
+        found = node_script("run.mjs", "explorer", scenario, json.dumps({"base": base, **given}))
+        assert found["faults"] == []
+        return found
+
+    pages = {"front": "/chain/dex", "tx": f"/chain/dex/tx/{sent}", "chains": "/chains"}
+    seen = explored("look", pages=pages)["seen"]
+    for screen in ("desk", "phone"):
+        assert "dex block" in seen[f"front-{screen}"]
+        assert "sent 0.000000000000000007 COIN" in seen[f"tx-{screen}"]
+        assert live.blockchains["game"][:8] in seen[f"chains-{screen}"]
+
+    raw = live.signed("dex", to=RECIPIENT, value=8)
+    moved = explored("live", raw=raw, pages="/chain/dex", rpc="/ext/bc/dex")
+    assert moved["after"] > moved["before"]
+
+    entries = ["C-Chain 43112", "dex 9001", "game 9002", "All chains"]
+    for choice in explored("switchChains", **{"from": "/chain/dex/blocks", "to": "game"})["seen"]:
+        assert [" ".join(entry.split()) for entry in choice["entries"]] == entries
+        assert (choice["left"], choice["path"], choice["chosen"]) == (0, "/chain/game", "game")
 
 
 @pytest.fixture(scope="module")

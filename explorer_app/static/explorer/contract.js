@@ -8,7 +8,7 @@ const UNKNOWN_CHAIN = 4902; // EIP-3326
 
 // Sends a body; a node with NODE_RPC_TOKEN_FILE needs a token, which the user enters once for this tab.
 async function post(body) {
-  const send = (token) => fetch(`${BASE}/ext/bc/C/rpc`, {
+  const send = (token) => fetch(`${RPC}/rpc`, {
     method: "POST", headers: { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) }, body,
   });
   const answer = await send(sessionStorage.getItem("rpc-token"));
@@ -118,7 +118,7 @@ async function send(button) {
       ? await sendWithWallet(button, transaction)
       : await ask("eth_sendTransaction", [{ ...transaction, from }]);
     const link = document.createElement("a");
-    link.href = `${BASE}/tx/${hash}`;
+    link.href = `${PAGES}/tx/${hash}`;
     link.className = "hex";
     link.textContent = hash;
     status.replaceChildren(link, " ", badge("note", "sent"));

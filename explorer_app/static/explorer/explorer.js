@@ -3,6 +3,9 @@
 
 // The prefix of all paths of the node behind a proxy; usually empty.
 const BASE = document.documentElement.dataset.base;
+// The prefix of the pages of the EVM chain that the page shows, and that of its interfaces.
+const PAGES = document.documentElement.dataset.pages;
+const RPC = document.documentElement.dataset.rpc;
 
 const copied = new WeakMap();
 
@@ -28,7 +31,7 @@ function show(root) {
 
 // Subscribes to new heads at the node's WebSocket; live parts of the page reload at each head.
 function follow() {
-  const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${BASE}/ext/bc/C/ws`;
+  const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${RPC}/ws`;
   const socket = new WebSocket(url);
   socket.onopen = () =>
     socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');

@@ -24,8 +24,8 @@ function chainOf({ dataset }) {
   return {
     chainId: "0x" + BigInt(dataset.chainId).toString(16),
     chainName: dataset.name,
-    rpcUrls: [`${location.origin}${BASE}/ext/bc/C/rpc`],
-    blockExplorerUrls: [`${location.origin}${BASE}`],
+    rpcUrls: [`${location.origin}${RPC}/rpc`],
+    blockExplorerUrls: [`${location.origin}${PAGES}`],
     nativeCurrency: { name: dataset.coin || dataset.symbol, symbol: dataset.symbol, decimals: 18 },
   };
 }

@@ -150,7 +150,7 @@ class Command(BaseCommand):
             "Validation": created.validation_id,
             "RPC": f"{url}/ext/bc/{created.blockchain_id}/rpc",
             "WebSocket": f"{url}/ext/bc/{created.blockchain_id}/ws".replace("http", "ws", 1),
-            "Explorer": f"{url}/p/subnet/{created.subnet_id}",
+            "Explorer": f"{url}/chain/{created.blockchain_id}",
             "Status": created.status,
         }
         if options["json"]:

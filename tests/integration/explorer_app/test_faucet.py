@@ -12,6 +12,8 @@ import pytest
 from django.db import connections
 from django.test import Client
 
+from cchain_app.chain import EvmChain
+from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
 from explorer_app.services import faucet
 from explorer_app.services.composition import compose
@@ -40,6 +42,10 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 
 
+def runtime_of(_chain: EvmChain) -> EvmRuntime:
+    raise AssertionError("only the C-Chain runs")
+
+
 @pytest.fixture(autouse=True)
 def opened(request: pytest.FixtureRequest) -> None:
     """Start both chains, with the clock of the P-Chain, unless the test has committed chains."""
@@ -48,7 +54,7 @@ def opened(request: pytest.FixtureRequest) -> None:
     pchain = request.getfixturevalue("pchain")
     request.getfixturevalue("chain")
     request.getfixturevalue("monkeypatch").setattr(clock, "now", lambda *_: pchain.now)
-    compose(this_node().explorer, this_node().evm_runtime)
+    compose(this_node().explorer, this_node().evm_runtime, runtime_of)
 
 
 @pytest.fixture
@@ -204,7 +210,8 @@ def test_wrong_clock_closes_the_faucet_for_an_hour_at_most(tap: Faucet) -> None:
 def test_processes_share_the_limits(shared_chain: Chain, node_settings: Any) -> None:
     """All explorers use one database, each through its own connection and without knowing the others."""
     explorers = [
-        compose(made.explorer, made.evm_runtime) for made in (Node(node_settings) for _ in range(4))
+        compose(made.explorer, made.evm_runtime, runtime_of)
+        for made in (Node(node_settings) for _ in range(4))
     ]
     ready = threading.Barrier(len(explorers))
 

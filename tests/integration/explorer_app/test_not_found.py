@@ -26,7 +26,7 @@ ID = "11111111111111111111111111111111LpoYY"
         (f"/tx/{HASH}", "It was never sent to this node, or was dropped or replaced"),
         ("/tx/0x12", "Not a transaction hash"),
         ("/block/9999999", "no block with this height or hash"),
-        ("/address/0x1234", "Not a C-Chain address"),
+        ("/address/0x1234", "Not an EVM address"),
         (f"/address/{ADDRESS}?tab=nothing", "no such tab"),
         (f"/token/{ADDRESS}", "No token is known at this address"),
         ("/p/tx/abc", "Not a P-Chain transaction ID"),

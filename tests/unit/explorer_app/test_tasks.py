@@ -1,11 +1,13 @@
 """Long tasks run in the worker itself, or in a separate thread if the worker also produces the blocks."""
 
 import threading
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from cchain_app.selectors import blocks
 from chaindb.indexing import IndexingTime, LaggingIndex, SingleRun
 from explorer_app import tasks
 from explorer_app.selectors import verified
@@ -36,11 +38,15 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     return made
 
 
-def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = True) -> Any:
+def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_evm: bool = True) -> Any:
     made = SimpleNamespace(
         node=SimpleNamespace(profile=profile),
         indexes_tokens=True,
-        has_cchain=has_cchain,
+        is_of_cchain=True,
+        has_evm=has_evm,
+        evms=[],
+        look_for_chains=lambda: None,
+        turns=Counter(),
         verifying=SingleRun("verification"),
         token_index=LaggingIndex("tokens"),
         evm=SimpleNamespace(fork=None, indexing=IndexingTime(profile)),
@@ -76,7 +82,7 @@ def test_in_the_embedded_profile_a_thread_works_beside_the_worker(
 def test_without_the_c_chain_there_is_nothing_to_verify(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site(monkeypatch, "embedded", has_cchain=False)
+    site(monkeypatch, "embedded", has_evm=False)
 
     assert tasks.verify() == {"verifications": 0}
     assert not work.threads
@@ -136,3 +142,35 @@ def test_failed_thread_start_does_not_block_later_ones(
 
 def _no_thread(_thread: threading.Thread) -> None:
     raise RuntimeError("can't start new thread")
+
+
+def test_each_of_many_chains_gets_its_turn(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the time of the calls is: the task that sums up runs every five seconds."""
+    work.let_go.set()
+    made = site(monkeypatch, "production", has_evm=False)
+    made.evms = [SimpleNamespace(name=f"{number}") for number in range(12)]
+    made.of = lambda chain: SimpleNamespace(evm=chain)
+    asked: list[str] = []
+    monkeypatch.setattr(verified, "any_waits", lambda chain: asked.append(chain.name))
+    for _ in range(2 * tasks.TURNS):
+        tasks.verify()
+    assert set(asked) == {f"{number}" for number in range(12)}
+    assert len(asked) == 2 * tasks.TURNS * 3, "a fifth, rounded up, in each call"
+
+
+def test_a_failing_chain_leaves_the_others_their_turns(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.let_go.set()
+    made = site(monkeypatch, "production")
+    broken = SimpleNamespace(name="broken")
+    made.evms = [made.evm, broken]
+    made.of = lambda chain: SimpleNamespace(evm=chain, is_of_cchain=False, done={})
+
+    def fail(_chain: Any) -> Any:
+        raise OSError("its disk is gone")
+
+    monkeypatch.setattr(blocks, "catch_up", fail)
+    with pytest.raises(OSError, match="its disk is gone"):
+        tasks.index_tokens()
+    assert len(work.threads) == 1, "the C-Chain's index was written"

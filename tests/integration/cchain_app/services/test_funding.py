@@ -14,7 +14,7 @@ from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.local_genesis import local_text
 from cchain_app.selectors import blocks, state
 from cchain_app.services import genesis as service
-from explorer_app.selectors.known_accounts import MAX_LISTED, of_cchain, public_wallet
+from explorer_app.selectors.known_accounts import MAX_LISTED, of_evm, public_wallet
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise_or_explain
 from primitives.evm import Address
@@ -171,7 +171,7 @@ def test_a_new_networks_files_have_the_settings_accounts(
 
 def test_the_list_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
     chain = begin()
-    shown = {line.address: line.key for line in of_cchain(chain)}
+    shown = {line.address: line.key for line in of_evm(chain)}
 
     assert list(shown)[:5] == [checksum_address(sender) for sender in SENDERS]
     assert [shown[checksum_address(item)] for item in SENDERS] == [
@@ -183,7 +183,7 @@ def test_the_list_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
 
 def test_the_list_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
     chain = begin(mnemonic=OTHER, accounts=2)
-    shown = {line.address: line for line in of_cchain(chain)}
+    shown = {line.address: line for line in of_evm(chain)}
 
     own = shown[checksum_address(derived(OTHER, 0))]
     assert (own.key, own.note) == (None, "derived from NODE_MNEMONIC")
@@ -200,7 +200,7 @@ def test_keys_at_another_path_of_the_public_mnemonic_are_not_shown(begin: Any) -
 @pytest.mark.node_settings(profile="embedded")
 def test_account_list_is_limited_and_marks_unfunded_accounts(begin: Any) -> None:
     begin()
-    lines = list(of_cchain(begin(accounts=40)))
+    lines = list(of_evm(begin(accounts=40)))
 
     assert len(lines) == MAX_LISTED + 1
     assert lines[-1] == ("", None, "21 more, listed by eth_accounts")

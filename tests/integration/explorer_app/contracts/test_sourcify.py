@@ -294,9 +294,11 @@ def test_body_limit_is_larger_for_sources_than_for_pages(explored: Explored) -> 
     for path in (
         "/api",
         "/v2/api/",
+        "/chain/C/api",
+        "/chain/a name/v2/api",
         f"/v2/verify/{CHAIN}/{NOBODY}",
         f"/server/v2/verify/{CHAIN}/{NOBODY}",
     ):
         assert body_limit(settings, path) == 2 * settings.explorer.source_limit
-    for path in ("/admin/", "/apis", "/txs"):
+    for path in ("/admin/", "/apis", "/txs", "/chain/C/txs", "/chain/C/more/api"):
         assert body_limit(settings, path) == settings.page_body_limit
