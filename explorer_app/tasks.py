@@ -4,6 +4,7 @@ A task works on the C-Chain and on a part of the other EVM chains, in turn, beca
 indexes of its chain itself.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -12,9 +13,11 @@ from celery import shared_task
 
 from cchain_app.selectors import blocks
 from explorer_app.apps import explorer
-from explorer_app.selectors import verified
+from explorer_app.selectors import chains, verified
 from explorer_app.services import indexes
 from explorer_app.site import VERIFY, Explorer
+
+_log: Final = logging.getLogger(__name__)
 
 TURN: Final = 300.0
 """Seconds after which a worker starts no further verification, so that other tasks can run."""
@@ -58,6 +61,9 @@ def verify(chain: str | None = None) -> dict[str, int]:
     site = explorer()
     if chain is None:
         sites = list(_in_turn(site, VERIFY))
+        if chains.are_asked_together(site.platform):
+            pending = chains.with_verifications(site.platform, (one.evm for one in sites))
+            sites = [one for one in sites if not one.evm.is_of_subnet or one.evm.name in pending]
     else:
         named = site.find(chain)
         sites = [] if named is None else [named]
@@ -96,12 +102,14 @@ def _advance(
     """
     done, until = 0, 0.0
     failures: list[Exception] = []
-    for one in _in_turn(site, index):
+    sites = list(_in_turn(site, index))
+    heads = chains.heads(site.platform, (one.evm for one in sites))
+    for one in sites:
         try:
             if one.is_of_cchain:
                 done += _for(one.evm.indexing.seconds(index), one, work)
                 continue
-            head = blocks.catch_up(one.evm).hash
+            head = heads.get(one.evm.name) or blocks.catch_up(one.evm).hash
             if one.done.get(index) == head:
                 continue
             until = until or time.monotonic() + one.evm.indexing.seconds(index)
@@ -125,7 +133,10 @@ def _in_turn(site: Explorer, task: str) -> Iterator[Explorer]:
     if site.has_evm:
         yield site
     if site.node.profile == "production":
-        site.look_for_chains()  # this process serves no requests, and so does not look for chains itself
+        try:
+            site.look_for_chains()  # a worker serves no requests, and so does not look for chains itself
+        except Exception:
+            _log.exception("cannot look for new chains; continuing with the known chains")
     others = [chain for chain in site.evms if chain is not site.evm]
     if not others:
         return

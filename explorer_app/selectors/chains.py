@@ -1,20 +1,29 @@
 """The EVM chains of subnets that the P-Chain has created: which of them this node runs, and why not the others."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db.models import Case, IntegerField, Q, Value, When
 
+from cchain_app.chain import EvmChain
 from cchain_app.models import SubnetChain
+from chaindb.database import Database
+from explorer_app.models import VerificationState
 from platform_app.chain import PlatformChain
 from primitives.cb58 import Cb58Error
+from primitives.evm import Hash
 from primitives.ids import ID, IdError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9 ]+")
 PAGE: Final = 50
 """Chains on a page."""
+_HEAD: Final = 'SELECT hash FROM "{schema}".cchain_app_block ORDER BY number DESC LIMIT 1'
+_PENDING: Final = (
+    'SELECT EXISTS (SELECT 1 FROM "{schema}".explorer_app_verification '  # noqa: S608  # a constant
+    f"WHERE state < {VerificationState.PASSED.value})"
+)
 _ORDER: Final = (SubnetChain.RUNNING, SubnetChain.REFUSED, SubnetChain.UNTRACKED)
 
 
@@ -70,6 +79,37 @@ def named(platform: PlatformChain, text: str, *, count: int) -> Sequence[ListedC
 def why_not(platform: PlatformChain, text: str) -> str:
     """Return why the chain of a subnet with a blockchain ID or a name does not run; empty if there is none."""
     return next((chain.reason for chain in named(platform, text, count=PAGE) if chain.reason), "")
+
+
+def heads(platform: PlatformChain, evms: Iterable[EvmChain]) -> dict[str, Hash]:
+    """Return the hashes of the last blocks of subnets' chains by name, where one query can ask all of them.
+
+    On PostgreSQL their rows are in schemas beside the P-Chain's. Queries to each of them would keep a connection open
+    for each idle chain. On SQLite, which has a file for each, the result is empty.
+    """
+    found = _ask_each(platform.db, evms, _HEAD)
+    return {name: Hash(bytes(value)) for name, value in found.items() if value is not None}
+
+
+def with_verifications(platform: PlatformChain, evms: Iterable[EvmChain]) -> set[str]:
+    """Return the names of those chains that have a pending verification, as `heads`."""
+    return {name for name, value in _ask_each(platform.db, evms, _PENDING).items() if value}
+
+
+def are_asked_together(platform: PlatformChain) -> bool:
+    """Return whether one query can ask the chains of subnets."""
+    return platform.db.connection.vendor == "postgresql"
+
+
+def _ask_each(db: Database, evms: Iterable[EvmChain], query: str) -> dict[str, Any]:
+    chains = [chain for chain in evms if chain.is_of_subnet]
+    if not chains or db.connection.vendor != "postgresql":
+        return {}
+    parts = (
+        f"SELECT '{chain.blockchain_id}', ({query.format(schema=chain.db.alias)})"  # IDs of this node
+        for chain in chains
+    )
+    return {str(name): value for name, value in db.rows(" UNION ALL ".join(parts))}
 
 
 def _listed(row: SubnetChain) -> ListedChain:

@@ -17,7 +17,7 @@ from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from explorer_app import tasks
 from explorer_app.api.urls import of_every_chain as of_programs
-from explorer_app.selectors import l1
+from explorer_app.selectors import chains, l1
 from explorer_app.site import OF_EVERY_CHAIN
 from explorer_app.urls import of_every_chain
 from nodeproject.apps import this_node
@@ -124,6 +124,12 @@ def test_pages_show_rows_of_the_chain_and_link_to_its_pages(dex: Dex, client: Cl
         assert "AVAX" not in page, path
         others = {link for link in links(page) if not link.startswith((base, "/p/", "/ext/"))}
         assert others == set(), path
+    platform, head = dex.world.node.platform_chain, dex.chain.memory.blocks.head
+    assert head is not None
+    if chains.are_asked_together(platform):
+        found = chains.heads(platform, [dex.world.node.evm_chain, dex.chain])
+        assert found == {dex.chain.name: head.hash}
+    assert chains.with_verifications(platform, [dex.chain]) == set()
     assert text_of(client, "/tokens").find(token) < 0, "the C-Chain has no such token"
     text_of(client, f"/tx/{dex.moved}", HTTPStatus.NOT_FOUND)
     text_of(client, f"{base}/address/0x{SENDER.hex()}?tab=imports", HTTPStatus.NOT_FOUND)

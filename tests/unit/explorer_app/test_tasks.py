@@ -46,10 +46,11 @@ def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_evm: bool = True)
         has_evm=has_evm,
         evms=[],
         look_for_chains=lambda: None,
+        platform=SimpleNamespace(db=SimpleNamespace(connection=SimpleNamespace(vendor="sqlite"))),
         turns=Counter(),
         verifying=SingleRun("verification"),
         token_index=LaggingIndex("tokens"),
-        evm=SimpleNamespace(fork=None, indexing=IndexingTime(profile)),
+        evm=SimpleNamespace(is_of_subnet=False, fork=None, indexing=IndexingTime(profile)),
     )
     monkeypatch.setattr(tasks, "explorer", lambda: made)
     return made
@@ -163,7 +164,7 @@ def test_a_failing_chain_leaves_the_others_their_turns(
 ) -> None:
     work.let_go.set()
     made = site(monkeypatch, "production")
-    broken = SimpleNamespace(name="broken")
+    broken = SimpleNamespace(name="broken", is_of_subnet=True)
     made.evms = [made.evm, broken]
     made.of = lambda chain: SimpleNamespace(evm=chain, is_of_cchain=False, done={})
 
