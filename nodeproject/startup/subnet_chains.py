@@ -124,8 +124,8 @@ class SubnetChains:
         """The chains to begin again."""
         self._again_at = 0.0
         """When that is due, by the monotonic clock."""
-        self._has_begun = False
-        """Whether a chain has begun that the SQL views over all chains may not contain."""
+        self._has_changed = False
+        """Whether a chain has begun or ended since the SQL views over all chains were made."""
 
     @property
     def generation(self) -> int | None:
@@ -151,9 +151,9 @@ class SubnetChains:
                 if created.subnet_id != PRIMARY_NETWORK_ID and not is_running:
                     self._take(created)
                 self._position = position
-            if self._has_begun:
+            if self._has_changed:
                 self._refresh_views()
-                self._has_begun = False
+                self._has_changed = False
 
     def _refresh_views(self) -> None:
         try:
@@ -180,6 +180,7 @@ class SubnetChains:
                     continue
                 if chain.blockchain_id not in created or head_id(chain.db) is None:
                     self._end(chain)
+                    self._has_changed = True
                     _log.info("chain %s runs no longer: the P-Chain has gone back", chain.title)
         self._generation = number
 
@@ -240,7 +241,7 @@ class SubnetChains:
                 self._again.pop(created.blockchain_id, None)
             return
         self._again.pop(created.blockchain_id, None)
-        self._has_begun = True
+        self._has_changed = True
         _log.info(
             "chain %s (%s) runs with chain ID %d", created.blockchain_id, created.name, chain_id
         )
