@@ -17,6 +17,7 @@ from benchmarks import workloads_read as reads
 from benchmarks import workloads_slots as slots
 from benchmarks import workloads_start as start
 from benchmarks import workloads_strangers as strangers
+from benchmarks import workloads_subnets as subnets
 from benchmarks import workloads_traces as traces
 from benchmarks import workloads_voting as voting
 from benchmarks import workloads_write as writes
@@ -135,6 +136,7 @@ GROUPS = (
         alone=platform_writes.fresh,
     ),
     Group("moves between chains", exchange.prepare_moves, exchange.MOVES, alone=exchange.fresh),
+    Group("chains of subnets", subnets.prepare, subnets.SUBNETS, alone=subnets.alone),
     Group(
         "X-Chain transfers",
         exchange.prepare_x_coins,

@@ -1,6 +1,6 @@
 """Accounts and signed transactions, made before any clock starts.
 
-Every server has the same chain ID, and every account starts with nonce 0, so the same signed bytes are
+Every server has the same chain ID (chains of subnets have others), and every account starts with nonce 0, so the same signed bytes are
 valid on all of them.
 """
 
@@ -56,9 +56,10 @@ def sign(
     value: int = 0,
     data: bytes = b"",
     gas: int = TRANSFER_GAS,
+    chain_id: int = CHAIN_ID,
 ) -> str:
     """Return a signed EIP-1559 transaction as 0x-prefixed hex; amounts in wei."""
-    fields = [CHAIN_ID, nonce, GWEI, MAX_FEE, gas, to or b"", value, data, []]
+    fields = [chain_id, nonce, GWEI, MAX_FEE, gas, to or b"", value, data, []]
     digest = keccak(TYPE + rlp.encode(fields))
     signature = sender.key.sign_recoverable(digest, hasher=None)
     r, s = (int.from_bytes(signature[at : at + 32], "big") for at in (0, 32))

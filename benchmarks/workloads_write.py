@@ -8,7 +8,7 @@ from benchmarks.contracts import call_data, transfer
 from benchmarks.generator import send_streams
 from benchmarks.rpc import WrongAnswer, batch, body
 from benchmarks.scene import Scene
-from benchmarks.signing import Account, account, hash_of, sign
+from benchmarks.signing import CHAIN_ID, Account, account, hash_of, sign
 from benchmarks.workload import Bar, Measurement, Workload
 
 SENDERS = 32
@@ -25,22 +25,22 @@ GRACE = 6.0
 
 def prepare_singles(scene: Scene) -> None:
     """Fund the senders of single transfers."""
-    scene.fund(_senders("single"))
+    scene.fund(senders("single"))
 
 
 def prepare_batches(scene: Scene) -> None:
     """Fund the senders of batches."""
-    scene.fund(_senders("batch"))
+    scene.fund(senders("batch"))
 
 
 def prepare_tokens(scene: Scene) -> None:
     """Fund the senders of single token transfers and give them tokens."""
-    _give_tokens(scene, _senders("token"))
+    _give_tokens(scene, senders("token"))
 
 
 def prepare_token_batches(scene: Scene) -> None:
     """Fund the senders of batches of token transfers and give them tokens."""
-    _give_tokens(scene, _senders("token batch"))
+    _give_tokens(scene, senders("token batch"))
 
 
 def _give_tokens(scene: Scene, senders: Sequence[Account]) -> None:
@@ -51,8 +51,13 @@ def _give_tokens(scene: Scene, senders: Sequence[Account]) -> None:
     scene.mine_all([sign(who, 0, token, data=mint, gas=150_000) for who in senders])
 
 
+def send_singles(scene: Scene, purpose: str, chain_id: int = CHAIN_ID) -> Measurement:
+    """Send the transfers of a purpose's senders, which are funded, one in each request. Raises as `_send`."""
+    return _send(scene, purpose, _transfers(purpose, SINGLES, chain_id), 1)
+
+
 def _singles(scene: Scene) -> Measurement:
-    return _send(scene, "single", _transfers("single", SINGLES), 1)
+    return send_singles(scene, "single")
 
 
 def _batches(scene: Scene) -> Measurement:
@@ -113,7 +118,7 @@ def _await_receipts(scene: Scene, hashes: Sequence[str]) -> list[dict[str, str] 
 def _mined(scene: Scene, purpose: str) -> int:
     """Return how many transactions of the senders are in blocks."""
     counts = scene.client.call_many(
-        "eth_getTransactionCount", [[who.text, "latest"] for who in _senders(purpose)]
+        "eth_getTransactionCount", [[who.text, "latest"] for who in senders(purpose)]
     )
     return sum(int(count, 16) for count in counts)
 
@@ -127,7 +132,8 @@ def _bodies(raws: Sequence[str], at_once: int) -> list[bytes]:
     ]
 
 
-def _senders(purpose: str) -> list[Account]:
+def senders(purpose: str) -> list[Account]:
+    """Return the accounts that send for a purpose."""
     return [account(purpose, index) for index in range(SENDERS)]
 
 
@@ -136,11 +142,14 @@ def _recipient(number: int) -> bytes:
 
 
 @cache
-def _transfers(purpose: str, count: int) -> list[list[str]]:
+def _transfers(purpose: str, count: int, chain_id: int = CHAIN_ID) -> list[list[str]]:
     """Sign each sender's transfers, once for all servers."""
     return [
-        [sign(who, nonce, _recipient(index * count + nonce), value=1) for nonce in range(count)]
-        for index, who in enumerate(_senders(purpose))
+        [
+            sign(who, nonce, _recipient(index * count + nonce), value=1, chain_id=chain_id)
+            for nonce in range(count)
+        ]
+        for index, who in enumerate(senders(purpose))
     ]
 
 
@@ -158,7 +167,7 @@ def _token_transfers(purpose: str, count: int, token: bytes) -> list[list[str]]:
             )
             for number in range(count)
         ]
-        for index, who in enumerate(_senders(purpose))
+        for index, who in enumerate(senders(purpose))
     ]
 
 

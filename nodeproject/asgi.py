@@ -6,6 +6,7 @@ Its lifespan is that of the process: the chain listener and the health checks st
 import asyncio
 import logging
 import re
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -27,7 +28,7 @@ from cchain_app.api.eth.head_listener import HeadListener  # noqa: E402
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import is_left_out, title  # noqa: E402
-from chaindb.connections import in_thread  # noqa: E402
+from chaindb.connections import OneThread, in_thread  # noqa: E402
 from chaindb.events import Message  # noqa: E402
 from chaindb.followers import Follower, directory_of  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
@@ -115,17 +116,22 @@ class Application:
             }
         )
         self._node = node
+        # Each thread that reads a chain has a connection to its database, which takes most of an idle chain's memory.
+        look = OneThread("chains-of-subnets", threading.Lock()).run
+
+        def follower_of(rpc: EvmRpc) -> HeadListener:
+            is_primary = rpc.chain.subnet_id == PRIMARY_NETWORK_ID
+            return HeadListener(rpc, progress, in_thread if is_primary else look)
+
         self._followers = [
-            HeadListener(rpc, progress)
-            for name, rpc in tuple(node.evm_rpcs.items())
-            if not is_left_out(name)
+            follower_of(rpc) for name, rpc in tuple(node.evm_rpcs.items()) if not is_left_out(name)
         ]
         self._finder = ChainFinder(node)
         self._loop: asyncio.AbstractEventLoop | None = None
 
         def added(_: Endpoint, rpc: EvmRpc) -> None:
             nowhere.further.update(dict.fromkeys(socket_paths(rpc.chain), consumer(rpc)))
-            follower = HeadListener(rpc, progress)
+            follower = follower_of(rpc)
             self._followers.append(follower)
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(follower.start)

@@ -9,9 +9,9 @@ are sent on the event loop.
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -52,11 +52,18 @@ class HeadListener:
     Args:
         rpc: The RPC interface whose chain is followed and whose subscribers are notified.
         progress: Reads how far the chain named is behind its network; None: it is not.
+        look: Runs the periodic checks in a thread.
     """
 
-    def __init__(self, rpc: EvmRpc, progress: Callable[[str], SyncProgress | None]) -> None:
+    def __init__(
+        self,
+        rpc: EvmRpc,
+        progress: Callable[[str], SyncProgress | None],
+        look: Callable[..., Awaitable[Any]] = in_thread,
+    ) -> None:
         self.rpc = rpc
         self._progress = progress
+        self._look = look
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
@@ -95,9 +102,9 @@ class HeadListener:
         while True:
             await asyncio.sleep(TICK)
             try:
-                await self._reach_head()
+                await self._notice(await self._look(blocks.catch_up, self.rpc.chain, 0))
                 if self.rpc.chain.node.bootstrap:
-                    self.rpc.chain.progress = await in_thread(self._progress, self.rpc.chain.name)
+                    self.rpc.chain.progress = await self._look(self._progress, self.rpc.chain.name)
             except blocks.NoGenesis:
                 continue
             except Exception:  # as above
@@ -121,8 +128,10 @@ class HeadListener:
                 await asyncio.sleep(0)
             await head_accepted(self.rpc, message["number"])
 
-    async def _reach_head(self, announced: int = 0) -> None:
-        head = await in_thread(blocks.catch_up, self.rpc.chain, announced)
+    async def _reach_head(self, announced: int) -> None:
+        await self._notice(await in_thread(blocks.catch_up, self.rpc.chain, announced))
+
+    async def _notice(self, head: AcceptedBlock) -> None:
         self._follower.note(self.rpc.chain.memory.generation)
         await head_accepted(self.rpc, head.number)
 
