@@ -1,7 +1,9 @@
 """System checks: conditions that must hold before the node starts, with messages and hints."""
 
 import os
+from datetime import UTC, datetime
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +13,7 @@ from django.db import DatabaseError
 from cchain_app.apps import evm_chain
 from cchain_app.evm.select import EngineSelectionError, verify_choice
 from cchain_app.genesis_fields import GenesisFileError
+from chaindb import clock
 from jsonrpc.dispatch.gate import is_possible_host, is_possible_origin
 from network_app import addresses, producer
 from network_app.snowman.parameters import (
@@ -25,6 +28,8 @@ from nodeproject.settings.given import GIVEN
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import DJANGO_THREADS
 from nodeproject.startup.profile import CHECKS
+from platform_app.config import reference_config, specification_config
+from primitives.upgrades import InvalidUpgrades, read_upgrades
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""
@@ -246,6 +251,30 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
             f"This node's identity cannot be read: {', '.join(missing)}.",
             hint="The first init_node makes these files: copy them to all other machines.",
             id="node.W001",
+        )
+    ]
+
+
+@register(*CHECKS)
+def check_helicon(**_kwargs: Any) -> list[CheckMessage]:
+    """Check that the Helicon upgrade, whose rules this version does not execute, is not active on the network."""
+    node = settings.NODE.common
+    found = reference_config if node.parameters == "avalanchego" else specification_config
+    upgrades = found(node.network_id).upgrades
+    if node.upgrades:
+        try:
+            upgrades = read_upgrades(Path(node.upgrades))
+        except (OSError, InvalidUpgrades):
+            return []  # the start reports it
+    if upgrades.helicon > clock.wall():
+        return []
+    since = datetime.fromtimestamp(upgrades.helicon, UTC).isoformat()
+    return [
+        Warning(
+            f"The Helicon upgrade of network {node.network_id} is active since {since}, and this version does not execute its "
+            "rules: the node stops at the first block that needs them.",
+            hint="Run a later version, or set another heliconTime in the file of NODE_UPGRADES.",
+            id="node.W002",
         )
     ]
 

@@ -18,6 +18,7 @@ from nodeproject.startup.checks import (
     check_database_pool,
     check_engine,
     check_genesis,
+    check_helicon,
     check_identity,
     check_mixed_mining,
     check_ports,
@@ -189,6 +190,22 @@ def test_the_production_clock_has_whole_seconds(
     )
 
     assert [error.id for error in check_block_interval()] == ["node.E004"] * errors
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ('{"heliconTime": "2021-01-01T00:00:00Z"}', 1),
+        ('{"heliconTime": "9000-01-01T00:00:00Z"}', 0),
+        ("{}", 0),
+    ],
+)
+def test_an_active_helicon_upgrade_is_a_warning(
+    text: str, warnings: int, node_settings: object, settings: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "upgrades.json").write_text(text)
+    settings.NODE = updated(settings.NODE, upgrades=str(tmp_path / "upgrades.json"))
+    assert [item.id for item in check_helicon()] == ["node.W002"] * warnings
 
 
 @pytest.mark.parametrize(("profile", "warnings"), [("production", 1), ("embedded", 0)])

@@ -35,9 +35,14 @@ def put_imports(chain: AvmChain, case: dict[str, Any]) -> None:
             assert isinstance(spent.input, TransferInput)
             output = TransferOutput(spent.input.amount, first.owners)
             utxo = UTXO(spent.tx_id, spent.output_index, spent.asset_id, output)
-            with chain.db.atomic():
-                request = AtomicRequests(X_CHAIN_ID, put=(utxo,))
-                SharedRows(chain.db).apply(tx.source_chain, [request], 1)
+            put_shared(chain, tx.source_chain, utxo)
+
+
+def put_shared(chain: AvmChain, source: ID, utxo: UTXO) -> None:
+    """Export an output to the chain."""
+    with chain.db.atomic():
+        request = AtomicRequests(X_CHAIN_ID, put=(utxo,))
+        SharedRows(chain.db).apply(source, [request], 1)
 
 
 def replayed(chain: AvmChain) -> AvmRuntime:

@@ -108,13 +108,16 @@ def test_pages_lead_through_all_outputs_once() -> None:
 def test_users_issue_nothing_until_the_chain_is_bootstrapped() -> None:
     chain = world_chain()
     chain.is_synced = lambda: False
-    text = next(
-        case["params"]["tx"] for case in DOCUMENT["cases"] if case["name"] == "issue: valid"
-    )
-    body = {"jsonrpc": "2.0", "id": 1, "method": "avm.issueTx", "params": {"tx": text}}
     dispatcher = Dispatcher(api.registry(AvmRpc(chain)), GORILLA)
-    answer = json.loads(dispatcher.answer(json.dumps(body).encode()) or b"")
-    assert answer["error"]["message"] == "chain not synced"
+    # This node's chain is linear from its start on, so nothing is "not linearized".
+    recorded = [
+        case for case in document("api_before")["cases"] if case["name"].startswith("bootstrapping")
+    ]
+    assert {case["method"] for case in recorded} == {"avm.issueTx", "avm.getHeight"}
+    for case in recorded:
+        body = {"jsonrpc": "2.0", "id": 1, "method": case["method"], "params": case["params"]}
+        answer = json.loads(dispatcher.answer(json.dumps(body).encode()) or b"")
+        assert answer == case["response"]
 
 
 def _owners(chain: AvmChain) -> list[ShortID]:

@@ -10,16 +10,19 @@ from chaindb import clock
 from jsonrpc.dispatch.dialects import GORILLA
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from primitives import checksummed
+from primitives.ids import ID
 from tests.builders.xchain import write_utxo, x_chain
-from tests.conformance.xchain_vectors import document
-from tests.integration.xchain_app.replaying import BLOCKS, NOW, put_imports, replayed
-from utxo.components import UTXO
+from tests.conformance.xchain_vectors import document, raw_bytes
+from tests.integration.xchain_app.replaying import BLOCKS, NOW, put_imports, put_shared, replayed
+from utxo.components import UTXO, OutputOwners, TransferOutput
+from utxo.spending import SignerRecovery
 from xchain_app import api
 from xchain_app.api import AvmRpc
 from xchain_app.chain import AvmChain
-from xchain_app.models import XOutput, XOwner
+from xchain_app.models import XOutput, XOwner, XTransaction
 from xchain_app.services.runtime import AvmRuntime
-from xchain_app.txs.codec import CODEC
+from xchain_app.txs.base import CreateAssetTx
+from xchain_app.txs.codec import CODEC, parse
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -95,6 +98,50 @@ def test_the_reference_s_wallet_gets_the_same_answers() -> None:
     assert wallet.different == {}
     assert wallet.compared > 60
     assert str(chain.tip().block_id) == BLOCKS[14]["blockID"]
+
+
+def test_a_new_asset_goes_to_other_chains_and_back() -> None:
+    """It begins with an asset and outputs that the wallet made in exchanges that are not among the vectors."""
+    chain = x_chain()
+    recorded = exchanges("flow_go_wallet_assets")
+    issued = [
+        parse(checksummed.decode(case["request"]["params"]["tx"]))
+        for case in recorded
+        if case["method"] == "avm.issueTx"
+    ]
+    _write_asset(issued[0].unsigned.outputs[0].asset_id)
+    here = {tx.tx_id for tx in issued}
+    for tx in issued:
+        signers = SignerRecovery(tx.digest)
+        imported = getattr(tx.unsigned, "imported_inputs", ())
+        spent = (*tx.unsigned.inputs, *imported)
+        for one, credential in zip(spent, tx.credentials, strict=True):
+            (signature,) = credential.signatures
+            output = TransferOutput(one.input.amount, OutputOwners(0, 1, (signers.of(signature),)))
+            utxo = UTXO(one.tx_id, one.output_index, one.asset_id, output)
+            if one in imported:
+                put_shared(chain, tx.unsigned.source_chain, utxo)
+            elif one.tx_id not in here:
+                write_utxo(utxo)
+    wallet = RecordedWallet(chain, AvmRuntime(chain))
+
+    with patch.object(clock, "now", return_value=NOW):
+        for case in recorded:
+            wallet.send(case)
+
+    assert wallet.different == {}
+    assert wallet.compared == len(recorded) == 11
+
+
+def _write_asset(asset_id: ID) -> None:
+    """Write an accepted transaction that creates coins of an asset, under the asset's ID."""
+    created = next(
+        tx for block in BLOCKS for tx in map(raw_bytes, block["transactions"])
+        if isinstance(parse(tx).unsigned, CreateAssetTx)
+    )  # fmt: skip
+    XTransaction.objects.create(
+        id=10**6, tx_id=asset_id, height=0, index=10**6, kind=1, burned=0, memo=b"", raw=created
+    )
 
 
 def test_the_oldest_sdk_gets_the_same_answers() -> None:
