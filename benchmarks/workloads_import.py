@@ -1,8 +1,10 @@
 """Import of a chain from files: how fast its blocks are executed, verified and written."""
 
+import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from benchmarks.network_nodes import data_directory, past
 from benchmarks.node import DATA_DIR, run_command
@@ -13,6 +15,8 @@ from benchmarks.workload import Bar, Measurement, Workload
 _IMPORTED = re.compile(
     r"(\d+) blocks with (\d+) transactions and ([\d.]+) Mgas imported in ([\d.]+) s"
 )
+
+_RECORDED: Final = Path(__file__).parents[1] / "tests" / "vectors" / "coreth" / "local_chain.json"
 
 
 class ImportFigures(NamedTuple):
@@ -73,6 +77,26 @@ def _transfers(scene: Scene) -> Measurement:
     )
 
 
+def _recorded(scene: Scene) -> Measurement:
+    """Follow the recorded blocks of a network of avalanchego nodes, in an empty data directory."""
+    work = data_directory(scene.server).parent / "coreth"
+    work.mkdir(exist_ok=True)
+    entries = json.loads(_RECORDED.read_text())["blocks"][1:]
+    lines = work / "blocks.txt"
+    lines.write_text("\n".join(entry["blockRLP"] for entry in entries))
+    settings = {"NODE_PARAMETERS": "avalanchego", "NODE_CONSENSUS": "snowman"}
+    done = json.loads(
+        run_command("seed_coreth", str(lines), **{DATA_DIR: str(work / "data")}, **settings)
+    )
+    if done["blocks"] != len(entries):
+        raise WrongAnswer(f"of {len(entries)} recorded blocks {done['blocks']} were followed")
+    return Measurement(
+        done["gas"] / 1e6 / done["seconds"],
+        note=f"{done['transactions']:,} transactions in {done['blocks']:,} blocks, "
+        f"{done['processor']:.1f} s of processor time",
+    )
+
+
 EMPTY = Workload("import-empty", "import_chain, empty blocks", "blocks/s", _empty, None, None)
 TRANSFERS = Workload(
     "import-transfers",
@@ -82,4 +106,12 @@ TRANSFERS = Workload(
     None,
     Bar(50),
 )
-IMPORTS = (EMPTY, TRANSFERS)
+RECORDED = Workload(
+    "import-coreth",
+    "recorded blocks of avalanchego nodes, followed",
+    "Mgas/s",
+    _recorded,
+    None,
+    None,
+)
+IMPORTS = (EMPTY, TRANSFERS, RECORDED)

@@ -45,6 +45,10 @@ class DelegatedCalls(StrEnum):
     """The call fails and takes all of its gas (since Granite)."""
 
 
+DELEGATED: Final = "precompile cannot be called with DELEGATECALL or CALLCODE"
+"""Why a transaction that made such a call is invalid."""
+
+
 class CorethFeatures(NamedTuple):
     """The differences between the phases of coreth's EVM, besides those of Ethereum's forks; the defaults are Granite's."""
 

@@ -198,7 +198,7 @@ class BlockExecution:
         self.watcher.begin()
         unproven = transaction.sender if transaction.is_impersonated else None
         try:
-            with sent_by(unproven, self._fork):
+            with sent_by(unproven, self._fork), self._state.undone_by(*self._refusals):
                 self._fork.fork.process_transaction(self._block_env, self._output, tx, Uint(index))
         except self._refusals as error:
             raise RefusalError(str(error) or type(error).__name__) from error

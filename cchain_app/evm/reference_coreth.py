@@ -14,6 +14,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, Final
 
+from ethereum.exceptions import InvalidTransaction
 from ethereum_types.bytes import Bytes20
 from ethereum_types.numeric import U256, Uint
 
@@ -22,6 +23,7 @@ from cchain_app.evm.coreth import (
     ASSET_BALANCE_GAS,
     ASSET_CALL,
     ASSET_CALL_GAS,
+    DELEGATED,
     FORBIDDEN,
     P256_VERIFY,
     P256_VERIFY_GAS,
@@ -115,7 +117,6 @@ def _exceptions(fork: ForkModules) -> Any:
 
 def _forbidden(fork: ForkModules, delegated_calls: DelegatedCalls) -> Contract:
     exceptions = _exceptions(fork)
-    invalid = import_module("ethereum.exceptions").InvalidTransaction
 
     class CalledByDelegate(exceptions.ExceptionalHalt):  # type: ignore[misc, name-defined]  # a module by its name
         """The contract was called by DELEGATECALL or CALLCODE: since Granite all gas is lost."""
@@ -126,7 +127,7 @@ def _forbidden(fork: ForkModules, delegated_calls: DelegatedCalls) -> Contract:
             if delegated_calls is DelegatedCalls.FAIL:
                 raise CalledByDelegate
             if delegated_calls is DelegatedCalls.INVALID:
-                raise invalid("precompile cannot be called with DELEGATECALL or CALLCODE")
+                raise InvalidTransaction(DELEGATED)
         raise exceptions.Revert
 
     return refuse

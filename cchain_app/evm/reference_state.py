@@ -252,6 +252,20 @@ class LazyState:
         finally:
             self.source.hides_code = False
 
+    @contextmanager
+    def undone_by(self, *errors: type[Exception]) -> Iterator[None]:
+        """Undo all that the body has written if it raises one of these errors."""
+        copied = self.source.fork.trie.copy_trie
+        main = copied(self._main_trie)
+        tries = {key: copied(trie) for key, trie in self._storage_tries.items()}
+        try:
+            yield
+        except errors:
+            self._main_trie, self._storage_tries = main, _Storages(self, tries)
+            self._snapshots.clear()
+            self.created_accounts.clear()
+            raise
+
     def set_account(self, address: bytes, account: Any) -> None:
         """Write an account."""
         self._main_trie._data[Bytes20(address)] = account  # noqa: SLF001

@@ -11,11 +11,13 @@ from importlib import import_module
 from threading import Lock, local
 from typing import Any, Final
 
+from ethereum.exceptions import InvalidTransaction
 from ethereum_types.bytes import Bytes0, Bytes20, Bytes32
 from ethereum_types.numeric import U256, Uint
 from typing_extensions import override
 
 from cchain_app.evm import failures
+from cchain_app.evm.coreth import CORETH, DELEGATED, DelegatedCalls
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.evm.reference_env import fork_of, install_precompiles
 from cchain_app.evm.reference_package import ForkModules
@@ -157,11 +159,13 @@ def _runner(fork: ForkModules, run: Callable[[PrecompileCall], bytes]) -> Callab
     def execute(evm: Any) -> None:
         message = evm.message
         created = message.target == Bytes0()
+        env: BlockEnv = _current.env
         if not created and message.current_target != message.code_address:
+            if env.variant == CORETH and env.coreth.delegated_calls is DelegatedCalls.INVALID:
+                raise InvalidTransaction(DELEGATED)
             # DELEGATECALL and CALLCODE: reverted, without the gas.
             evm.gas_left = Uint(0)
             raise import_module(f"{package}.vm.exceptions").Revert
-        env: BlockEnv = _current.env
         try:
             evm.output = run(_SpecificationCall(evm, fork, env, _predicates()))
         except PrecompileFailure as error:

@@ -56,6 +56,7 @@ GROUPS: Final[Mapping[str, Sequence[ProductCommand]]] = {
         ProductCommand("runnetwork", "Run the peer network, as a process of the production profile."),
     ),
     "Measure": (
+        ProductCommand("seed_coreth", "Fill a new data directory with recorded blocks of avalanchego nodes."),
         ProductCommand("seed_history", "Fill a new data directory with many blocks."),
         ProductCommand("seed_platform", "Fill a new data directory with many stakers and outputs."),
         ProductCommand("time_record_poll", "Measure how long it takes to count a poll's votes."),

@@ -103,6 +103,7 @@ def _refused(methods: MethodRegistry) -> None:
     key = [Param("key", params.anything)]
     methods.add("debug_preimage", state_ranges.preimage, params=[_HASH])
     methods.add("debug_getBadBlocks", state_ranges.get_bad_blocks)
+    methods.add("eth_getBadBlocks", state_ranges.get_bad_blocks)
     methods.add("debug_dbGet", state_ranges.db_get, params=key)
     methods.add(
         "debug_setHead", state_ranges.set_head, params=[Param("number", params.anything, None)]

@@ -259,7 +259,7 @@ def preimage(_digest: Hash) -> str:
 
 
 def get_bad_blocks() -> list[JsonRpcError]:
-    """debug_getBadBlocks: always an empty list, because invalid blocks are not stored."""
+    """debug_getBadBlocks and eth_getBadBlocks: always an empty list, because invalid blocks are not stored."""
     return []
 
 

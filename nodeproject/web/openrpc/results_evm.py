@@ -246,6 +246,7 @@ RESULTS: Final[Mapping[str, Schema]] = {
     "debug_intermediateRoots": array(HASH),
     "debug_preimage": DATA,
     "debug_getBadBlocks": array(ANYTHING, maxItems=0),
+    "eth_getBadBlocks": array(ANYTHING, maxItems=0),
     "debug_codeByHash": DATA,
     "debug_dbGet": DATA,
     "debug_setHead": NULL,

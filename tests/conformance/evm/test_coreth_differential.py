@@ -54,7 +54,7 @@ def _log_gas() -> bytes:
     return assemble("GAS 0 MSTORE 32 0 LOG0")
 
 
-def _call(opcode: str, address: Address, gas: int) -> bytes:
+def call_code(opcode: str, address: Address, gas: int) -> bytes:
     value = "0 " if opcode in {"CALL", "CALLCODE"} else ""
     number = int.from_bytes(address, "big")
     return assemble(f"0 0 160 0 {value}{number} {gas}") + _OPCODES[opcode] + assemble("POP")
@@ -69,7 +69,7 @@ steps = st.one_of(
     slots,
     slots,
     st.builds(
-        _call,
+        call_code,
         st.sampled_from(["CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"]),
         st.sampled_from(CALLED),
         st.sampled_from([0, 2_300, 5_000, 9_000, 60_000, 200_000]),

@@ -15,6 +15,7 @@ from nodeproject.apps import this_node
 from nodeproject.management.seeding_payments import owner
 from primitives.addresses import format_address
 from tests.builders.node_settings import updated
+from tests.conformance.coreth_vectors import document
 from tests.integration.platform_app.conftest import Rpc, asking
 
 HOLDER = format_address("P", "local", owner("some holder").short_id)
@@ -130,3 +131,31 @@ def test_seeding_stakers_needs_a_genesis_path(fresh: Rpc, settings: Any) -> None
         match=r"^NODE_PLATFORM_GENESIS must name the path to which the genesis file is written\.$",
     ):
         seed("platform", validators=1)
+
+
+def recorded(tmp_path: Path, count: int) -> Path:
+    """Return a file with the first blocks of the recorded network of avalanchego nodes."""
+    path = tmp_path / "blocks.txt"
+    blocks_of_network = document("local_chain")["blocks"][1 : count + 1]
+    path.write_text("\n".join(entry["blockRLP"] for entry in blocks_of_network))
+    return path
+
+
+def test_recorded_blocks_of_avalanchego_are_followed(
+    fresh: Rpc, settings: Any, tmp_path: Path
+) -> None:
+    settings.NODE = updated(
+        settings.NODE, platform_genesis="", parameters="avalanchego", consensus="snowman"
+    )
+    out = StringIO()
+    call_command("seed_coreth", str(recorded(tmp_path, 25)), stdout=out)
+    totals = json.loads(out.getvalue())
+    assert (totals["blocks"], blocks.head(evm_chain()).number) == (25, 25)
+    assert totals["gas"] > totals["transactions"] * 21_000
+    with pytest.raises(CommandError, match="is refused"):
+        call_command("seed_coreth", str(recorded(tmp_path, 1)), stdout=out)
+
+
+def test_recorded_blocks_need_the_settings_of_their_network(fresh: Rpc, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="NODE_PARAMETERS to avalanchego"):
+        call_command("seed_coreth", str(recorded(tmp_path, 1)))

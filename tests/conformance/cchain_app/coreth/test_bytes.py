@@ -123,14 +123,27 @@ def test_fields_are_described_for_pages() -> None:
     entry = document("local_chain")["blocks"][50]
     header = split_block(data(entry["blockRLP"])).header
     gas = entry["gas"]
-    assert dict(described(header)) == {
+    assert dict(described(header, OWN_NETWORK)) == {
         "Hash of the atomic transactions": "0x" + header.ext_data_hash.hex(),
         "Gas of the atomic transactions": "33,690",
         "Gas target": "1,021,716 per second",
+        "Target excess": f"{int(gas['targetExcess']):,}",
         "Gas left for the next block": "10,068,500 of 10,217,160",
+        "Gas above the target": f"{int(gas['excessAfter']):,}",
         "Time in milliseconds": str(header.time_milliseconds),
         "Time to the next block": f"{int(gas['minDelayMilliseconds']):,} ms at least",
+        "Minimum delay excess": f"{getattr(header, 'min_delay_excess', None):,}",
     }
+
+
+def test_fields_of_an_older_phase_are_described() -> None:
+    upgrades = parse_upgrades(document("phases_chain")["upgrades"])
+    (entry,) = (one for one in document("phases_chain")["blocks"] if one["number"] == 10)
+    header = split_block(data(entry["rlp"])).header
+    assert described(header, upgrades) == [
+        ("Hash of the atomic transactions", "0x" + header.ext_data_hash.hex()),
+        ("Gas of the atomic transactions", "22,460"),
+    ], "the window is no gas state"
 
 
 def test_summary_of_block_0() -> None:

@@ -80,6 +80,10 @@ def test_active_rules(follower: Follower) -> None:
     assert follower.ask("eth_getActiveRulesAt", NEVER)["avalancheRules"]["IsHelicon"]
 
 
+def test_bad_blocks_are_not_kept(follower: Follower) -> None:
+    assert follower.ask("eth_getBadBlocks") == []
+
+
 def test_the_suggested_tip_follows_recent_blocks(
     follower: Follower, monkeypatch: pytest.MonkeyPatch
 ) -> None:

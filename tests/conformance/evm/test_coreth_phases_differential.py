@@ -1,0 +1,129 @@
+"""Both engines on the same blocks of coreth's phases before Granite, whose rules differ from those of one another."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cchain_app.config import BLACKHOLE
+from cchain_app.evm.coreth import (
+    CORETH,
+    DELEGATED,
+    FORBIDDEN,
+    P256_VERIFY,
+    PREV_RANDAO,
+    AssetContracts,
+    CorethFeatures,
+    DelegatedCalls,
+)
+from cchain_app.evm.engine import BlockEnv
+from cchain_app.precompiles.active import DURANGO_WARP_GAS, StatefulPrecompiles, WarpRules
+from cchain_app.precompiles.addresses import WARP
+from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, Transaction
+from primitives.evm import Address
+from tests.builders.bytecode import assemble
+from tests.builders.cchain import BASE_FEE, MemoryState, block_env, transaction
+from tests.conformance.evm.test_coreth_differential import (
+    INNER,
+    NATIVE,
+    OUTER,
+    REFERENCE,
+    call_code,
+    worlds,
+)
+from tests.searching import cases
+
+_WARP: Final = StatefulPrecompiles(warp=WarpRules(12345, b"\x07" * 32, DURANGO_WARP_GAS))
+_NONE, _REVERTING = AssetContracts.NONE, AssetContracts.REVERTING
+_RUN, _INVALID = DelegatedCalls.RUN, DelegatedCalls.INVALID
+_PHASES: Final = {
+    "launch": ("istanbul", CorethFeatures(True, _NONE, False, _RUN), None),
+    "Apricot 1": ("istanbul", CorethFeatures(False, _NONE, False, _RUN), None),
+    "Apricot Pre-6": ("london", CorethFeatures(False, _REVERTING, False, _RUN), None),
+    "Banff": ("london", CorethFeatures(False, _REVERTING, False, _RUN), None),
+    "Durango": ("shanghai", CorethFeatures(False, _REVERTING, False, _RUN), _WARP),
+    "Etna": ("cancun", CorethFeatures(False, _REVERTING, False, _RUN), _WARP),
+    "Etna since August 2025": (
+        "cancun",
+        CorethFeatures(False, _REVERTING, False, _INVALID),
+        _WARP,
+    ),
+}
+"""The forks of Ethereum and the features; in the phases between, contracts work that the native engine lacks."""
+
+
+def _env(phase: str) -> BlockEnv:
+    fork, features, stateful = _PHASES[phase]
+    env = replace(
+        block_env(fork),
+        variant=CORETH,
+        coreth=features,
+        coinbase=BLACKHOLE,
+        prev_randao=PREV_RANDAO,
+        difficulty=1,
+    )
+    return env if stateful is None else replace(env, stateful=stateful)
+
+
+def _sent(env: BlockEnv, to: Address, nonce: int, gas: int, value: int) -> Transaction:
+    return transaction(
+        type=LEGACY if env.base_fee is None else DYNAMIC_FEE,
+        to=to,
+        nonce=nonce,
+        value=value,
+        gas=gas,
+        max_fee_per_gas=2 * BASE_FEE,
+        max_priority_fee_per_gas=1,
+    )
+
+
+def _outcomes(phase: str, transactions: list[Transaction], state: MemoryState) -> Any:
+    return (
+        engine.execute_block(_env(phase), transactions, state, skip_invalid=True)
+        for engine in (NATIVE, REFERENCE)
+    )
+
+
+@pytest.mark.parametrize("phase", _PHASES)
+@given(
+    state=worlds(),
+    gas=st.sampled_from([60_000, 400_000]),
+    targets=st.lists(
+        st.sampled_from([OUTER, OUTER, INNER, *FORBIDDEN, P256_VERIFY]), min_size=1, max_size=3
+    ),
+    value=st.integers(0, 1),
+)
+@settings(max_examples=cases(20), deadline=None)
+def test_blocks_of_a_phase_agree(
+    phase: str, state: MemoryState, gas: int, targets: list[Address], value: int
+) -> None:
+    env = _env(phase)
+    transactions = [
+        _sent(env, to, place, gas, value if place else 0) for place, to in enumerate(targets)
+    ]
+    found, expected = _outcomes(phase, transactions, state)
+    assert found.skipped == expected.skipped
+    assert found.results == expected.results
+    assert dict(found.changes.accounts) == dict(expected.changes.accounts)
+    assert dict(found.changes.storage) == dict(expected.changes.storage)
+
+
+@pytest.mark.parametrize("called", [*FORBIDDEN, WARP])
+@pytest.mark.parametrize("opcode", ["DELEGATECALL", "CALLCODE"])
+def test_delegated_calls_since_august_2025_leave_no_trace(called: Address, opcode: str) -> None:
+    state = MemoryState()
+    refused = _sent(_env("Etna"), OUTER, 0, 400_000, 0)
+    state.put(refused.sender, balance=10**21)
+    state.put(OUTER, nonce=1, code=assemble("7 2 SSTORE") + call_code(opcode, called, 60_000))
+    state.put(INNER, nonce=1, code=assemble("9 2 SSTORE"))
+    other = _sent(_env("Etna"), INNER, 0, 400_000, 0)
+    for outcome in _outcomes("Etna since August 2025", [refused, other], state):
+        (skipped,) = outcome.skipped
+        assert (skipped.index, DELEGATED in skipped.reason) == (0, True)
+        assert outcome.included == (1,)
+        assert {address for address, _ in outcome.changes.storage} == {INNER}
+        assert OUTER not in outcome.changes.accounts
+    for outcome in _outcomes("Etna", [refused], state):
+        assert outcome.included == (0,)
