@@ -63,11 +63,12 @@ class Workers:
         after: Callable[[], object] = _nothing,
         interpreter: Interpreter | None = None,
     ) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="jsonrpc")
-        self._threads = threads
+        self._threads: list[ThreadPoolExecutor] = []
+        """The threads that were started, each as a pool of its own."""
+        self._idle: list[ThreadPoolExecutor] = []
+        """Those without a job. The last one gets the next job: its caches are warm, and others need no memory for it."""
+        self._most_threads = threads
         self._most = threads + queue
-        self._busy = 0
-        """Threads that run jobs, or are about to start one."""
         self._waiting: OrderedDict[int, _Job] = OrderedDict()
         """Jobs that have not started, oldest first."""
         self._after = after
@@ -130,11 +131,19 @@ class Workers:
             self._pending[ticket] = time.monotonic()
             self._waiting[ticket] = job
             self._interpreter.need()
-            begins = self._busy < self._threads
-            self._busy += begins
-            if begins:
-                self._pool.submit(self._run_jobs)
+            if (thread := self._free_thread()) is not None:
+                thread.submit(self._run_jobs, thread)
         return ticket
+
+    def _free_thread(self) -> ThreadPoolExecutor | None:
+        """Return a thread for another job, started if necessary; None if all of them have jobs."""
+        if self._idle:
+            return self._idle.pop()
+        if len(self._threads) == self._most_threads:
+            return None
+        name = f"jsonrpc-{len(self._threads)}"
+        self._threads.append(thread := ThreadPoolExecutor(1, thread_name_prefix=name))
+        return thread
 
     def _withdraw(self, ticket: int) -> None:
         """Drop a job that has not started, and everything that it holds."""
@@ -147,9 +156,11 @@ class Workers:
         del self._pending[ticket]
         self._interpreter.need_no_more()
 
-    def _run_jobs(self) -> None:
-        """Run jobs, oldest first, until none waits."""
-        while (task := self._next_job()) is not None:
+    def _run_jobs(self, thread: ThreadPoolExecutor) -> None:
+        """Run jobs in a thread, oldest first, until none waits."""
+        with self._lock:
+            task = self._next_job(thread)
+        while task is not None:
             ticket, job = task
             result: Any = None
             failure: BaseException | None = None
@@ -162,14 +173,15 @@ class Workers:
                 failure = error
             with self._lock:
                 self._forget(ticket)
+                # Before its caller wakes, who may queue a job for this thread.
+                task = self._next_job(thread)
             _wake_caller(job, result, failure)
 
-    def _next_job(self) -> tuple[int, _Job] | None:
-        with self._lock:
-            if self._waiting:
-                return self._waiting.popitem(last=False)
-            self._busy -= 1
-            return None
+    def _next_job(self, thread: ThreadPoolExecutor) -> tuple[int, _Job] | None:
+        if self._waiting:
+            return self._waiting.popitem(last=False)
+        self._idle.append(thread)
+        return None
 
     def close(self) -> None:
         """Accept no further jobs; refuse waiting ones, and let running ones finish."""
@@ -181,7 +193,8 @@ class Workers:
             self._waiting.clear()
         for job in refused:
             _wake_caller(job, None, Overloaded())
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for thread in self._threads:  # no more are started
+            thread.shutdown(wait=False, cancel_futures=True)
 
 
 def _wake_caller(job: _Job, result: object, failure: BaseException | None) -> None:

@@ -137,8 +137,6 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._drop(data)
         elif self._waiting:
             self._waiting = bytes(self._waiting) + data
-        elif self.current is not None and not self.current.is_current():
-            self._wait_to_be_current(data, self.current)
         else:
             self._process(data)
 
@@ -159,6 +157,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         Many frames that arrive together are answered with one write. The frames after them wait for the loop's next
         turn, and so do those after a frame that has to be parsed.
         """
+        if self.current is not None and not self.current.is_current():
+            self._wait_to_be_current(data, self.current)
+            return
         answer = self.answer_at_once
         if answer is None or data[0] != _WHOLE_TEXT or not self._is_at_rest():
             self._parse(memoryview(data), _SLICE)

@@ -11,6 +11,7 @@ from jsonrpc.dispatch.gate import HttpReply
 from jsonrpc.http.fast_path import DirectProtocol
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
+    CALL,
     PLAIN,
     SHORT,
     SHORT_ANSWERS,
@@ -20,6 +21,7 @@ from tests.integration.jsonrpc.guarded import (
     until,
 )
 from tests.integration.jsonrpc.test_answers_later import SLOW_ANSWER, SLOW_REQUEST
+from tests.integration.jsonrpc.test_shortcut import Frames, frame
 from tests.integration.patience import SECONDS
 from tests.servers.raw import RawConnection
 
@@ -100,6 +102,36 @@ def test_request_waits_until_the_process_is_current(serve, process, converse) ->
 
     assert read() == first
     assert first in {ANSWER, SHORT_ANSWERS[SHORT][0]}
+
+
+class AnnouncingFrames(Frames):
+    """Frames after whose answers something is announced."""
+
+    def __init__(self, process: FollowingProcess) -> None:
+        super().__init__()
+        self._process = process
+
+    def serve(self, data: bytes) -> tuple[bytes, int] | None:
+        served = super().serve(data)
+        if served is not None:
+            self._process.announce()
+        return served
+
+
+def test_messages_that_arrived_together_wait_after_an_announcement(serve, process) -> None:
+    frames = AnnouncingFrames(process)
+    with open_socket(serve(frames=frames, current_=process)) as ws:
+        ws.send(CALL.decode())
+        assert ws.recv(SECONDS) == ANSWER.decode()
+        ws.socket.sendall(frame(SHORT) * (Frames.MOST + 1))
+        for _ in range(Frames.MOST):
+            assert ws.recv(SECONDS) == '"by frame"'
+        process.waits()
+        asked = len(frames.asked)
+        process.catch_up()
+        assert ws.recv(SECONDS) == '"by frame"'
+        assert len(frames.asked) == asked + 1
+        process.catch_up()
 
 
 class Live:

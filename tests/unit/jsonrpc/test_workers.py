@@ -162,3 +162,19 @@ async def test_event_loop_pauses_for_jobs_from_their_arrival_to_their_end(ending
         assert await second == 1
     assert interpreter.needed_by == 0
     pool.close()
+
+
+async def test_the_thread_that_ended_its_job_last_gets_the_next_one() -> None:
+    pool = Workers(threads=3)
+    all_there = threading.Barrier(3)
+
+    def meet() -> int:
+        all_there.wait(60)
+        return threading.get_ident()
+
+    together = await asyncio.gather(*(pool.run(None, meet) for _ in range(3)))
+    assert len(set(together)) == 3
+    alone = [await pool.run(None, threading.get_ident) for _ in range(20)]
+    assert len(set(alone)) == 1
+    assert set(alone) < set(together)
+    pool.close()
