@@ -7,6 +7,7 @@ from cchain_app.api import block_tags
 from cchain_app.api.errors import LIMIT_OF_CLIENT
 from cchain_app.api.params.values import BlockParam, StorageKey, Tag
 from cchain_app.api.rpc import EvmRpc, outcome
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.selectors import pool, proofs, state
 from jsonrpc.errors import JsonRpcError, invalid_params
@@ -116,7 +117,7 @@ def get_account(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, s
     Raises:
         ProofWindowPassed: The block is too old.
     """
-    proof = proofs.prove(rpc.chain, address, (), block_tags.require(rpc, block))
+    proof = proofs.prove(rpc.chain, address, (), block_tags.require_height(rpc, block))
     account = proof.account or _NOBODY
     return {
         "nonce": encode_quantity(account.nonce),
@@ -141,8 +142,8 @@ def get_proof(
     """
     if len(keys) > MAX_PROOF_KEYS:
         raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
-    accepted = block_tags.require(rpc, block)
-    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], accepted)
+    found = block_tags.require_height(rpc, block)
+    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], found)
     account, root = proof.account or _NOBODY, proof.storage_root
     if proof.account is None and rpc.chain.is_of_coreth:
         account, root = AccountState(0, 0, ZERO_HASH), ZERO_HASH
@@ -176,4 +177,5 @@ def _account(rpc: EvmRpc, address: Address, block: BlockParam) -> AccountState:
 
 
 def _state(rpc: EvmRpc, block: BlockParam) -> StateReader:
-    return state.state_after(rpc.chain, block_tags.require(rpc, block))
+    found = block_tags.require_height(rpc, block)
+    return found.state if isinstance(found, PendingBlock) else state.state_at(rpc.chain, found)
