@@ -474,6 +474,11 @@ class EvmChain(ChainOptions):
         """A trie for proofs, separate from the one that caches the head's nodes for the next block."""
         return self.new_trie()
 
+    @property
+    def keeps_tries(self) -> bool:
+        """Whether new blocks keep the tries of earlier ones readable; a fork has no proofs."""
+        return self.settings.proof_window > 0 and self.fork is None
+
     @cached_property
     def memory(self) -> Memory:
         """The in-memory caches of the chain."""

@@ -447,7 +447,10 @@ class EvmSettings:
         10_000, "Maximum logs that eth_getLogs returns; 0: unlimited.", least=0
     )
     proof_window: int = flag(
-        43_200, "Maximum blocks below the head for which eth_getProof answers.", least=0
+        4_096,
+        "Maximum blocks below the head for which eth_getProof answers. For these the trie's earlier nodes are stored, "
+        "at most about 2 kB for each transfer.",
+        least=0,
     )
     filters: int = flag(
         10_000,

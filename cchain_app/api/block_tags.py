@@ -9,8 +9,10 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
+from jsonrpc.errors import JsonRpcError
 
 
 def height_of(rpc: EvmRpc, number: BlockNumber) -> int:
@@ -67,6 +69,42 @@ def require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
     """
     block = find(rpc, param)
     if block is None:
-        by_hash = isinstance(param, BlockHash)
-        raise server_error("header for hash not found" if by_hash else "header not found")
+        raise _not_found(param)
     return block
+
+
+def require_height(rpc: EvmRpc, param: BlockParam) -> int | PendingBlock:
+    """Return the height of the accepted block that a state method names, or the pending block. Raises as `require`.
+
+    The block is not read.
+    """
+    chain = rpc.chain
+    if param is Tag.PENDING:
+        return rpc.pending.current() or blocks.head(chain).number
+    if isinstance(param, BlockHash):
+        number = blocks.height_of(chain, param.hash)
+        if number is None:
+            raise _not_found(param)
+        return number
+    height = height_of(rpc, param)
+    if chain.is_of_coreth and height > blocks.head(chain).number:
+        raise server_error("cannot query unfinalized data")
+    if not blocks.has_height(chain, height):
+        raise _not_found(param)
+    return height
+
+
+def require_header(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
+    """Return the block that a state method names, for its header and hash alone. Raises as `require`."""
+    found = require_height(rpc, param)
+    if isinstance(found, PendingBlock):
+        return found
+    block = blocks.header_only(rpc.chain, found)
+    if block is None:
+        raise _not_found(param)
+    return block
+
+
+def _not_found(param: BlockParam) -> JsonRpcError:
+    by_hash = isinstance(param, BlockHash)
+    return server_error("header for hash not found" if by_hash else "header not found")

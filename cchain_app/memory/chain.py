@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import StateChanges
+from cchain_app.memory.fees import FeesMemory
 from cchain_app.memory.state import CacheUsage, StateMemory
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
@@ -327,6 +328,7 @@ class Memory:
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
         self.counts = CountsMemory()
         self.conditions = OverridesMemory()
+        self.fees = FeesMemory()
         self.moving = threading.Lock()
         """Held while the head is moved."""
         self.generation: int | None = None
@@ -366,6 +368,7 @@ class Memory:
         self.conditions.reset()
         self.pool.reset()
         self.counts.reset()
+        self.fees.reset()
 
     def advance(self, block: AcceptedBlock, changes: StateChanges) -> None:
         """Take a block that this process has just committed on top of the remembered head."""

@@ -45,7 +45,9 @@ from cchain_app.models.state import (
     ForkedSlot,
     StorageChange,
     StorageSlot,
+    TrieHistory,
     TrieNode,
+    TrieNodeChange,
 )
 from cchain_app.models.subnet_chains import SubnetChain
 from cchain_app.models.warp import WarpMessage
@@ -89,7 +91,9 @@ __all__ = [
     "StorageSlot",
     "SubnetChain",
     "Transaction",
+    "TrieHistory",
     "TrieNode",
+    "TrieNodeChange",
     "WarpMessage",
     "Withdrawal",
     "height_of",

@@ -139,6 +139,48 @@ class TrieNode(models.Model):
         return str(self.key)
 
 
+class TrieNodeChange(models.Model):
+    """A node of a trie as it was at the beginning of an interval of blocks that changed it (`store.trie_history`)."""
+
+    id = models.BigAutoField(primary_key=True)
+    key = BytesField(help_text="Trie and path, as encoded by `evm.trie`")
+    number = models.BigIntegerField(help_text="The block after which the interval begins")
+    rlp = BytesField(help_text="Empty if the node did not exist")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key", "number"], name="cchain_node_changes_once_an_interval"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.key} after #{self.number}"
+
+
+class TrieHistory(models.Model):
+    """The interval to which the next block belongs, unless it has enough changes; a single row."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    number = models.BigIntegerField(help_text="The block after which the interval begins")
+    changes = models.BigIntegerField(help_text="Changes of accounts and slots in it")
+    first = models.BigIntegerField(
+        help_text="Intervals that begin below this block were deleted, at least in part"
+    )
+
+    class Meta:
+        verbose_name_plural = "trie history"
+        constraints = [
+            models.CheckConstraint(condition=models.Q(id=1), name="cchain_one_trie_history")
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.changes} changes after #{self.number}"
+
+
 class ForkedAccount(models.Model):
     """A requested account as of the fork block; null values: it did not exist there."""
 

@@ -7,7 +7,10 @@ missed an announcement, and catches up before it answers, so an answer never sho
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, NamedTuple
+
+import msgspec
 
 from cchain_app import models
 from cchain_app.blocks.accepted import (
@@ -24,6 +27,7 @@ from cchain_app.evm.overrides import time_of_next
 from cchain_app.feemarket import BlockFees, PaidTip
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
+from cchain_app.memory.fees import StoredFees
 from cchain_app.pool.queues import BlobMarket
 from cchain_app.precompiles.active import NO_STATEFUL, StatefulPrecompiles
 from cchain_app.selectors import development
@@ -40,6 +44,7 @@ WHERE number >= %s AND number <= %s ORDER BY number
 _ENVELOPES: Final = (
     "SELECT id, raw FROM cchain_app_transaction WHERE id >= %s AND id < %s ORDER BY id"
 )
+_decode_tips: Final = msgspec.json.Decoder(tuple[PaidTip, ...], strict=False).decode
 ROWS_AT_ONCE: Final = 256
 """Blocks that are read in one query, without their transactions."""
 
@@ -130,7 +135,7 @@ def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
     """Return the block at a height; None above the head, and below a fork's first block."""
     remembered = chain.memory.blocks
     version = remembered.version
-    if number > head(chain).number or number < chain.first_number:
+    if not has_height(chain, number):
         return None
     found = remembered.by_number(number)
     if found is not None:
@@ -145,18 +150,57 @@ def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
     return found
 
 
-def stored_fees(chain: EvmChain, first: int, last: int) -> list[BlockFees]:
+def header_only(chain: EvmChain, number: int) -> AcceptedBlock | None:
+    """Return the block at a height for its header and hash: its contents may be missing. None as `by_number`.
+
+    It is for calls at old blocks: the contents of a block take longer to read than everything else that a call needs.
+    """
+    remembered = chain.memory.blocks.by_number(number)
+    if remembered is not None or chain.config.stateful:  # results of precompiles depend on contents
+        return by_number(chain, number)
+    if not has_height(chain, number):
+        return None
+    row = stored.header_of(chain.db, number)
+    if row is None:  # a development chain was rewound in between
+        return None
+    block_hash, header = row
+    return AcceptedBlock(chain.format.decode_header(header), block_hash, 0, (), ())
+
+
+def has_height(chain: EvmChain, number: int) -> bool:
+    """Return whether there is a block at a height, as `by_number`, without reading it."""
+    return chain.first_number <= number <= head(chain).number
+
+
+def height_of(chain: EvmChain, block_hash: Hash) -> int | None:
+    """Return the height of the block with this hash, or None if it does not exist; as `by_hash`, without reading it."""
+    found = chain.memory.blocks.by_hash(block_hash)
+    number = stored.height_of_hash(chain.db, block_hash) if found is None else found.number
+    if number is not None and number > head(chain).number:
+        catch_up(chain)
+    return number if number is not None and has_height(chain, number) else None
+
+
+def stored_fees(chain: EvmChain, first: int, last: int) -> list[StoredFees]:
     """Return the fees of blocks first to last, which must not be above the head."""
-    found = (
-        chain.db.objects(models.Block)
-        .filter(number__gte=first, number__lte=last)
-        .order_by("number")
-        .values_list("number", "base_fee", "gas_used", "gas_limit", "tips")
-    )
-    return [
-        BlockFees(number, base_fee, gas_used, gas_limit, tuple(map(PaidTip._make, tips or ())))
-        for number, base_fee, gas_used, gas_limit, tips in found
-    ]
+    return chain.memory.fees.of(first, last, partial(_read_fees, chain))
+
+
+def _read_fees(chain: EvmChain, first: int, last: int) -> list[StoredFees]:
+    config, found = chain.config, []
+    for number, time, base_fee, gas_used, gas_limit, tips, excess, used in stored.fee_rows(
+        chain.db, first, last
+    ):
+        fees = BlockFees(
+            number,
+            None if base_fee is None else int(base_fee),
+            gas_used,
+            gas_limit,
+            () if tips is None else _decode_tips(tips),
+        )
+        blobs = blob_fees_at(number, time, None if excess is None else int(excess), used, config)
+        found.append(StoredFees(fees, blobs))
+    return found
 
 
 def blob_fees_of(chain: EvmChain, block: AcceptedBlock) -> BlobFees:
@@ -164,27 +208,11 @@ def blob_fees_of(chain: EvmChain, block: AcceptedBlock) -> BlobFees:
     return blob_fees(block.header, chain.config)
 
 
-def stored_blob_fees(chain: EvmChain, first: int, last: int) -> list[BlobFees]:
-    """Return the same for blocks first to last, which must not be above the head, from their rows."""
-    found = (
-        chain.db.objects(models.Block)
-        .filter(number__gte=first, number__lte=last)
-        .order_by("number")
-        .values_list("number", "timestamp", "excess_blob_gas", "blob_gas_used")
-    )
-    return [blob_fees_at(*values, chain.config) for values in found]
-
-
 def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
     """Return the block with this hash, or None if it does not exist."""
     found = chain.memory.blocks.by_hash(block_hash)
     if found is None:
-        number = (
-            chain.db.objects(models.Block)
-            .filter(hash=block_hash)
-            .values_list("number", flat=True)
-            .first()
-        )
+        number = stored.height_of_hash(chain.db, block_hash)
         if number is None:
             return None
         return _at(chain, number, lambda block: block.hash == block_hash)

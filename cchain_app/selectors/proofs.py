@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.trie import NodeReader, StateProof
 from cchain_app.forking.errors import NoForkedProof
-from cchain_app.selectors.tries import after_block
+from cchain_app.selectors.tries import after_block, at_height
 from primitives.evm import Address, Hash, Slot
 
 
 def prove(
-    chain: EvmChain, address: Address, slots: Sequence[Slot], block: AcceptedBlock
+    chain: EvmChain, address: Address, slots: Sequence[Slot], block: int | PendingBlock
 ) -> StateProof:
-    """Return an account and some of its slots after a block, with proofs from its state root.
+    """Return an account and some of its slots with proofs from the state root, after the block at a height or the pending one.
 
     Raises:
         ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
@@ -21,9 +21,11 @@ def prove(
         TrieError: The stored trie is not the head's (never, unless the rows were edited).
     """
     if chain.fork is not None:
-        raise NoForkedProof(block.number)
+        raise NoForkedProof(block if isinstance(block, int) else block.number)
 
     def prove_in(root: Hash, nodes: NodeReader) -> StateProof:
         return chain.proof_trie.prove(root, address, slots, nodes)
 
+    if isinstance(block, int):
+        return at_height(chain, block, prove_in)
     return after_block(chain, block, prove_in)

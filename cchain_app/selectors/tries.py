@@ -1,7 +1,9 @@
 """The state trie at a height, and the roots of states that were never stored.
 
-Only the head's trie is stored. The trie of an earlier height is the head's trie with an overlay that reverts the later
-changes; its root is checked against that height's state root.
+The head's trie is stored, and within NODE_PROOF_WINDOW those at the beginnings of intervals (`store.trie_history`). The
+trie of any other height is the next of these with an overlay that reverts the changes in between, of a few hundred
+accounts and slots; its root is checked against that height's state root. Blocks from before an upgrade of the node, and
+forks, have no such beginnings: their tries result from the head's.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -18,8 +20,10 @@ from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_after, state_at
 from cchain_app.selectors.tracing import GenesisNotTraceable, changes_in
-from cchain_app.store import development, evm_state, forked, history
+from cchain_app.store import chain as stored
+from cchain_app.store import development, evm_state, forked, history, trie_history
 from cchain_app.tracing.output import Deadline
+from chaindb.fields import HEIGHTS
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_ROOT
 
@@ -30,11 +34,11 @@ _ADDRESS_BYTES: Final = 20
 
 _ACCOUNTS: Final = """
 SELECT id, address, nonce, balance, code_hash FROM cchain_app_accountchange
-WHERE id >= %s ORDER BY id LIMIT %s
+WHERE id >= %s AND id < %s ORDER BY id LIMIT %s
 """
-_SLOTS: Final = (
-    "SELECT id, key, value FROM cchain_app_storagechange WHERE id >= %s ORDER BY id LIMIT %s"
-)
+_SLOTS: Final = """
+SELECT id, key, value FROM cchain_app_storagechange WHERE id >= %s AND id < %s ORDER BY id LIMIT %s
+"""
 
 ROWS_AT_ONCE: Final = 5_000
 """Changed accounts or slots that are read between two checks of the deadline."""
@@ -180,16 +184,85 @@ def intermediate_roots(chain: EvmChain, block: AcceptedBlock, *, time_limit: flo
 
 
 def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, NodeReader]:
-    rows = evm_state.NodeRows(chain.db)
-    block = blocks.by_number(chain, number)
-    if block is None or number == head.number:
-        return root_after(chain, head), rows
-    made_there, pending = _edits_before(chain, number + 1), _edits_before(chain, head.number + 1)
-    undo = changes_back(chain, number, made_there, pending)
-    update = chain.proof_trie.update(root_after(chain, head), undo, rows)
-    if update.root != root_after(chain, block):
+    if number >= head.number:
+        return root_after(chain, head), evm_state.NodeRows(chain.db)
+    reader: NodeReader
+    beginning = trie_history.next_beginning(chain.db, number) if chain.fork is None else None
+    if beginning is None:
+        above, reader, root = head.number, evm_state.NodeRows(chain.db), root_after(chain, head)
+    else:
+        above, reader = beginning, trie_history.NodesAtBeginning(chain.db, beginning)
+        root = _stored_root(chain, beginning)
+    if above == number:
+        history.verify_state(chain.db, number)
+        return root, reader
+    made_there = _edits_before(chain, number + 1)
+    if chain.fork is None:
+        undo = _changes_between(chain, number, above, made_there)
+    else:
+        undo = changes_back(chain, number, made_there, _edits_before(chain, head.number + 1))
+    update = chain.proof_trie.update(root, undo, reader)
+    if update.root != _stored_root(chain, number):
         raise TrieError(f"undoing the blocks above {number} does not give its state root")
-    return update.root, overlay(rows, update)
+    return update.root, overlay(reader, update)
+
+
+def _stored_root(chain: EvmChain, number: int) -> Hash:
+    """Return the root of the stored trie after a block, as `root_after`.
+
+    Raises:
+        TrieError: The block does not exist, because the chain was rewound meanwhile.
+    """
+    remembered = chain.memory.blocks.by_number(number)
+    if remembered is not None:
+        return root_after(chain, remembered)
+    if chain.fork is not None and number == chain.fork.number:
+        return EMPTY_ROOT
+    try:
+        return stored.state_root_of(chain.db, number)
+    except models.Block.DoesNotExist:
+        raise TrieError(f"block {number} does not exist any more") from None
+
+
+def _changes_between(
+    chain: EvmChain, number: int, above: int, made_there: Sequence[StateEdit]
+) -> StateChanges:
+    """Return the changes from the trie of a block back to the trie of block `number`, as `changes_back`.
+
+    The values before the changes are not read, which the trie does not need: those after are given for both. Changes
+    that undo each other are included.
+
+    Args:
+        chain: The chain, which is not a fork.
+        number: The height of the block.
+        above: The height of the block above it.
+        made_there: The state edits after block `number`.
+    """
+    then: dict[Address, AccountState | None] = {}
+    for address, nonce, balance, code_hash in _in_parts(chain, _ACCOUNTS, number + 1, above):
+        state = evm_state.account_of(nonce, balance, code_hash)
+        then.setdefault(Address(bytes(address)), state)
+    slots: dict[tuple[Address, Slot], Word] = {}
+    for key, value in _in_parts(chain, _SLOTS, number + 1, above):
+        place = bytes(key)
+        slots.setdefault((Address(place[:20]), Slot(place[20:])), Word(bytes(value)))
+    for edit in made_there:
+        if edit.kind != STORAGE and edit.address not in then:
+            then[edit.address] = evm_state.account_at(chain.db, edit.address, number)
+    was = before(made_there, then)
+    then.update(was.accounts)
+    slots.update(was.slots)
+    history.verify_state(chain.db, number)
+    gone = frozenset(address for address, account in then.items() if account is None)
+    return StateChanges(
+        accounts={address: AccountChange(account, account) for address, account in then.items()},
+        storage={
+            place: SlotChange(value, value)
+            for place, value in slots.items()
+            if place[0] not in gone
+        },
+        cleared=gone,
+    )
 
 
 def changes_back(
@@ -304,15 +377,17 @@ def _leave_out(
             then[key] = nothing
 
 
-def _in_parts(chain: EvmChain, statement: str, number: int) -> Iterator[list[Any]]:
-    """Yield the changes of a block and of all later ones in order, read in parts within the time limit of a call.
+def _in_parts(
+    chain: EvmChain, statement: str, number: int, last: int = HEIGHTS - 2
+) -> Iterator[list[Any]]:
+    """Yield the changes of blocks `number` to `last` in order, read in parts within the time limit of a call.
 
     Raises:
         TraceTimedOut: There are too many changes.
     """
     deadline = Deadline(chain.settings.rpc.call_timeout)
-    first = models.row_id(number)
-    while part := chain.db.rows(statement, (first, ROWS_AT_ONCE)):
+    first, end = models.row_id(number), models.row_id(last + 1)
+    while part := chain.db.rows(statement, (first, end, ROWS_AT_ONCE)):
         deadline.left()
         yield from (found for _, *found in part)
         if len(part) < ROWS_AT_ONCE:

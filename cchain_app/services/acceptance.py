@@ -97,7 +97,7 @@ def accept(
                 _use_up(chain, cheats)
             for other in verified:
                 written(ID(other.block.hash))
-        stored.commit(chain.db, verified)
+        stored.commit(chain.db, verified, keeps_tries=chain.keeps_tries)
         if schedule := chain.config.stateful:
             # Before the warp precompile begins, its address may have any code, which can write the same logs.
             sending = (

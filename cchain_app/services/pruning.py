@@ -1,4 +1,4 @@
-"""Deletes history that the settings do not keep: states of old blocks, the rows of their calls, and blobs.
+"""Deletes history that the settings do not keep: states and tries of old blocks, the rows of their calls, and blobs.
 
 The chain itself stays complete: blocks, transactions, receipts and logs. Rows are deleted in small transactions,
 for a short time per call, so that block producers wait for a few milliseconds at most.
@@ -12,7 +12,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.store import blobs as blob_rows
 from cchain_app.store import calls as call_rows
 from cchain_app.store import chain as stored
-from cchain_app.store import history
+from cchain_app.store import history, trie_history
 from chaindb import clock
 from chaindb.database import Database
 from chaindb.locks import Lock
@@ -30,6 +30,7 @@ class PruneResult(NamedTuple):
     changes: int
     calls: int
     blobs: int
+    nodes: int
 
 
 def prune(chain: EvmChain, *, seconds: float) -> PruneResult:
@@ -44,7 +45,7 @@ def prune(chain: EvmChain, *, seconds: float) -> PruneResult:
         calls = _prune(chain, _first_call, history.keep_calls_from, history.delete_calls, until)
     if chain.config.blob_transactions and chain.settings.history.blobs:
         blobs = _prune_blobs(chain, clock.wall() - chain.settings.history.blobs, until)
-    return PruneResult(changes, calls, blobs)
+    return PruneResult(changes, calls, blobs, _prune_nodes(chain, until))
 
 
 def _prune(
@@ -75,6 +76,21 @@ def _prune_blobs(chain: EvmChain, before: int, until: float) -> int:
         deleted += part
         if not part or time.monotonic() >= until:
             return deleted
+
+
+def _prune_nodes(chain: EvmChain, until: float) -> int:
+    """Delete the trie nodes of blocks that NODE_PROOF_WINDOW does not cover or whose states are pruned, as `_prune`."""
+    window = chain.settings.proof_window
+    before = _below_head(chain, min(window, chain.settings.history.kept_states or window))
+    deleted = 0
+    while trie_history.has_before(chain.db, before):
+        with chain.db.atomic(durable=True):
+            chain.db.acquire(Lock.CCHAIN)
+            trie_history.keep_from(chain.db, before)
+            deleted += trie_history.delete_before(chain.db, before, ROWS_AT_ONCE)
+        if time.monotonic() >= until:
+            break
+    return deleted
 
 
 def _first_state(chain: EvmChain) -> int:

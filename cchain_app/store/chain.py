@@ -23,8 +23,8 @@ from cchain_app.precompiles.fee_config import MAX_GAS_LIMIT
 from cchain_app.processing import VerifiedBlock
 from cchain_app.rules.coreth.header import is_header_of_coreth
 from cchain_app.rules.port import BlockFormat
-from cchain_app.store import coreth, forked, history, state, warp
-from cchain_app.txs.codec import decode_unsigned, with_sender
+from cchain_app.store import coreth, forked, history, state, trie_history, warp
+from cchain_app.txs.codec import decode_stored
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database, Row, Rows, SqlQuery
 from primitives import rlp
@@ -63,8 +63,12 @@ _BLOCKS = """
 SELECT number, hash, header, ommers, withdrawals, size, payload FROM cchain_app_block
 WHERE number >= %s AND number <= %s ORDER BY number
 """
+_FEES: Final = """
+SELECT number, timestamp, base_fee, gas_used, gas_limit, tips, excess_blob_gas, blob_gas_used
+FROM cchain_app_block WHERE number >= %s AND number <= %s ORDER BY number
+"""
 _SENT = """
-SELECT sent.id, sent.type, sent.sender, sent.raw,
+SELECT sent.id, sent.type, sent.hash, sent.sender, sent.raw,
        receipt.succeeded, receipt.state_root, receipt.cumulative_gas_used
 FROM cchain_app_transaction AS sent
 JOIN cchain_app_receipt AS receipt ON receipt.transaction_id = sent.id
@@ -126,10 +130,15 @@ def head_number(db: Database) -> int | None:
     return None if found is None else found[0]
 
 
-def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
+def commit(db: Database, made: Sequence[VerifiedBlock], *, keeps_tries: bool) -> None:
     """Write consecutive blocks and all of their changes, with a few statements for all of them.
 
     The caller holds the lock and the transaction.
+
+    Args:
+        db: The chain's database.
+        made: The blocks with their changes.
+        keeps_tries: Whether the tries of their parents stay readable (`trie_history`).
     """
     blocks = [verified.block for verified in made]
     db.insert(models.Block, _BLOCK, map(_block_row, blocks))
@@ -137,11 +146,14 @@ def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
     receipts = (_receipt_rows(verified.block, verified.executed) for verified in made)
     db.insert(models.Receipt, _RECEIPT, itertools.chain.from_iterable(receipts))
     db.insert(models.Log, _LOG, _of_each(_log_rows, blocks))
-    commit_state(
-        db,
-        [(verified.block.number, verified.executed.changes) for verified in made],
-        [verified.trie for verified in made],
-    )
+    changes = [(verified.block.number, verified.executed.changes) for verified in made]
+    tries = [verified.trie for verified in made]
+    state.write_changes(db, changes)
+    if keeps_tries:
+        state.write_nodes_with_history(db, changes, tries)
+    else:
+        trie_history.forget_all(db)
+        state.write_nodes(db, tries)
     for verified in made:
         if verified.leaves:
             forked.add_leaves(db, verified.block.number, verified.leaves)
@@ -150,7 +162,7 @@ def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
 def commit_state(
     db: Database, changes: Sequence[tuple[int, StateChanges]], tries: Sequence[TrieUpdate]
 ) -> None:
-    """Write the changes of blocks: the current state, its history, and the trie's nodes."""
+    """Write changes: the current state, its history, and the trie's nodes, but not the trie's history."""
     state.write_changes(db, changes)
     state.write_nodes(db, tries)
 
@@ -235,6 +247,7 @@ def forget_above(db: Database, number: int) -> None:
         db.execute(statement, (first,))
     warp.forget_above(db, number)
     coreth.forget_above(db, number)
+    trie_history.forget_above(db, number)
     db.execute("DELETE FROM cchain_app_block WHERE number > %s", (number,))
 
 
@@ -272,9 +285,27 @@ def state_root_of(db: Database, number: int) -> Hash:
     Raises:
         Block.DoesNotExist: There is no block at this height.
     """
-    return Hash(
-        bytes(db.objects(models.Block).values_list("state_root", flat=True).get(number=number))
-    )
+    row = db.row("SELECT state_root FROM cchain_app_block WHERE number = %s", (number,))
+    if row is None:
+        raise models.Block.DoesNotExist(f"no block {number}")
+    return Hash(bytes(row[0]))
+
+
+def header_of(db: Database, number: int) -> tuple[Hash, bytes] | None:
+    """Return hash and RLP-encoded header of an accepted block, or None if it does not exist."""
+    row = db.row("SELECT hash, header FROM cchain_app_block WHERE number = %s", (number,))
+    return None if row is None else (Hash(bytes(row[0])), bytes(row[1]))
+
+
+def fee_rows(db: Database, first: int, last: int) -> Rows:
+    """Return the columns of a range of blocks from which a fee history is made, in the order of `_FEES`; tips as JSON."""
+    return db.rows(_FEES, (first, last))
+
+
+def height_of_hash(db: Database, block_hash: Hash) -> int | None:
+    """Return the height of the accepted block with a hash, or None if it does not exist."""
+    row = db.row("SELECT number FROM cchain_app_block WHERE hash = %s", (block_hash,))
+    return None if row is None else int(row[0])
 
 
 def block_queries(first: int, last: int) -> list[SqlQuery]:
@@ -299,6 +330,7 @@ class _Sent(NamedTuple):
 
     id: int
     type: int
+    hash: bytes
     sender: bytes
     raw: bytes
     succeeded: bool
@@ -314,7 +346,7 @@ def _loaded(
 ) -> AcceptedBlock:
     _, block_hash, header, ommers, withdrawals, size, payload = row
     transactions = tuple(
-        with_sender(decode_unsigned(bytes(tx.raw)), Address(bytes(tx.sender))) for tx in sent
+        decode_stored(bytes(tx.raw), Hash(bytes(tx.hash)), Address(bytes(tx.sender))) for tx in sent
     )
     return AcceptedBlock(
         header=block_format.decode_header(bytes(header)),

@@ -56,7 +56,8 @@ def forget_everything(db: Database) -> None:
     """Delete the chain and all fetched data, so that another fork can start."""
     for model in (
         models.CallProgress, models.Call, models.Log, models.Receipt, models.Transaction, models.AccountChange,
-        models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.Block,
+        models.StorageChange, models.Account, models.StorageSlot, models.TrieNode, models.TrieNodeChange, models.TrieHistory,
+        models.Block,
         models.AtomicTransaction, models.Withdrawal, models.AtomicPoolKey, models.AtomicPoolTransaction,
         models.DroppedAtomicTransaction, models.PoolTransaction, models.Blob, models.WarpMessage, models.DevelopmentChange,
         models.CorethBlock, models.ImpersonatedSignature, models.Snapshot,

@@ -6,7 +6,7 @@ from itertools import pairwise
 from cchain_app import models
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import TrieUpdate
-from cchain_app.store import evm_state
+from cchain_app.store import evm_state, trie_history
 from chaindb.database import Database, Row
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 
@@ -83,6 +83,25 @@ def write_history(
     db.insert(models.AccountChange, _ACCOUNT_CHANGE, accounts)
     slots = _slot_history(number, dict(changes.storage), first_slot)
     db.insert(models.StorageChange, _SLOT_CHANGE, slots)
+
+
+def write_nodes_with_history(
+    db: Database, changes: Sequence[tuple[int, StateChanges]], tries: Sequence[TrieUpdate]
+) -> None:
+    """Write the nodes of consecutive blocks, and those that they replace as far as the trie's history needs them.
+
+    Many blocks are written in several steps, because the history can only begin between steps.
+    """
+    first, counted = 0, 0
+    for place, (_, of_block) in enumerate(changes):
+        counted += len(of_block.accounts) + len(of_block.storage)
+        if counted < trie_history.INTERVAL and place + 1 < len(changes):
+            continue
+        step = tries[first : place + 1]
+        keys = list(dict.fromkeys(key for trie in step for key in trie.nodes))
+        trie_history.keep_nodes(db, changes[first][0] - 1, counted, keys)
+        write_nodes(db, step)
+        first, counted = place + 1, 0
 
 
 def write_nodes(db: Database, tries: Sequence[TrieUpdate]) -> None:

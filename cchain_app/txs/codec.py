@@ -174,6 +174,66 @@ def with_sender(decoded: DecodedTransaction, sender: Address) -> Transaction:
     )
 
 
+def decode_stored(raw: bytes, tx_hash: Hash, sender: Address) -> Transaction:
+    """Return an accepted transaction from its row, which has its hash and its sender.
+
+    It is several times as fast as `decode_unsigned`: nothing is hashed, and the fields of valid envelopes are not checked
+    again.
+
+    Args:
+        raw: The envelope of a transaction that `decode_unsigned` accepted.
+        tx_hash: Its hash.
+        sender: Its sender.
+    """
+    type_ = LEGACY if raw[0] > 0x7F else raw[0]
+    layout = LAYOUTS[type_].fields
+    body = rlp.read_only_item(raw, 0 if type_ == LEGACY else 1)
+    items = rlp.split(body, len(layout))
+    access_list: AccessList = ()
+    authorizations: tuple[Authorization, ...] = ()
+    blob_fee = 0
+    blob_hashes: tuple[Hash, ...] = ()
+    number = int.from_bytes
+    v, r, s = map(number, items[-3:])
+    if type_ == LEGACY:
+        nonce, tip, gas, to, value, data = items[:6]
+        cap = tip
+        chain_id = None if v in _UNPROTECTED else _chain_id_of(v)
+    else:
+        chain_id = number(items[0])
+        # Type 1 has one price instead of tip and cap, and so one field less in front of the others.
+        nonce, tip, cap = items[1], items[2], items[2 if type_ == ACCESS_LIST else 3]
+        first = 3 if type_ == ACCESS_LIST else 4
+        gas, to, value, data, accessed = items[first : first + 5]
+        if accessed:
+            access_list = layout[first + 4].read(accessed)
+        if type_ == BLOB:
+            blob_fee, blob_hashes = number(items[-5]), layout[-4].read(items[-4])
+        elif type_ == SET_CODE:
+            authorizations = layout[-4].read(items[-4])
+    return Transaction(
+        type_,
+        tx_hash,
+        raw,
+        sender,
+        chain_id,
+        number(nonce),
+        number(gas),
+        Address(to) if to else None,
+        number(value),
+        data,
+        number(cap),
+        number(tip),
+        access_list,
+        authorizations,
+        v,
+        r,
+        s,
+        blob_fee,
+        blob_hashes,
+    )
+
+
 def _decode_legacy(raw: bytes) -> DecodedTransaction:
     body, fields = _read(raw, LEGACY)
     nonce, price, gas, to, value, data, v, r, s = fields

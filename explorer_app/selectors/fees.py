@@ -34,6 +34,6 @@ def latest_fees(chain: EvmChain) -> list[FeesOfBlock]:
     head = blocks.head(chain).number
     first = max(head - CHARTED + 1, chain.first_number)
     return [
-        FeesOfBlock(fees, rewards_at(fees, PERCENTILES) if fees.tips else None)
+        FeesOfBlock(fees.block, rewards_at(fees.block, PERCENTILES) if fees.block.tips else None)
         for fees in blocks.stored_fees(chain, first, head)
     ]

@@ -237,9 +237,9 @@ def make_context(
         WouldBlock: This is the event loop, and the engine must not run there.
     """
     share = _share_of_event_loop(rpc)
-    accepted = block_tags.require(rpc, block)
-    reader = state.state_after(rpc.chain, accepted)
-    return context_on(rpc, accepted, reader, accounts, block_override, share=share)
+    named = block_tags.require_header(rpc, block)
+    reader = state.state_after(rpc.chain, named)
+    return context_on(rpc, named, reader, accounts, block_override, share=share)
 
 
 def next_or_latest(rpc: EvmRpc) -> Tag:
@@ -260,7 +260,9 @@ def context_on(
     *,
     share: LoopGasShare | None = None,
 ) -> CallContext:
-    """Return the context for a call on a state, in a block's environment; `share` is given on the event loop.
+    """Return the context for a call on a state, in the environment of a block that may be `blocks.header_only`.
+
+    `share` is given on the event loop.
 
     Raises:
         BadOverride: The overrides contradict each other.

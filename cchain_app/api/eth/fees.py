@@ -126,7 +126,8 @@ def _of_blobs(
     """Return the members for blob gas: the prices of the blocks and of the one after them, and the used ratios."""
     chain = rpc.chain
     if len(accepted) > HISTORY_ON_EVENT_LOOP:
-        fees = blocks.stored_blob_fees(chain, accepted.start, accepted.stop - 1)
+        stored = blocks.stored_fees(chain, accepted.start, accepted.stop - 1)
+        fees = [fees.blobs for fees in stored]
     else:
         fees = [blocks.blob_fees_of(chain, _accepted(rpc, number)) for number in accepted]
     if pending is not None:
@@ -150,7 +151,8 @@ def _fees_of_blocks(rpc: EvmRpc, numbers: range) -> list[BlockFees]:
     if len(numbers) > HISTORY_ON_EVENT_LOOP:
         if on_event_loop():
             raise WouldBlock
-        return blocks.stored_fees(rpc.chain, numbers.start, numbers.stop - 1)
+        stored = blocks.stored_fees(rpc.chain, numbers.start, numbers.stop - 1)
+        return [fees.block for fees in stored]
     found = [_accepted(rpc, number) for number in numbers]
     new = sum(len(block.transactions) for block in found if block.hash not in rpc.fees)
     if new > TRANSACTIONS_ON_EVENT_LOOP and on_event_loop():

@@ -7,6 +7,7 @@ from cchain_app.api import block_tags
 from cchain_app.api.errors import LIMIT_OF_CLIENT
 from cchain_app.api.params.values import BlockParam, StorageKey, Tag
 from cchain_app.api.rpc import EvmRpc, outcome
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.evm.engine import AccountState, StateReader
 from cchain_app.selectors import pool, proofs, state
 from jsonrpc.errors import JsonRpcError, invalid_params
@@ -125,7 +126,7 @@ def get_account(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[str, s
     Raises:
         ProofWindowPassed: The block is too old.
     """
-    proof = proofs.prove(rpc.chain, address, (), block_tags.require(rpc, block))
+    proof = proofs.prove(rpc.chain, address, (), block_tags.require_height(rpc, block))
     account = proof.account or _NOBODY
     return {
         "nonce": encode_quantity(account.nonce),
@@ -150,8 +151,8 @@ def get_proof(
     """
     if len(keys) > MAX_PROOF_KEYS:
         raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
-    accepted = block_tags.require(rpc, block)
-    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], accepted)
+    found = block_tags.require_height(rpc, block)
+    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], found)
     account, root = proof.account or _NOBODY, proof.storage_root
     if proof.account is None and rpc.chain.is_of_coreth:
         account, root = AccountState(0, 0, ZERO_HASH), ZERO_HASH
@@ -186,6 +187,8 @@ def _account(rpc: EvmRpc, address: Address, block: BlockParam) -> AccountState:
 
 def _read(rpc: EvmRpc, block: BlockParam, read: Callable[[StateReader], T]) -> T:
     """Read from the state after a block; old blocks may be read from a replica."""
-    accepted = block_tags.require(rpc, block)
-    at = state.state_after(rpc.chain, accepted)
-    return state.read_at(rpc.chain, accepted.number, lambda: read(at))
+    found = block_tags.require_height(rpc, block)
+    if isinstance(found, PendingBlock):
+        return read(found.state)
+    at = state.state_at(rpc.chain, found)
+    return state.read_at(rpc.chain, found, lambda: read(at))

@@ -61,7 +61,9 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
         else []
     )
     text = genesis_text(evm_chain()).encode()
-    models_to_empty: list[type[models.Model]] = [*WRITTEN_BY_BLOCKS, rows.PoolTransaction]
+    models_to_empty: list[type[models.Model]] = [
+        *WRITTEN_BY_BLOCKS, rows.PoolTransaction, rows.TrieNodeChange, rows.TrieHistory,
+    ]  # fmt: skip
     with connection.cursor() as cursor:
         for model in models_to_empty:
             cursor.execute(f"DELETE FROM {model._meta.db_table}")

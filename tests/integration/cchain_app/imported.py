@@ -44,5 +44,5 @@ def _store(chain: EvmChain, parent: AcceptedBlock, given: CandidateBlock) -> Acc
         extra_data=given.header.extra_data,
     )
     assert block.hash == given.hash, block.number
-    stored.commit(chain.db, [VerifiedBlock(block, executed, update)])
+    stored.commit(chain.db, [VerifiedBlock(block, executed, update)], keeps_tries=chain.keeps_tries)
     return block

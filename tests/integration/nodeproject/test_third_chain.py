@@ -216,7 +216,7 @@ def test_tasks_name_the_chain(node: Node) -> None:
     send(node, "C", transfer(chain_id=43_112))
     assert tasks.tick() == {"blocks": 2}, "without a name all chains in turn"
     assert tasks.expire_pool(str(BLOCKCHAIN_ID)) == {"expired": 0}
-    assert set(tasks.prune_history(chain=NAME)) == {"changes", "calls", "blobs"}
+    assert set(tasks.prune_history(chain=NAME)) == {"changes", "calls", "blobs", "nodes"}
     with pytest.raises(tasks.UnknownChain):
         tasks.tick("X")
 

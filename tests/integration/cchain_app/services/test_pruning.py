@@ -169,8 +169,8 @@ def test_only_changes_of_kept_states_remain(counted: Chain) -> None:
 def test_nothing_is_pruned_by_default(counted: Chain) -> None:
     calls.index_calls(counted.evm, seconds=LONG)
     before = models.AccountChange.objects.count(), models.Call.objects.count()
-    assert prune(counted) == (0, 0, 0)
-    assert tasks.prune_history() == {"changes": 0, "calls": 0, "blobs": 0}
+    assert prune(counted) == (0, 0, 0, 0)
+    assert tasks.prune_history() == {"changes": 0, "calls": 0, "blobs": 0, "nodes": 0}
     assert (models.AccountChange.objects.count(), models.Call.objects.count()) == before
 
 
@@ -395,7 +395,7 @@ def test_the_task_does_both(counted: Chain) -> None:
     done = tasks.prune_history()
     assert done["calls"] == FLOOR - 1
     assert done["changes"] > 0
-    assert tasks.prune_history() == {"changes": 0, "calls": 0, "blobs": 0}
+    assert tasks.prune_history() == {"changes": 0, "calls": 0, "blobs": 0, "nodes": 0}
 
 
 @keeps_states

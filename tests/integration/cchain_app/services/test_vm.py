@@ -117,13 +117,15 @@ def sides() -> Iterator[tuple[Side, Side]]:
 
 
 def rows(alias: str) -> dict[str, list[tuple[object, ...]]]:
-    """Return all rows of the chain, by table."""
+    """Return all rows of the chain, by table; keys of past trie nodes only count insertions, and are left out."""
     found = {}
     with connections[alias].cursor() as cursor:
         for model in apps.get_app_config("cchain_app").get_models():
             table = model._meta.db_table
+            first = 1 if model is models.TrieNodeChange else 0
+            columns = [f'"{one.column}"' for one in model._meta.concrete_fields[first:]]
             if table not in POOL:
-                cursor.execute(f"SELECT * FROM {table}")  # the model's own name
+                cursor.execute(f"SELECT {', '.join(columns)} FROM {table}")  # the model's own names
                 listed = (tuple(map(_plain, row)) for row in cursor.fetchall())
                 found[table] = sorted(listed, key=repr)
     return found

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cchain_app.txs.codec import (
+    decode_stored,
     decode_transaction,
     decode_unsigned,
     recover_sender,
@@ -15,6 +16,7 @@ from cchain_app.txs.transaction import InvalidTransaction, Transaction, Transact
 from primitives.hashing import keccak256
 from primitives.recursion import recursion_limit_restored
 from primitives.secp256k1 import ORDER
+from tests.builders.blobs import blob_transaction
 from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, SENDER, legacy, signed
 from tests.searching import cases
@@ -73,6 +75,24 @@ def test_transaction_of_eth_account_has_its_hash_and_sender(type_):
     fees = (ours.max_fee_per_gas, ours.max_priority_fee_per_gas)
     assert fees == ((3 * 10**10, 10**9) if type_ > 1 else (10**10, 10**10))
     assert len(ours.authorizations) == (type_ == 4)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *(bytes(by_eth_account(type_).raw_transaction) for type_ in (0, 1, 2, 4)),
+        bytes(by_eth_account(2, to=b"", data=b"\x60\x00", value=0).raw_transaction),
+        bytes(by_eth_account(1, accessList=[]).raw_transaction),
+        legacy(chain_id=None, data=b"x" * 300, nonce=0).raw,
+        legacy(to=None).raw,
+        blob_transaction(2).raw,
+    ],
+)
+def test_a_stored_transaction_is_the_same_as_when_it_was_received(raw):
+    received = with_sender(decode_unsigned(raw), SENDER)
+    stored = decode_stored(raw, received.hash, SENDER)
+    assert stored == received
+    assert type(stored.to) is type(received.to)
 
 
 def test_an_authorization_is_read_with_all_its_fields():
