@@ -177,8 +177,8 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
 def _blobs(site: Explorer, row: TransactionRow, hashes: Sequence[Hash]) -> BlobPayment | None:
     if not hashes:
         return None
-    (fees,) = chain_blocks.stored_blob_fees(site.evm, row.number, row.number)
-    return BlobPayment(len(hashes) * GAS_PER_BLOB, fees.base_fee)
+    (fees,) = chain_blocks.stored_fees(site.evm, row.number, row.number)
+    return BlobPayment(len(hashes) * GAS_PER_BLOB, fees.blobs.base_fee)
 
 
 def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
