@@ -225,6 +225,8 @@ class Explorer:
         with self._making:
             known = self._made.get(chain.name)
             if known is None or known.evm is not chain:
+                for gone in self._made.keys() - {evm.name for evm in self._evms()}:
+                    del self._made[gone]  # snapshots can end chains
                 known = self._made[chain.name] = self._showing(chain)
             return known
 

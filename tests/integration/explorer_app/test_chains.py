@@ -15,17 +15,22 @@ from cchain_app.chain import EvmChain
 from cchain_app.services.calls import wait_for_calls
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
+from chaindb import wakeup
 from explorer_app import tasks
 from explorer_app.api.urls import of_every_chain as of_programs
 from explorer_app.selectors import chains, l1
-from explorer_app.site import OF_EVERY_CHAIN
+from explorer_app.services import verification
+from explorer_app.site import OF_EVERY_CHAIN, VERIFY
 from explorer_app.urls import of_every_chain
 from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode, puppet
+from tests.builders.compilers import RecordedCompilers
 from tests.builders.node_settings import updated
 from tests.builders.subnet_evm import subnet_genesis
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
+from tests.conformance.explorer_samples import Sample
+from tests.integration.explorer_app.contracts.conftest import FORM, PASSED, Explored, urlencoded
 from tests.integration.explorer_app.token_chain import NOBODY, erc20
 from tests.integration.nodeproject.test_subnet_chains import CHAIN_ID, World, world
 from tests.integration.nodeproject.test_third_chain import mine, send
@@ -358,3 +363,47 @@ def test_settings_name_the_coins(shared_pchain: PChain, settings: Any) -> None:
     assert [common.coin_of(names) for names in (("2Q", "a"), ("x", "dex"), ("x",))] == [
         "TWO", "DEX", "COIN",
     ]  # fmt: skip
+
+
+@SQLITE
+def test_a_contract_of_the_chain_is_verified(
+    dex: Dex, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = this_node().explorer
+    monkeypatch.setattr(site, "compilers", RecordedCompilers())
+    requested: list[dict[str, str]] = []
+
+    class Signature:
+        def __init__(self, task: str, kwargs: dict[str, str]) -> None:
+            requested.append({"task": task, **kwargs})
+
+        def apply_async(self, **_: object) -> None:
+            """Start nothing: the test does the work."""
+
+    monkeypatch.setattr(wakeup.task_app(), "signature", Signature)
+    address = bytecode.created(SENDER, 2)
+    (step,) = Sample("counter", {}).steps
+    dex.do(2, to=None, data=bytes.fromhex(step["data"][2:]), gas=3_000_000, value=0)
+    sample = Sample("counter", {step["name"]: address.hex()})
+    form = Explored.form(None, sample)  # type: ignore[arg-type]  # it needs no chain
+    sent = client.post("/chain/dex/api", urlencoded(form), FORM).json()
+    assert (sent["status"], len(sent["result"])) == ("1", 32), sent
+    assert requested == [{"task": VERIFY, "chain": dex.chain.name}]
+    elsewhere = asked(client, "/api", module="contract", action="checkverifystatus", guid="1")
+    assert elsewhere["result"] == "Unknown UID"
+    assert verification.work(site, seconds=60) == 0, "the C-Chain has none"
+    assert verification.work(site.of(dex.chain), seconds=60) == 1
+
+    status = {"module": "contract", "action": "checkverifystatus", "guid": sent["result"]}
+    assert asked(client, "/v2/api", **status, chainid=str(CHAIN_ID)) == PASSED
+    assert client.get(f"/v2/verify/{sent['result']}").json()["contract"]["chainId"] == str(CHAIN_ID)
+    checked = str(checksum_address(address))
+    found = client.get(f"/v2/contract/all-chains/{checked}").json()["results"]
+    assert [(row["chainId"], row["address"]) for row in found] == [(str(CHAIN_ID), checked)]
+    query = {"addresses": checked, "chainIds": f"{C_ID},{CHAIN_ID}"}
+    (old,) = client.get("/check-all-by-addresses", query).json()
+    assert [row["chainId"] for row in old["chainIds"]] == [str(CHAIN_ID)]
+    assert "Counter" in text_of(client, "/chain/dex/contracts")
+    assert "No contract is verified yet" in text_of(client, "/contracts")
+    assert "verified" in text_of(client, f"/chain/dex/address/{checked}?tab=contract")
+    assert "increment" in text_of(client, f"/chain/dex/address/{checked}/write").lower()
