@@ -412,12 +412,8 @@ class Endpoints:
     @cached_property
     def workers(self) -> Workers:
         """The threads for calls that read the database or take long."""
-        return Workers(
-            self._settings.common.rpc_threads,
-            WAITING_CALLS,
-            after=release,
-            interpreter=self.interpreter,
-        )
+        threads, interpreter = self._settings.common.rpc_threads, self.interpreter
+        return Workers(threads, WAITING_CALLS, after=release, interpreter=interpreter)
 
     @cached_property
     def answering(self) -> Answering:
