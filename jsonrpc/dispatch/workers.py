@@ -141,7 +141,7 @@ class Workers:
             return self._idle.pop()
         if len(self._threads) == self._most_threads:
             return None
-        name = f"jsonrpc-{len(self._threads)}"
+        name = f"jsonrpc_{len(self._threads)}"
         self._threads.append(thread := ThreadPoolExecutor(1, thread_name_prefix=name))
         return thread
 

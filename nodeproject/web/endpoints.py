@@ -200,11 +200,8 @@ class Endpoints:
 
         # The rate limit must see each call, which the shortcuts for whole requests bypass. Connections answer whole
         # requests of one chain.
-        whole = (
-            None
-            if throttle or rpc is not self._evm_rpc
-            else whole_requests(rpc.chain, log, on_answered, limits)
-        )
+        is_whole = not throttle and rpc is self._evm_rpc
+        whole = whole_requests(rpc.chain, log, on_answered, limits) if is_whole else None
         frames = None if throttle else whole_frames(rpc.chain, log, dispatcher.record_calls, limits)
         return Endpoint(
             http_paths(rpc.chain),
@@ -412,12 +409,8 @@ class Endpoints:
     @cached_property
     def workers(self) -> Workers:
         """The threads for calls that read the database or take long."""
-        return Workers(
-            self._settings.common.rpc_threads,
-            WAITING_CALLS,
-            after=release,
-            interpreter=self.interpreter,
-        )
+        threads, interpreter = self._settings.common.rpc_threads, self.interpreter
+        return Workers(threads, WAITING_CALLS, after=release, interpreter=interpreter)
 
     @cached_property
     def answering(self) -> Answering:
@@ -434,14 +427,10 @@ class Endpoints:
     def interpreter(self) -> Interpreter:
         """Coordinates how this process's threads and its event loop share the interpreter."""
         made = Interpreter()
-        evms = (evm_rpc.chain for evm_rpc in tuple(self._evm_rpcs.values()))
-        building = [evm.building for evm in evms]
-        for blocks in (
-            *building,
-            self._platform_rpc.chain.building,
-            self._avm_rpc.chain.building,
-        ):
-            blocks.within = made.needed
+        evms = (evm_rpc.chain.building for evm_rpc in tuple(self._evm_rpcs.values()))
+        others = (self._platform_rpc.chain.building, self._avm_rpc.chain.building)
+        for building in (*evms, *others):
+            building.within = made.needed
         return made
 
     @cached_property
