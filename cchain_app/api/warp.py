@@ -26,7 +26,7 @@ def message_id(value: Any) -> ID:
     try:
         return ID.parse(text)
     except (Cb58Error, IdError) as error:
-        raise InvalidParam(f"couldn't decode ID: {error}") from error
+        raise InvalidParam(f"couldn't decode ID to bytes: {error}") from error
 
 
 def get_message(rpc: EvmRpc, wanted: ID) -> str:

@@ -162,7 +162,7 @@ def test_what_the_chain_did_not_say_is_not_signed(chain: Chain, rpc: Rpc) -> Non
         with pytest.raises(JsonRpcError) as unknown:
             rpc(method, str(nothing))
         assert unknown.value.message == f"failed to get {what} {nothing} with error not found"
-    with pytest.raises(JsonRpcError, match="couldn't decode ID"):
+    with pytest.raises(JsonRpcError, match="couldn't decode ID to bytes"):
         rpc("warp_getMessage", "nonsense")
     assert rpc("warp_getMessage", str(given.message_id))
 
