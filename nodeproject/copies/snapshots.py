@@ -180,19 +180,26 @@ class Snapshots:
     def finish(self) -> None:
         """Restore a snapshot again that a killed process has restored in some of the databases only. For the start.
 
-        Raises:
-            SnapshotRefused: It cannot be read any more.
+        If that is impossible, for example because another version starts, the log says so and the node starts.
         """
         name = self._copies().unfinished() if self._settings.common.network_id == LOCAL else None
-        if name is not None:
-            _log.warning("the restoration of the snapshot %s was interrupted, and continues", name)
+        if name is None:
+            return
+        _log.warning("the restoration of the snapshot %s was interrupted, and continues", name)
+        try:
             self._restore(self._found(name))
+        except SnapshotRefused as error:
+            _log.error(
+                "the restoration of the snapshot %s cannot continue, and its chains do not fit together: %s",
+                name,
+                error,
+            )
 
     def _restore(self, snapshot: NamedSnapshot) -> RestoreResult:
         manifest, number = snapshot.manifest, 0
         self._verify_fits(manifest)  # before databases are made
         copied = _ids(manifest)
-        for blockchain_id in copied:
+        for blockchain_id in copied.keys() | self._with_databases():
             chain_databases.make_database(blockchain_id, self._settings)
 
         def begin() -> None:
@@ -243,7 +250,10 @@ class Snapshots:
             SnapshotRefused: A subclass; nothing is deleted.
         """
         self._verify_local()
-        self._copies().delete(verified(name))
+        copies = self._copies()
+        if copies.unfinished() == verified(name):
+            raise SnapshotRefused(NodeSnapshotReason.UNFINISHED, name=name)
+        copies.delete(name)
 
     def _found(self, name: str) -> NamedSnapshot:
         stored = self._copies().read(verified(name))

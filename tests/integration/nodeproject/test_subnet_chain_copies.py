@@ -1,5 +1,6 @@
 """Named snapshots and backups contain the chains of subnets; a snapshot takes them back together with the P-Chain."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,7 @@ def test_a_chain_that_is_missing_here_begins_with_the_rows_of_the_snapshot(world
 
 @pytest.mark.sqlite_only  # PostgreSQL commits all schemas together
 def test_an_interrupted_restoration_is_finished(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     dex = world.create()
     world.node.snapshots.save("a")
@@ -193,6 +194,17 @@ def test_an_interrupted_restoration_is_finished(
     words = "the snapshot a was not restored to the end"
     with raises(NodeSnapshotReason.UNFINISHED, kind=SnapshotRefused, match=words):
         world.node.snapshots.save("b")
+    with raises(NodeSnapshotReason.UNFINISHED, kind=SnapshotRefused, match=words):
+        world.node.snapshots.delete("a")
+    migrations = tables.SNAPSHOT.migrations
+    with monkeypatch.context() as upgraded:
+        upgraded.setattr(tables.TableSelection, "migrations", lambda _, db: (*migrations(db), "a"))
+        world.node.snapshots.finish()
+    assert (
+        "cannot continue, and its chains do not fit together: the snapshot a was made by"
+        in caplog.text
+    )
+    assert blocks.catch_up(world.chain(dex)).number == 1
 
     world.node.snapshots.finish()
 
@@ -237,6 +249,26 @@ def test_a_chain_that_begins_while_a_snapshot_is_saved_is_in_it(
     monkeypatch.setattr(snapshots.Snapshots, "_with_databases", late)
     saved = world.node.snapshots.save("a")
     assert [*saved.manifest.chains] == [str(found[0])]
+
+
+@pytest.mark.sqlite_only  # development methods
+def test_a_chain_has_snapshots_of_its_own(world: World) -> None:
+    dex = world.create()
+    pay(world, dex)
+
+    def ask(method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        dispatcher = world.node.endpoints.evm[str(dex)].dispatcher
+        return json.loads(dispatcher.answer(json.dumps(body).encode()) or b"")["result"]
+
+    number = ask("evm_snapshot")
+    world.node.snapshots.save("a")
+    assert pay(world, dex, 1) == 2
+    restore(world, "a")
+    assert pay(world, dex, 1) == 2
+    assert ask("evm_revert", number) is True
+    assert ask("eth_blockNumber") == "0x1"
+    assert pay(world, dex, 1) == 2
 
 
 def test_names_of_tables_in_a_copy_fit(world: World) -> None:
