@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,27 @@ def test_a_chain_that_is_missing_here_begins_with_the_rows_of_the_snapshot(world
     assert pay(world, dex, 1) == 2
 
 
+class Killed(BaseException):
+    """The end of a process."""
+
+
+def killed_before_commit(world: World, monkeypatch: pytest.MonkeyPatch, alias: str) -> None:
+    """Restore the snapshot "a" in a process that is killed before it commits in a database."""
+    writing = sqlite._writing
+
+    @contextmanager
+    def dying(db: Database, path: Path) -> Iterator[None]:
+        with writing(db, path):
+            yield
+            if db.alias == alias:
+                raise Killed
+
+    with monkeypatch.context() as killed:
+        killed.setattr(sqlite, "_writing", dying)
+        with pytest.raises(Killed):
+            world.node.snapshots.restore("a")
+
+
 @pytest.mark.sqlite_only  # PostgreSQL commits all schemas together
 def test_an_interrupted_restoration_is_finished(
     world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -177,19 +199,9 @@ def test_an_interrupted_restoration_is_finished(
     dex = world.create()
     world.node.snapshots.save("a")
     pay(world, dex)
-
-    class Killed(BaseException):
-        pass
-
-    def killed(path: Path, text: bytes) -> None:
-        real(path, text)
-        raise Killed
-
-    real = sqlite.write_whole
-    monkeypatch.setattr(sqlite, "write_whole", killed)
-    with pytest.raises(Killed):
-        world.node.snapshots.restore("a")
-    monkeypatch.undo()
+    killed_before_commit(world, monkeypatch, alias_of(dex))
+    game = world.create(subnet_genesis(CHAIN_ID + 1), "game")
+    pay(world, game, chain_id=CHAIN_ID + 1)
     assert blocks.catch_up(world.chain(dex)).number == 1
     words = "the snapshot a was not restored to the end"
     with raises(NodeSnapshotReason.UNFINISHED, kind=SnapshotRefused, match=words):
@@ -200,22 +212,46 @@ def test_an_interrupted_restoration_is_finished(
     with monkeypatch.context() as upgraded:
         upgraded.setattr(tables.TableSelection, "migrations", lambda _, db: (*migrations(db), "a"))
         world.node.snapshots.finish()
-    assert (
-        "cannot continue, and its chains do not fit together: the snapshot a was made by"
-        in caplog.text
-    )
+    assert "cannot continue, and its chains do not fit together: the snapshot a" in caplog.text
     assert blocks.catch_up(world.chain(dex)).number == 1
 
     world.node.snapshots.finish()
 
     assert blocks.catch_up(world.chain(dex)).number == 0
+    assert blocks.catch_up(world.chain(game)).number == 1, "it was created later"
     world.node.snapshots.save("b")
+    pay(world, dex)
     world.node.snapshots.finish()  # does nothing
-    assert [
-        found.manifest.name
-        for found in world.node.snapshots.all()
-        if isinstance(found, NamedSnapshot)
-    ] == ["a", "b"]
+    assert blocks.catch_up(world.chain(dex)).number == 1
+
+
+@pytest.mark.sqlite_only  # likewise
+def test_what_happens_after_an_interrupted_restoration_is_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dex = world.create()
+    world.node.snapshots.save("a")
+    pay(world, dex)
+    killed_before_commit(world, monkeypatch, "default")
+    world.node.snapshots.finish()
+    assert blocks.catch_up(world.chain(dex)).number == 1, "nothing was restored"
+
+    class Late(BaseException):
+        pass
+
+    def killed(self: Database) -> None:
+        raise Late
+
+    with monkeypatch.context() as late:
+        late.setattr(Database, "flush", killed)
+        with pytest.raises(Late):
+            world.node.snapshots.restore("a")
+    # Whether the chain was committed depends on where the kill came; then it goes on.
+    world.node.snapshots.finish()
+    assert blocks.catch_up(world.chain(dex)).number == 0
+    pay(world, dex)
+    world.node.snapshots.finish()
+    assert blocks.catch_up(world.chain(dex)).number == 1
 
 
 def test_a_snapshot_without_chains_of_subnets_is_refused(
