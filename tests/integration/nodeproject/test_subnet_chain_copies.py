@@ -130,7 +130,9 @@ async def test_a_chain_that_was_created_later_ends_and_may_be_created_again(
     assert str(first) not in world.node.evm_chains
     assert world.node.chains.find("dex") is None
     assert str(first) not in world.node.network.chains
-    assert way not in world.node.endpoints.table
+    assert not [
+        path for path in world.node.endpoints.table if str(first) in path or "/dex/" in path
+    ]
     with pytest.raises(AssertionError, match="404 page not found"):
         await over_http(application, way, "eth_blockNumber")
     assert str(first) not in world.node.observation.reporter.health().checks
