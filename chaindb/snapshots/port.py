@@ -122,6 +122,7 @@ class Copies(Protocol):
         *,
         further: Callable[[], Sequence[FurtherDatabase]] = no_further,
         also_in: Callable[[Database], object] = ignore,
+        mark: Callable[[], str] = str,
     ) -> None:
         """Replace the rows of the database by those of a copy, in one transaction.
 
@@ -133,17 +134,13 @@ class Copies(Protocol):
             also: Is called in the transaction before the first row changes. An exception undoes everything.
             further: Is called after `also`, and returns the further databases to restore. They have their tables.
             also_in: Is called with each of them in its transaction, before its rows change.
+            mark: Returns what is needed to continue, if the databases cannot be committed together and a kill comes
+                between them; called before the first commit.
 
         Raises:
             SnapshotRefused: No copy of the name exists.
             SnapshotRefused: The copy lacks one of the tables, or one of their columns.
             UnreadableSnapshot: The copy is damaged.
-        """
-
-    def unfinished(self) -> str | None:
-        """Return the name of the copy that a killed process has not restored in all databases; None if there is none.
-
-        The caller restores it again. Any later restoration replaces it.
         """
 
     def delete(self, name: str) -> None:

@@ -156,10 +156,11 @@ class PostgresqlCopies:
         *,
         further: Callable[[], Sequence[FurtherDatabase]] = no_further,
         also_in: Callable[[Database], object] = ignore,
+        mark: Callable[[], str] = str,
     ) -> None:
         """Replace the rows of the database by those of a copy; see `port.Copies`.
 
-        Rows are deleted, not truncated: TRUNCATE needs a lock against readers, with which readers of two
+        One transaction restores all schemas, so nothing needs a mark. Rows are deleted, not truncated: TRUNCATE needs a lock against readers, with which readers of two
         tables could deadlock. Foreign keys are checked at the end, when all rows are there.
         """
         with self._db.atomic(durable=True):
@@ -178,10 +179,6 @@ class PostgresqlCopies:
             for other in others:
                 with self._within(other.db.alias):
                     self._restore_within(other, name, tables, also_in)
-
-    def unfinished(self) -> str | None:
-        """Return None: one transaction restores all schemas."""
-        return None
 
     def _restore_within(
         self,

@@ -4,8 +4,8 @@ A copy is a separate database with one additional table, its description, and th
 further databases, whose names begin with the end of the alias. The file gets its final name when it is complete and on disk, so
 a killed process leaves at most a partial file, which the next save deletes.
 
-SQLite commits in one file at a time. While the rows of several databases are committed, a file has the name of the copy
-(`unfinished`).
+SQLite commits in one file at a time, the node's own first. While the rows of several databases are committed, a file has the
+caller's mark (`unfinished`), by which it can restore the others later.
 """
 
 import fcntl
@@ -116,49 +116,71 @@ class SqliteCopies:
         *,
         further: Callable[[], Sequence[FurtherDatabase]] = no_further,
         also_in: Callable[[Database], object] = ignore,
+        mark: Callable[[], str] = str,
     ) -> None:
         """Replace the rows of the database by those of a copy; see `port.Copies`.
 
         The file is attached and read. One transaction of the live database writes the rows, as for a
         block. The backup API would also overwrite the tables that are not restored. The transactions of all databases
-        are open until all rows are written; then they are committed one after the other.
+        are open until all rows are written; then they are committed, that of the node's database first.
         """
         path = self._existing(name)
+        others: Sequence[FurtherDatabase] = ()
         with self._alone():
-            try:
-                with ExitStack() as transactions:
-                    transactions.enter_context(self._writing(self._db, path))
-                    also()
-                    others = further()
-                    for other in others:
-                        transactions.enter_context(self._writing(other.db, path))
-                    for table in tables:
-                        own, copy = (
-                            _address(self._db, part, table) for part in ("main", "snapshot")
-                        )
-                        fill(self._db, name, table, own, copy, columns=None)
-                    for other in others:
-                        also_in(other.db)
-                        _fill_further(other, name, tables)
-                    if others:
-                        write_whole(self._unfinished, name.encode())
-            except DatabaseError as error:
-                if _is_damaged(error):
-                    raise UnreadableSnapshot(
-                        SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause=error
-                    ) from error
-                raise
-            for written in (self._db, *(other.db for other in others)):
-                written.flush()
+            with _damage_reported(name), ExitStack() as transactions:
+                own_transaction = transactions.enter_context(ExitStack())
+                own_transaction.enter_context(_writing(self._db, path))
+                also()
+                others = further()
+                for other in others:
+                    transactions.enter_context(_writing(other.db, path))
+                for table in tables:
+                    own, copy = (_address(self._db, part, table) for part in ("main", "snapshot"))
+                    fill(self._db, name, table, own, copy, columns=None)
+                for other in others:
+                    also_in(other.db)
+                    _fill_further(other, name, tables)
+                if others:
+                    write_whole(self._unfinished, mark().encode())
+                own_transaction.close()
+                self._db.flush()
+            for other in others:
+                other.db.flush()
             self._unfinished.unlink(missing_ok=True)
 
     def unfinished(self) -> str | None:
-        """Return the name of the copy of an interrupted restoration; see `port.Copies`."""
+        """Return the mark of a restoration that may not have committed all databases; None if there is none."""
         try:
-            name = self._unfinished.read_text(errors="replace")
+            return self._unfinished.read_text(errors="replace")
         except FileNotFoundError:
             return None
-        return name if is_name(name) and self._path(name).exists() else None
+
+    def finish(
+        self,
+        name: str,
+        tables: Sequence[str],
+        others: Sequence[FurtherDatabase],
+        also_in: Callable[[Database], object],
+    ) -> None:
+        """Restore the further databases that an interrupted restoration has not committed, and forget its mark.
+
+        Args:
+            name: Name of the copy.
+            tables: Tables to restore.
+            others: The databases.
+            also_in: As for `restore`.
+
+        Raises:
+            SnapshotRefused: As for `restore`.
+        """
+        with self._alone():
+            for other in others:
+                path = self._existing(name)
+                with _damage_reported(name), _writing(other.db, path):
+                    also_in(other.db)
+                    _fill_further(other, name, tables)
+                other.db.flush()
+            self._unfinished.unlink(missing_ok=True)
 
     def delete(self, name: str) -> None:
         """Delete a copy; see `port.Copies`."""
@@ -171,19 +193,6 @@ class SqliteCopies:
     @property
     def _unfinished(self) -> Path:
         return self._directory / "restoring"
-
-    @contextmanager
-    def _writing(self, db: Database, path: Path) -> Iterator[None]:
-        """Let the body write to a database in one transaction, with a copy attached."""
-        connection = db.connection
-        with _attached(db, path):
-            # Tables are replaced one by one; foreign keys between them hold only at the end.
-            connection.disable_constraint_checking()
-            try:
-                with db.atomic(durable=True):
-                    yield
-            finally:
-                connection.enable_constraint_checking()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -203,6 +212,32 @@ class SqliteCopies:
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{verified(name)}{_ENDING}"
+
+
+@contextmanager
+def _writing(db: Database, path: Path) -> Iterator[None]:
+    """Let the body write to a database in one transaction, with a copy attached."""
+    connection = db.connection
+    with _attached(db, path):
+        # Tables are replaced one by one; foreign keys between them hold only at the end.
+        connection.disable_constraint_checking()
+        try:
+            with db.atomic(durable=True):
+                yield
+        finally:
+            connection.enable_constraint_checking()
+
+
+@contextmanager
+def _damage_reported(name: str) -> Iterator[None]:
+    try:
+        yield
+    except DatabaseError as error:
+        if _is_damaged(error):
+            raise UnreadableSnapshot(
+                SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause=error
+            ) from error
+        raise
 
 
 @contextmanager

@@ -73,6 +73,21 @@ class RestoreResult(NamedTuple):
     """IDs of this node's processes that have not noticed the restoration within `followers.PATIENCE`."""
 
 
+class _Unfinished(msgspec.Struct, frozen=True):
+    """A restoration that is being committed, one database after the other."""
+
+    name: str
+    """That of the snapshot."""
+    generation: int
+    """That of the rows in each database after its commit."""
+    blockchains: list[str]
+    """The IDs of the chains of subnets with databases of their own."""
+
+    def to_text(self) -> str:
+        """Return it as JSON."""
+        return msgspec.json.encode(self).decode()
+
+
 class _ChainsChanged(Exception):
     """A chain of a subnet began while the databases to copy were looked for."""
 
@@ -125,8 +140,8 @@ class Snapshots:
         self._verify_local()
         copies = self._copies()
         verified(name)
-        if (unfinished := copies.unfinished()) is not None:
-            raise SnapshotRefused(NodeSnapshotReason.UNFINISHED, name=unfinished)
+        if (left := self._unfinished(copies)) is not None:
+            raise SnapshotRefused(NodeSnapshotReason.UNFINISHED, name=left.name)
         while True:
             try:
                 self._save(copies, name, replace=replace)
@@ -178,21 +193,62 @@ class Snapshots:
         return self._restore(self._found(name))
 
     def finish(self) -> None:
-        """Restore a snapshot again that a killed process has restored in some of the databases only. For the start.
+        """Restore the chains of subnets that a killed process has not restored with the rest. For the start.
 
-        Raises:
-            SnapshotRefused: It cannot be read any more.
+        If that is impossible, for example because another version starts, the log says so and the node starts.
         """
-        name = self._copies().unfinished() if self._settings.common.network_id == LOCAL else None
-        if name is not None:
-            _log.warning("the restoration of the snapshot %s was interrupted, and continues", name)
-            self._restore(self._found(name))
+        if self._settings.common.network_id != LOCAL:
+            return
+        copies = self._copies()
+        left = self._unfinished(copies)
+        if left is None:
+            return
+        name = left.name
+        _log.warning("the restoration of the snapshot %s was interrupted, and continues", name)
+        try:
+            manifest = self._found(name).manifest
+            self._verify_fits(manifest)
+            copied = _ids(manifest)
+            others = [
+                FurtherDatabase(self._made(blockchain_id), blockchain_id in copied)
+                for blockchain_id in self._not_restored(left)
+            ]
+            assert isinstance(copies, SqliteCopies), "others have nothing unfinished"
+            copies.finish(
+                name,
+                tables.SNAPSHOT.names(),
+                others,
+                lambda db: generation.reach(db, left.generation),
+            )
+        except SnapshotRefused as error:
+            _log.error(
+                "the restoration of the snapshot %s cannot continue, and its chains do not fit together: %s",
+                name,
+                error,
+            )
+
+    def _unfinished(self, copies: Copies) -> _Unfinished | None:
+        """Return the restoration that has not reached all chains of subnets; None if there is none."""
+        text = copies.unfinished() if isinstance(copies, SqliteCopies) else None
+        if text is None:
+            return None
+        left = msgspec.json.decode(text, type=_Unfinished)
+        # The node's own database is committed first: if it was not, nothing has happened.
+        is_begun = generation.number(self._db) >= left.generation
+        return left if is_begun and self._not_restored(left) else None
+
+    def _not_restored(self, left: _Unfinished) -> list[ID]:
+        every = map(ID.parse, left.blockchains)
+        return [one for one in every if generation.number(self._made(one)) < left.generation]
+
+    def _made(self, blockchain_id: ID) -> Database:
+        return chain_databases.make_database(blockchain_id, self._settings)
 
     def _restore(self, snapshot: NamedSnapshot) -> RestoreResult:
         manifest, number = snapshot.manifest, 0
         self._verify_fits(manifest)  # before databases are made
         copied = _ids(manifest)
-        for blockchain_id in copied:
+        for blockchain_id in copied.keys() | self._with_databases():
             chain_databases.make_database(blockchain_id, self._settings)
 
         def begin() -> None:
@@ -200,8 +256,10 @@ class Snapshots:
             self._verify_fits(manifest)
             number = generation.advance(self._db)
 
+        known: set[ID] = set()
+
         def further() -> list[FurtherDatabase]:
-            known = copied.keys() | self._with_databases()
+            known.update(copied.keys() | self._with_databases())
             return [
                 FurtherDatabase(
                     chain_databases.open_database(blockchain_id, self._settings),
@@ -217,6 +275,7 @@ class Snapshots:
                 begin,
                 further=further,
                 also_in=lambda db: generation.reach(db, number),
+                mark=lambda: _Unfinished(manifest.name, number, sorted(map(str, known))).to_text(),
             )
         self._announce(copied)
         time.sleep(MAX_AGE)  # cached answers of the P-Chain expire in this time
@@ -243,7 +302,11 @@ class Snapshots:
             SnapshotRefused: A subclass; nothing is deleted.
         """
         self._verify_local()
-        self._copies().delete(verified(name))
+        copies = self._copies()
+        left = self._unfinished(copies)
+        if left is not None and left.name == verified(name):
+            raise SnapshotRefused(NodeSnapshotReason.UNFINISHED, name=name)
+        copies.delete(name)
 
     def _found(self, name: str) -> NamedSnapshot:
         stored = self._copies().read(verified(name))

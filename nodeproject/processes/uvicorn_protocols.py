@@ -45,7 +45,7 @@ def _serve_added(endpoint: Endpoint, rpc: EvmRpc) -> None:
 
 
 _ENDPOINTS.on_added.append(_serve_added)
-_ENDPOINTS.on_removed.append(lambda endpoint, _: NodeProtocol.heads.remove(endpoint.paths))
+_ENDPOINTS.on_removed.append(lambda endpoint, _: NodeProtocol.heads.remove(by_path([endpoint])))
 
 
 class WebSocket(GuardedWebSocket):

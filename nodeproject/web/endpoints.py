@@ -54,6 +54,7 @@ from nodeproject.web.rpc_paths import (
     PLATFORM_PATHS,
     XCHAIN_PATHS,
     XCHAIN_WALLET_PATHS,
+    evm_servers,
     http_paths,
     outer_paths,
     socket_paths,
@@ -66,8 +67,6 @@ from platform_app.api import keystore as keystore_api
 from platform_app.api.params import find_chain_id
 from platform_app.api.presence import own_node_id
 from primitives.bearer import BearerTokens
-from primitives.ids import PRIMARY_NETWORK_ID
-from primitives.networks import label
 from primitives.node_identity import IdentityFiles
 from xchain_app import api as xchain_api
 from xchain_app.api import AvmRpc
@@ -151,12 +150,10 @@ class Endpoints:
 
     def remove_evm(self, rpc: EvmRpc) -> None:
         """Serve a chain no longer, which this process runs no longer."""
-        name = rpc.chain.name
-        endpoint = self.evm.pop(name)
-        for removed in (endpoint, self.outer.pop(name)):
-            for path in removed.paths:
-                self.table.pop(path, None)
-        self.interfaces.pop(name, None)
+        endpoint, chain = self.evm.pop(rpc.chain.name), rpc.chain
+        del self.interfaces[chain.name]
+        for path in by_path([endpoint, self.outer.pop(chain.name), self._validators_of(chain)]):
+            self.table.pop(path, None)
         for tell in tuple(self.on_removed):
             tell(endpoint, rpc)
 
@@ -483,14 +480,8 @@ class Endpoints:
 
 def _evm_interface(rpc: EvmRpc) -> RpcInterface:
     """Return the methods of an EVM chain's interface, with params by position."""
-    chain = rpc.chain
-    is_primary = chain.subnet_id == PRIMARY_NETWORK_ID
-    name = chain.title if is_primary else label(chain.title, chain.name)
-    paths = (
-        ServerPath(name, http_paths(chain)[0]),
-        ServerPath(f"{name} over WebSocket", socket_paths(chain)[0], is_socket=True),
-    )
-    return RpcInterface(name, paths, cchain_api.registry(rpc), by_name=False)
+    name, servers = evm_servers(rpc.chain)
+    return RpcInterface(name, servers, cchain_api.registry(rpc), by_name=False)
 
 
 def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> RpcInterface:

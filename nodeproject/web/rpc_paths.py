@@ -2,9 +2,10 @@
 
 from cchain_app.chain import EvmChain
 from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain
+from nodeproject.web.openrpc.interface import ServerPath
 from nodeproject.web.paths import paths_of
 from primitives.ids import PRIMARY_NETWORK_ID
-from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
+from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES, label
 
 ROOT = "/"
 """The path at which tools expect the chain of a node with a single chain."""
@@ -40,6 +41,16 @@ def socket_paths(chain: EvmChain) -> tuple[str, ...]:
 def validator_paths(chain: EvmChain) -> tuple[str, ...]:
     """Return the paths of the interface to the validators of a chain of a subnet."""
     return tuple(f"/ext/bc/{alias}/validators" for alias in chain.aliases)
+
+
+def evm_servers(chain: EvmChain) -> tuple[str, tuple[ServerPath, ...]]:
+    """Return the displayed name of an EVM chain's interface, and its addresses."""
+    is_primary = chain.subnet_id == PRIMARY_NETWORK_ID
+    name = chain.title if is_primary else label(chain.title, chain.name)
+    return name, (
+        ServerPath(name, http_paths(chain)[0]),
+        ServerPath(f"{name} over WebSocket", socket_paths(chain)[0], is_socket=True),
+    )
 
 
 def outer_paths(chain: NodeChain) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ ALLOWED = {
     "chaindb/followers.py": "the locks of the processes that follow the rows",
     "nodeproject/web/shared_head.py": "shared memory",
     "nodeproject/startup/identity.py": "the lock of the identity",
+    "nodeproject/startup/chain_databases.py": "the lock of the databases of chains of subnets",
     "nodeproject/startup/process.py": "the lock of the data directory",
 }
 WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT"}
