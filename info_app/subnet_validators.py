@@ -1,6 +1,6 @@
 """The `validators.*` methods of a chain of a subnet, served at `/ext/bc/<chain>/validators` (etna.md 12.2)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from chaindb import clock
@@ -22,15 +22,15 @@ class SubnetValidators:
     Args:
         platform: The P-Chain.
         subnet_id: The subnet.
-        is_watched: Returns whether this node connects to the subnet's validators and so sees which are online.
+        joined: Returns the subnets to whose validators this node connects.
     """
 
     def __init__(
-        self, platform: PlatformChain, subnet_id: ID, is_watched: Callable[[], bool]
+        self, platform: PlatformChain, subnet_id: ID, joined: Callable[[], Collection[ID]]
     ) -> None:
         self._platform = platform
         self._subnet_id = subnet_id
-        self._is_watched = is_watched
+        self._joined = joined
 
     def get_current_validators(self, node_ids: Sequence[NodeID]) -> Json:
         """validators.getCurrentValidators: the validators of the chain's subnet, with the time that this node saw them online.
@@ -52,7 +52,7 @@ class SubnetValidators:
 
     def _shown(self, seen: SubnetValidatorUptime, now: int) -> Json:
         seconds = 0
-        if self._is_watched():
+        if self._subnet_id in self._joined():
             seconds = subnet_uptimes.seconds_online(self._platform, seen, now)
         whole = now - seen.start
         is_own = seen.node_id == self._platform.node_id
@@ -69,8 +69,17 @@ class SubnetValidators:
         }
 
 
-def methods(validators: SubnetValidators) -> MethodRegistry:
-    """Return the `validators.*` methods of a chain."""
+def validator_methods(
+    platform: PlatformChain, subnet_id: ID, joined: Callable[[], Collection[ID]]
+) -> MethodRegistry:
+    """Return the `validators.*` methods of a chain.
+
+    Args:
+        platform: The P-Chain.
+        subnet_id: The subnet that validates the chain.
+        joined: Returns the subnets to whose validators this node connects, so that it sees which are online.
+    """
+    validators = SubnetValidators(platform, subnet_id, joined)
     table = MethodRegistry(errors.to_error_object)
     table.add(
         "validators.getCurrentValidators",

@@ -180,7 +180,7 @@ class NodeNetwork:
         return AggregationSlots(self.common.rpc_threads)
 
     def _relayed(self, name: str) -> "RelayedPeers | None":
-        """Return the peers of a chain for a process without connections; None: it may have them, or nobody has them.
+        """Return the peers of a chain for a process without connections; None: the embedded profile, or no network.
 
         The process with the connections asks its own peers in their place.
         """

@@ -8,7 +8,7 @@ from primitives.ids import ID
 
 
 class NodeStatement:
-    """Interface: what the nodes of a chain state of what they have seen, the content of an addressed call without address."""
+    """Interface: a statement by the nodes of a chain, the content of an addressed call without a source address."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,7 +209,7 @@ class OwnedOutputs:
                 last = ID(key)
 
     def _height_of(self, address: ShortID, start: ID) -> tuple[int, ID]:
-        """Return where to go on after an output of an address; if the address does not own it, where to begin."""
+        """Return the height and ID after which a page begins: those of an output of the address, else the highest ones."""
         if start == EMPTY_ID:
             return _TOP, EMPTY_ID
         row = self._db.row(_HEIGHT.format_map(self._names), (*self._chains, address, start))

@@ -60,7 +60,7 @@ class WaitingGroup(NamedTuple):
 
 
 def waiting_groups(db: Database, coin: ID, most: int) -> list[WaitingGroup]:
-    """Return what waits between the chains, by asset: all groups of the coin, then those with most outputs.
+    """Return the waiting outputs by chains and asset: all groups of the coin, then the largest ones.
 
     Anybody may create assets and export them, so the number of groups has no limit of its own.
 

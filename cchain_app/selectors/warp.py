@@ -82,7 +82,7 @@ def verify_signable(
     Args:
         chain: The chain.
         message: The message.
-        seconds_online: Returns what this node has seen of a validator; None: no subnet of its own validates the chain.
+        seconds_online: Returns the observed uptime of a validator; None: the Primary Network validates the chain.
 
     Raises:
         UnsignedWarpMessage: It is none of these.

@@ -31,7 +31,7 @@ RECENT: Final = 60
 MAX_L1S: Final = 100
 """Limit of L1s with a metric of the balance: NODE_TRACK_SUBNETS may track the subnets of strangers."""
 MAX_GROUPS: Final = 50
-"""Limit of the pairs of chains and assets with metrics of what waits between them: strangers create assets."""
+"""Maximum number of pairs of chains and assets with metrics of waiting outputs, because anybody can create assets."""
 _NANOSECONDS: Final = 1_000_000_000
 
 
@@ -152,9 +152,9 @@ def of_avm(chain: AvmChain) -> Iterator[Metric]:
 
 
 def of_transfers(chain: PlatformChain) -> Iterator[Metric]:
-    """Yield what waits between the chains of the Primary Network, by chains and asset; none before the genesis.
+    """Yield the waiting outputs between the chains of the Primary Network, by chains and asset; none before the genesis.
 
-    The coin has a value for each pair of chains, also if nothing waits.
+    The coin has a value for each pair of chains, also if no output waits.
     """
     try:
         network = chain.network()

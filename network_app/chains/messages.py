@@ -23,7 +23,7 @@ class MessageSigners:
         identity: Returns the node's keys.
         slots: Limits how many calls wait for peers.
         peers: Returns the peers of a chain by its name, or None if the chain has not joined the network yet; None while
-            nobody can ask them.
+            the node has no connections.
     """
 
     def __init__(

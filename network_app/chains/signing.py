@@ -34,7 +34,7 @@ class EvmSigner:
     Args:
         chain: The chain.
         secret: The node's BLS key.
-        seconds_online: Returns what this node has seen of a validator; None: no subnet of its own validates the chain.
+        seconds_online: Returns the observed uptime of a validator; None: the Primary Network validates the chain.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ class StatementSigners:
         chain: The chain.
         identity: Returns the node's keys.
         slots: Limits how many calls wait for peers.
-        peers: The peers; None while nobody can ask them: then only this node signs.
+        peers: The peers; None while the node has no connections: then only this node signs.
     """
 
     def __init__(

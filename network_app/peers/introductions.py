@@ -185,7 +185,7 @@ class Introductions:
     def answer(self, request: GetPeerList, asker: Asker) -> Message | None:
         """Return the answer to a request for addresses; None if there are no addresses to send.
 
-        The request says anew whether the peer asks for the validators of every subnet.
+        The request's `all_subnets` replaces that of the handshake.
 
         Raises:
             InvalidKnownPeers: The request's filter is invalid.

@@ -20,10 +20,9 @@ from chaindb.unavailable import unavailable
 from health_app.api import HealthApi
 from info_app import api as info_api
 from info_app import proposervm as proposervm_api
-from info_app import subnet_validators as validators_api
 from info_app.api import OwnNode
 from info_app.proposervm import OuterBlockInfo
-from info_app.subnet_validators import SubnetValidators
+from info_app.subnet_validators import validator_methods
 from info_app.version import vm_versions
 from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH, GORILLA
@@ -119,10 +118,7 @@ class Endpoints:
 
     @property
     def cchain(self) -> Endpoint:
-        """The C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`; likewise by other aliases.
-
-        It is at `/` as well, where a GET is for a page (`plain`).
-        """
+        """The C-Chain's interface: `/ext/bc/C/rpc`, `/ext/bc/C/ws`, by other aliases, and `/`, where GET is for a page."""
         return self.evm[self._evm_rpc.chain.name]
 
     @cached_property
@@ -150,10 +146,11 @@ class Endpoints:
 
     def remove_evm(self, rpc: EvmRpc) -> None:
         """Serve a chain no longer, which this process runs no longer."""
-        endpoint, chain = self.evm.pop(rpc.chain.name), rpc.chain
-        del self.interfaces[chain.name]
-        for path in by_path([endpoint, self.outer.pop(chain.name), self._validators_of(chain)]):
+        name = rpc.chain.name
+        endpoint, outer = self.evm.pop(name), self.outer.pop(name)
+        for path in (*endpoint.paths, *outer.paths, *validator_paths(rpc.chain)):
             self.table.pop(path, None)
+        self.interfaces.pop(name, None)
         for tell in tuple(self.on_removed):
             tell(endpoint, rpc)
 
@@ -250,11 +247,8 @@ class Endpoints:
 
     def _validators_of(self, chain: EvmChain) -> Endpoint:
         """Return the interface to the validators of a chain's subnet: `/ext/bc/<blockchainID>/validators`."""
-        network, subnet_id = self._network, chain.subnet_id
-        found = SubnetValidators(
-            self._platform_rpc.chain, subnet_id, lambda: subnet_id in network.joined_subnets()
-        )
-        methods = validators_api.methods(found)
+        joined = self._network.joined_subnets
+        methods = validator_methods(self._platform_rpc.chain, chain.subnet_id, joined)
         return self._endpoint(f"{chain.name} validators", validator_paths(chain), methods)
 
     def _outer_of(self, chain: NodeChain) -> Endpoint:

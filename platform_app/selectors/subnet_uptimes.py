@@ -35,7 +35,5 @@ def seconds_online_of(
     chain: PlatformChain, subnet_id: ID, validation_id: ID, now: int
 ) -> int | None:
     """Return for how long a current validator of a subnet was online; None: it has no such validator."""
-    for seen in of_subnet(chain, subnet_id):
-        if seen.validation_id == validation_id:
-            return seconds_online(chain, seen, now)
-    return None
+    seen = subnet_uptime.find(chain.db, subnet_id, validation_id)
+    return None if seen is None else seconds_online(chain, seen, now)

@@ -5,7 +5,7 @@ validator without a row has just begun, or this node has just begun to track the
 """
 
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from chaindb.database import Database
 from platform_app import models
@@ -24,7 +24,8 @@ LEFT JOIN platform_app_connectednode c ON c.node_id = v.node_id
 WHERE v.removed_height IS NULL AND v.subnet_id IN ({keys})
 """
 _PERMISSIONED: Final = """
-SELECT s.tx_id, s.node_id, s.weight, s.start_time, u.up_duration, u.last_updated, c.since
+SELECT s.tx_id, s.node_id, s.weight, s.start_time, TRUE,
+       u.up_duration, u.last_updated, c.since
 FROM platform_app_staker s
 LEFT JOIN platform_app_subnetuptime u ON u.validation_id = s.tx_id
 LEFT JOIN platform_app_connectednode c ON c.node_id = s.node_id
@@ -89,19 +90,26 @@ class SubnetValidatorUptime(NamedTuple):
 def uptimes(db: Database, subnet_ids: Iterable[ID]) -> list[SubnetValidatorUptime]:
     """Return the uptimes of the current validators of subnets, in the order of their node IDs."""
     keys = sorted(subnet_ids)
-    found = [
-        SubnetValidatorUptime(
-            ID(bytes(key)), NodeID(bytes(node)), int(weight), start, bool(is_active), True, *seen
-        )
-        for key, node, weight, start, is_active, *seen in db.rows_by_keys(_L1, keys)
-    ]
-    found += [
-        SubnetValidatorUptime(
-            ID(bytes(key)), NodeID(bytes(node)), int(weight), start, True, False, *seen
-        )
-        for key, node, weight, start, *seen in db.rows_by_keys(_PERMISSIONED, keys)
-    ]
+    found = [_uptime(row, is_l1=True) for row in db.rows_by_keys(_L1, keys)]
+    found += [_uptime(row, is_l1=False) for row in db.rows_by_keys(_PERMISSIONED, keys)]
     return sorted(found, key=lambda seen: seen.node_id)
+
+
+def find(db: Database, subnet_id: ID, validation_id: ID) -> SubnetValidatorUptime | None:
+    """Return the uptime of one current validator of a subnet; peers ask for it, so it reads one row."""
+    params = (subnet_id, validation_id)
+    for query, key, is_l1 in ((_L1, "v.validation_id", True), (_PERMISSIONED, "s.tx_id", False)):
+        row = db.row(f"{query.replace('{keys}', '%s')} AND {key} = %s", params)
+        if row is not None:
+            return _uptime(row, is_l1=is_l1)
+    return None
+
+
+def _uptime(row: tuple[Any, ...], *, is_l1: bool) -> SubnetValidatorUptime:
+    key, node_id, weight, start, is_active, *seen = row
+    return SubnetValidatorUptime(
+        ID(bytes(key)), NodeID(bytes(node_id)), int(weight), start, bool(is_active), is_l1, *seen
+    )
 
 
 def settle_all(db: Database, subnet_ids: Collection[ID], now: int, *, tracking: bool) -> None:

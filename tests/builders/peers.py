@@ -34,7 +34,7 @@ from network_app.wire.p2p_pb2 import (
     PeerList,
 )
 from primitives.identity import sign
-from primitives.ids import NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders.nodes import Node, node
 
 LOOPBACK = "127.0.0.1"
@@ -67,6 +67,7 @@ class Validators:
 
     facts: dict[NodeID, ValidatorInfo] = field(default_factory=dict)
     uptimes: dict[NodeID, int] = field(default_factory=dict)
+    of_subnets: dict[ID, dict[NodeID, ValidatorInfo]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *nodes: Node) -> "Validators":
@@ -75,8 +76,8 @@ class Validators:
             item.identity.node_id: ValidatorInfo(100, item.identity.bls_public_key) for item in nodes
         })  # fmt: skip
 
-    def validators(self, subnet_id: object = None) -> Mapping[NodeID, ValidatorInfo]:
-        return self.facts
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> Mapping[NodeID, ValidatorInfo]:
+        return self.facts if subnet_id == PRIMARY_NETWORK_ID else self.of_subnets[subnet_id]
 
     def uptime_of(self, node_id: NodeID) -> int:
         return self.uptimes.get(node_id, 0)
@@ -162,6 +163,7 @@ async def running(
     tracked: tuple[tuple[str, int], ...] = (),
     port: int = 0,
     advertised: tuple[str, int] = (LOOPBACK, 0),
+    joined: tuple[ID, ...] = (),
     **config: Any,
 ) -> AsyncIterator[Running]:
     """Run a node's connections; check that none of their tasks is left at the end."""
@@ -174,6 +176,8 @@ async def running(
         listen=(LOOPBACK, port),
         advertised=advertised,
         tracked=tracked,
+        subnets=lambda: joined,
+        joined=lambda: joined,
     )
     await network.start(recorder)
     try:

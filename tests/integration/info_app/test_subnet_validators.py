@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chaindb import clock
-from info_app.subnet_validators import SubnetValidators, methods
+from info_app.subnet_validators import validator_methods
 from jsonrpc.dispatch.dialects import GORILLA
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from platform_app.apps import platform_chain
@@ -35,11 +35,11 @@ INACTIVE = replace(
 
 
 def asked(*, is_watched: bool = True, **params: Any) -> Any:
-    found = SubnetValidators(platform_chain(), SUBNET, lambda: is_watched)
+    methods = validator_methods(platform_chain(), SUBNET, lambda: (SUBNET,) * is_watched)
     body = {
         "jsonrpc": "2.0", "id": 1, "method": "validators.getCurrentValidators", "params": params,
     }  # fmt: skip
-    dispatcher = Dispatcher(methods(found), GORILLA)
+    dispatcher = Dispatcher(methods, GORILLA)
     return json.loads(dispatcher.answer(json.dumps(body).encode()) or b"")
 
 

@@ -8,6 +8,7 @@ import pytest
 from network_app.bloom import EMPTY
 from network_app.handshake.claims import claimed_ip_port, gossip_id
 from network_app.wire.p2p_pb2 import BloomFilter, ClaimedIpPort, GetPeerList, Message, PeerList
+from primitives.ids import ID
 from tests.builders.nodes import Node, node
 from tests.builders.peers import (
     LOOPBACK,
@@ -61,6 +62,28 @@ async def test_follower_learns_validators_and_is_not_gossiped() -> None:
         assert not follower.knows(other)
         assert follower.network.known_addresses() == 2
         assert known.network.known_addresses() == 1
+
+
+async def test_validators_of_an_l1_find_each_other_through_a_node_that_tracks_it() -> None:
+    l1 = ID(bytes([7]) * 32)
+    validators = Validators.of(node(0))
+    validators.of_subnets[l1] = Validators.of(node(1), node(2)).facts
+    async with (
+        running(node(0), validators, joined=(l1,)) as known,
+        running(node(1), validators, tracked=(known.address,), joined=(l1,)) as one,
+        running(node(2), validators, tracked=(known.address,), joined=(l1,)) as two,
+        running(node(3), validators, tracked=(known.address,)) as other,
+    ):
+        await eventually(lambda: one.knows(known, two) and two.knows(known, one))
+        await eventually(lambda: other.knows(known) and known.knows(one, two, other))
+
+        assert not other.knows(one)
+        assert not other.knows(two)
+        assert other.network.known_addresses() == 1
+        connected = known.network.connected()
+        assert [connected[one_of.node_id].known for one_of in (one, two, other)] == [
+            True, True, False,
+        ]  # fmt: skip
 
 
 async def test_a_private_address_that_the_operator_has_named_is_dialled() -> None:

@@ -10,6 +10,7 @@ from platform_app.selectors import subnet_uptimes
 from platform_app.services import uptime
 from platform_app.state.l1_validators import L1Validator
 from platform_app.state.stakers import Priority
+from platform_app.store import subnet_uptime
 from platform_app.store.subnet_uptime import LATE, SubnetValidatorUptime
 from platform_app.txs.l1 import PChainOwner
 from primitives.hashing import sha256
@@ -98,6 +99,12 @@ def test_a_permissioned_validator_has_the_id_of_its_transaction() -> None:
         one for one in subnet_uptimes.of_subnet(platform_chain(), SUBNET) if one.node_id == THIRD
     )
     assert (found.validation_id, found.is_l1, found.weight) == (staker.tx_id, False, 3)
+    chain = platform_chain()
+    assert subnet_uptime.find(chain.db, SUBNET, staker.tx_id) == found
+    first = subnet_uptime.find(chain.db, SUBNET, FIRST.validation_id)
+    assert first is not None
+    assert first in subnet_uptimes.of_subnet(chain, SUBNET)
+    assert subnet_uptime.find(chain.db, platform.some_id("other"), staker.tx_id) is None
 
 
 def test_removed_validators_are_forgotten() -> None:
