@@ -5,12 +5,14 @@ Unspecified: a block reward is never paid; a system contract that was never depl
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
 from ethereum_types.bytes import Bytes20
 from ethereum_types.numeric import Uint
 
+from cchain_app.evm.coreth import CORETH
 from cchain_app.evm.engine import (
     BlockEnv,
     ExecutedBlock,
@@ -198,7 +200,7 @@ class BlockExecution:
         self.watcher.begin()
         unproven = transaction.sender if transaction.is_impersonated else None
         try:
-            with sent_by(unproven, self._fork), self._state.undone_by(*self._refusals):
+            with sent_by(unproven, self._fork), self._undone():
                 self._fork.fork.process_transaction(self._block_env, self._output, tx, Uint(index))
         except self._refusals as error:
             raise RefusalError(str(error) or type(error).__name__) from error
@@ -208,6 +210,12 @@ class BlockExecution:
             logs=tuple(map(log_value, self._output.block_logs[logs_before:])),
             contract_address=self._created(transaction),
         )
+
+    def _undone(self) -> AbstractContextManager[None]:
+        """Undo a refused transaction; only coreth refuses one while it runs."""
+        if self._env.variant != CORETH:
+            return nullcontext()
+        return self._state.undone_by(*self._refusals)
 
     def _created(self, transaction: Transaction) -> Address | None:
         if transaction.to is not None:
