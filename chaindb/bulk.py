@@ -105,11 +105,11 @@ class _RowStatement:
             "delete": lambda: f"DELETE FROM {table} WHERE {' AND '.join(equal)}",
         }[verb]()
         self._wide = {
-            position: field.digits
+            position: field.width
             for position, field in enumerate(fields)
             if isinstance(field, UnsignedField)
         }
-        """Digits of the integers beyond 63 bits, by position in the row."""
+        """Least digits of the integers beyond 63 bits, by position in the row."""
         self._vendor = connection.vendor
         self._head = _insert(table, names)
         self._tail = _overwrite(names) if verb == "upsert" else ""

@@ -3,12 +3,13 @@
 Bytes are binary in the database and come back as `HexBytes`, whose text form is 0x-prefixed hex.
 Identifiers of the P-Chain come back as `primitives.ids`, whose text form is cb58. Integers beyond
 63 bits are numeric on PostgreSQL and zero-padded decimal text on SQLite (whose numbers are 64-bit
-or floating-point), so that both compare and sort them correctly.
+or floating-point), so that both compare and sort them correctly. Columns that no query compares are
+not padded: a column of 256 bits then takes as many bytes as its value has digits instead of 78.
 """
 
 from typing import Any, ClassVar
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import FieldError, ValidationError
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from typing_extensions import override
@@ -155,6 +156,11 @@ class UnsignedField(models.Field):  # type: ignore[type-arg]  # generic only in 
     digits = 0
     largest = 0
 
+    @property
+    def width(self) -> int:
+        """Least number of digits of SQLite's text."""
+        return self.digits
+
     @override
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         if connection.vendor == "postgresql":
@@ -193,7 +199,7 @@ class UnsignedField(models.Field):  # type: ignore[type-arg]  # generic only in 
         self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False
     ) -> Any:
         number = value if prepared else self.get_prep_value(value)
-        return number if number is None else for_database(number, self.digits, connection.vendor)
+        return number if number is None else for_database(number, self.width, connection.vendor)
 
 
 class UInt64Field(UnsignedField):
@@ -208,6 +214,37 @@ class UInt256Field(UnsignedField):
 
     digits = 78
     largest = 2**256 - 1
+
+
+class UncomparedField(UnsignedField):
+    """An unsigned integer that queries only read: SQLite's text is not padded with zeros.
+
+    Rows of older versions are padded. Both forms are read, but neither is compared with the other.
+    """
+
+    @property
+    @override
+    def width(self) -> int:
+        return 1
+
+    @override
+    def get_lookup(self, lookup_name: str) -> Any:
+        """Return the lookup for empty values.
+
+        Raises:
+            FieldError: It is another one.
+        """
+        if lookup_name != "isnull":
+            raise FieldError(f"{self.name} cannot be compared: its values have different lengths")
+        return super().get_lookup(lookup_name)
+
+
+class UncomparedUInt64Field(UncomparedField, UInt64Field):
+    """0 to 2^64 - 1, only to be read."""
+
+
+class UncomparedUInt256Field(UncomparedField, UInt256Field):
+    """0 to 2^256 - 1, only to be read."""
 
 
 def for_database(number: int, digits: int, vendor: str) -> int | str:

@@ -140,7 +140,7 @@ def _json(value: Any) -> str:
 
 def _for_sqlite(field: "models.Field[Any, Any]") -> Convert:
     if isinstance(field, UInt64Field | UInt256Field):
-        return lambda value: for_database(int(value), field.digits, "sqlite")
+        return lambda value: for_database(int(value), field.width, "sqlite")
     if isinstance(field, models.DateTimeField):
         return lambda value: str(value.astimezone(UTC).replace(tzinfo=None))
     return lambda value: value

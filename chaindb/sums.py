@@ -26,6 +26,7 @@ def column_sum(
     """
     field = model._meta.get_field(column)  # Django documents it
     assert isinstance(field, UnsignedField)
+    assert field.width == field.digits, "the text is padded with zeros"
     name = f'"{field.column}"'
     if db.connection.vendor == "postgresql":
         parts, width = [f"sum({name})"], 0

@@ -54,7 +54,10 @@ class AccountValuesAdmin(RowsAdmin):
         """Return whether the account has code, or does not exist."""
         if row.code_hash is None:
             return display.badge("did not exist", "wait")
-        if row.code_hash == EMPTY_HASH:
+        if row.code_hash in {
+            b"",
+            EMPTY_HASH,
+        }:  # the history has no hash for an account without code
             return display.badge("account")
         return display.badge("contract", "note")
 

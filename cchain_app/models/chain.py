@@ -11,6 +11,8 @@ from chaindb.fields import (
     RowIdField,
     UInt64Field,
     UInt256Field,
+    UncomparedUInt64Field,
+    UncomparedUInt256Field,
     WordField,
 )
 
@@ -64,7 +66,7 @@ class Block(models.Model):
     miner = AddressField()
     gas_limit = models.BigIntegerField()
     gas_used = models.BigIntegerField()
-    base_fee = UInt256Field(null=True, help_text="Wei per gas; null before London")
+    base_fee = UncomparedUInt256Field(null=True, help_text="Wei per gas; null before London")
     size = models.IntegerField(
         help_text="Size of the RLP-encoded block in bytes, without the payload"
     )
@@ -79,7 +81,7 @@ class Block(models.Model):
         null=True, help_text="Atomic transactions, to which extraData commits; null: none"
     )
     blob_gas_used = models.BigIntegerField(null=True, help_text="Null before Cancun")
-    excess_blob_gas = UInt64Field(
+    excess_blob_gas = UncomparedUInt64Field(
         null=True, help_text="From which the price of blob gas is computed; null before Cancun"
     )
     tips = models.JSONField(
@@ -108,11 +110,13 @@ class Transaction(models.Model):
     type = models.SmallIntegerField()
     sender = AddressField()
     to = AddressField(null=True, help_text="Null for a contract creation")
-    nonce = UInt64Field()
-    value = UInt256Field(help_text="Wei")
+    nonce = UncomparedUInt64Field()
+    value = UncomparedUInt256Field(help_text="Wei")
     gas = models.BigIntegerField(help_text="Gas limit")
-    max_fee_per_gas = UInt256Field(help_text="Wei; the gas price for types 0 and 1")
-    max_priority_fee_per_gas = UInt256Field(help_text="Wei; the gas price for types 0 and 1")
+    max_fee_per_gas = UncomparedUInt256Field(help_text="Wei; the gas price for types 0 and 1")
+    max_priority_fee_per_gas = UncomparedUInt256Field(
+        help_text="Wei; the gas price for types 0 and 1"
+    )
     raw = BytesField(help_text="Signed envelope; its Keccak-256 is the transaction hash")
 
     class Meta:
@@ -141,7 +145,7 @@ class Receipt(models.Model):
     cumulative_gas_used = models.BigIntegerField(
         help_text="Gas used in the block up to and including this transaction"
     )
-    effective_gas_price = UInt256Field(help_text="Wei")
+    effective_gas_price = UncomparedUInt256Field(help_text="Wei")
     contract_address = AddressField(
         null=True, help_text="Address of the created contract, even if the creation failed"
     )

@@ -14,6 +14,8 @@ from chaindb.fields import (
     RowIdField,
     UInt64Field,
     UInt256Field,
+    UncomparedUInt64Field,
+    UncomparedUInt256Field,
     WordField,
 )
 from primitives.hashing import EMPTY_HASH
@@ -59,9 +61,9 @@ class AccountChange(models.Model):
     id = RowIdField(primary_key=True)
     address = AddressField()
     number = models.BigIntegerField(help_text="The block that changed it")
-    nonce = UInt64Field(null=True)
-    balance = UInt256Field(null=True)
-    code_hash = HashField(null=True)
+    nonce = UncomparedUInt64Field(null=True)
+    balance = UncomparedUInt256Field(null=True)
+    code_hash = HashField(null=True, help_text="Empty bytes for an account without code")
 
     class Meta:
         ordering = ["-id"]
@@ -178,7 +180,7 @@ class TrieHistory(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.changes} changes after #{self.number}"
+        return f"after #{self.number}"
 
 
 class ForkedAccount(models.Model):

@@ -18,6 +18,7 @@ from cchain_app.evm.engine import AccountState
 from cchain_app.store.history import state_pruned, verify_state
 from chaindb.database import Database, SqlQuery
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH
 
 _PRUNED = -1
 """The rank of the row that means that the state was pruned."""
@@ -233,10 +234,13 @@ class NodeRows:
 
 
 def account_of(nonce: Any, balance: Any, code_hash: Any) -> AccountState | None:
-    """Return an account from the values of a row; nulls mean that it did not exist."""
+    """Return an account from the values of a row; nulls mean that it did not exist.
+
+    The history has empty bytes instead of the hash of an account without code; rows of older versions have that hash.
+    """
     if nonce is None:
         return None
-    return AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
+    return AccountState(int(nonce), int(balance), Hash(bytes(code_hash)) or EMPTY_HASH)
 
 
 _SLOTS_OF_ACCOUNT: Final = """

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Final
 
 from cchain_app import models
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
@@ -9,11 +10,15 @@ from cchain_app.evm.trie import TrieUpdate
 from cchain_app.store import evm_state, trie_history
 from chaindb.database import Database, Row
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
+from primitives.hashing import EMPTY_HASH
 
 _ACCOUNT = ("address", "nonce", "balance", "code_hash")
 _ACCOUNT_CHANGE = ("id", "address", "number", "nonce", "balance", "code_hash")
 _SLOT = ("key", "value")
 _SLOT_CHANGE = ("id", "key", "number", "value")
+
+NO_CODE: Final = Hash(b"")
+"""What the history has instead of the code hash of an account without code: most accounts have none."""
 
 _SlotChanges = dict[tuple[Address, Slot], SlotChange]
 
@@ -131,7 +136,10 @@ def _account_history(
     number: int, accounts: Mapping[Address, AccountChange], first: int = 0
 ) -> Iterator[Row]:
     for position, (address, change) in enumerate(accounts.items(), first):
-        yield (models.row_id(number, position), address, number, *(change.before or (None,) * 3))
+        nonce, balance, code_hash = change.before or (None, None, None)
+        if code_hash == EMPTY_HASH:
+            code_hash = NO_CODE
+        yield (models.row_id(number, position), address, number, nonce, balance, code_hash)
 
 
 def _slot_history(number: int, slots: _SlotChanges, first: int = 0) -> Iterator[Row]:
