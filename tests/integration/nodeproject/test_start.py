@@ -69,6 +69,24 @@ for _ in range(2):
 print("loaded:", "platform_app.chain" in sys.modules, "xchain_app.chain" in sys.modules)
 """
 
+CHANGED = """
+from pathlib import Path
+from nodeproject.startup.profile import choose_settings
+choose_settings()
+import django
+django.setup()
+from django.conf import settings
+from django.test import RequestFactory
+from whitenoise.middleware import WhiteNoiseMiddleware
+file = Path(settings.STATIC_ROOT) / "probe.css"
+file.write_text("a{}")
+serve = WhiteNoiseMiddleware(lambda request: None)
+for text in ("a{}", "a{color:red}"):
+    file.write_text(text)
+    reply = serve(RequestFactory().get("/static/probe.css"))
+    print(reply["content-length"], b"".join(reply).decode())
+"""
+
 WORKING = """
 import sys, threading
 from nodeproject.startup.profile import choose_settings
@@ -131,6 +149,19 @@ def test_start_on_an_existing_chain_imports_no_other_chain(tmp_path: Path) -> No
         assert "P-Chain block 0" in made.stdout
         assert "10,000 AVAX, and so on" in made.stdout
         assert made.stdout.splitlines()[-1] == f"loaded: {is_first} {is_first}"
+
+
+def test_static_files_may_change_while_a_node_runs(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", CHANGED],
+        env={**os.environ, "NODE_DATA_DIR": str(tmp_path), "NODE_DATABASE_URL": ""}
+        | {"DJANGO_SETTINGS_MODULE": "nodeproject.settings.embedded"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert made.stdout.splitlines() == ["3 a{}", "12 a{color:red}"]
 
 
 def test_worker_runs_tasks_sent_before_it_was_loaded(tmp_path: Path) -> None:
