@@ -6,6 +6,7 @@ beside these first answers; requests for it wait for that.
 """
 
 import asyncio
+import gc
 import logging
 import re
 import threading
@@ -120,6 +121,7 @@ class Application:
             if self._requests is None:
                 node.serve_all()
                 self._requests = _Requests(node)
+                gc.freeze()  # as `process.tune` does for what was loaded before
             return self._requests
 
     def _follower_of(self, rpc: EvmRpc) -> HeadListener:

@@ -341,6 +341,7 @@ class Node:
         """Create the parts that do not exist yet, and serve the interfaces of all chains and services. Blocking."""
         with self.late_lock:  # no chain begins meanwhile
             self.endpoints.complete()
+            self.chains  # noqa: B018  # modules of pages ask for them while they are imported
             for served in tuple(self.on_serving_all):
                 served(self.plain)
 
