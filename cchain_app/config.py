@@ -60,6 +60,9 @@ NO_BLOCK_GAS_LIMIT = "noBlockGasLimit"
 CODE_SIZE_LIMIT = "codeSizeLimit"
 """Key of the file's `config`: bytes of code that a contract may have, in place of EIP-170's limit."""
 
+MEMORY_LIMIT = "memoryLimit"
+"""Key of the file's `config`: bytes of memory that nested calls may have together."""
+
 MAX_TRANSACTION_GAS = 2**24
 """Gas limit of one transaction (EIP-7825, since Osaka)."""
 
@@ -148,6 +151,8 @@ class ExecutionLimits(NamedTuple):
     """Whether the gas limits of a block's transactions must fit into that of the block."""
     code_size: int = MAX_CODE_SIZE
     """Bytes of code that a contract may have since Spurious Dragon."""
+    memory: int | None = None
+    """Bytes of memory that a call and all calls around it may have together; None: gas alone limits memory."""
 
     def of_transaction(self, fork: str) -> int:
         """Return the highest gas limit of a transaction by the rules of a fork, whatever the block's limit."""
@@ -253,7 +258,7 @@ class ChainConfig:
     deposit_contract: Address = DEPOSIT_CONTRACT
     """The contract whose logs are deposits (EIP-6110); the file's `depositContractAddress`."""
     limits: ExecutionLimits = ETHEREUM_LIMITS
-    """Limits of execution; the file's `noTransactionGasLimit`, `noBlockGasLimit` and `codeSizeLimit`."""
+    """Limits of execution; the file's `noTransactionGasLimit`, `noBlockGasLimit`, `codeSizeLimit` and `memoryLimit`."""
     stateful: PrecompileSchedule = NO_PRECOMPILES
     """The stateful precompiles: which, since when, with which configs; of a chain with Ethereum's blocks the file's
     `warpConfig`."""
@@ -291,8 +296,8 @@ def parse_config(
     """Return the chain's parameters from the `config` object of a genesis file.
 
     Unknown keys (Avalanche's apricot… to etna…, consensus engines) are ignored. Some known keys do not exist in
-    geth: `minBaseFee`, `freshPrevRandao`, `noTransactionGasLimit`, `noBlockGasLimit`, `codeSizeLimit`, and `warpConfig`,
-    which is subnet-evm's. They are in the file because all nodes of a network must agree on them.
+    geth: `minBaseFee`, `freshPrevRandao`, `noTransactionGasLimit`, `noBlockGasLimit`, `codeSizeLimit`,
+    `memoryLimit`, and `warpConfig`, which is subnet-evm's. They are in the file because all nodes of a network must agree on them.
     Unspecified: geth refuses a blob fork without an entry in `blobSchedule`; files written before
     that key existed are taken here with Ethereum's own figures. Without `depositContractAddress`
     deposits are read from mainnet's contract, where geth reads them from the zero address.
@@ -322,6 +327,7 @@ def _parse_limits(document: Document) -> ExecutionLimits:
         transaction_gas=not read_flag(document, NO_TRANSACTION_GAS_LIMIT, "config."),
         block_gas=not read_flag(document, NO_BLOCK_GAS_LIMIT, "config."),
         code_size=size,
+        memory=read_optional_number(document, MEMORY_LIMIT, "config.", bits=36),
     )
 
 

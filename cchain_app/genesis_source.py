@@ -79,6 +79,7 @@ class GenesisSource:
             transaction_gas_limit=local.tx_gas_limit,
             block_gas_limit=local.block_gas_limit,
             code_size_limit=local.code_size_limit or None,
+            memory_limit=local.memory_limit or None,
             warp=local.warp,
         )
 

@@ -12,6 +12,7 @@ from cchain_app.config import (
     CHOSEN_FORKS,
     CODE_SIZE_LIMIT,
     FRESH_PREV_RANDAO,
+    MEMORY_LIMIT,
     MIN_BASE_FEE,
     NO_BLOCK_GAS_LIMIT,
     NO_TRANSACTION_GAS_LIMIT,
@@ -65,6 +66,8 @@ class LocalChoices:
     """Whether the transactions of a block must fit into its gas limit."""
     code_size_limit: int | None = None
     """Bytes of code that a contract may have; None: EIP-170's limit."""
+    memory_limit: int | None = None
+    """Bytes of memory that nested calls may have together; None: gas alone limits memory."""
     warp: bool = False
     """Whether the chain has the precompile of warp messages."""
 
@@ -124,6 +127,8 @@ def _config(
         config[NO_BLOCK_GAS_LIMIT] = True
     if choices.code_size_limit is not None:
         config[CODE_SIZE_LIMIT] = choices.code_size_limit
+    if choices.memory_limit is not None:
+        config[MEMORY_LIMIT] = choices.memory_limit
     if choices.warp:
         config[PrecompileKey.WARP] = {"blockTimestamp": 0, "quorumNumerator": QUORUM_NUMERATOR}
     return config

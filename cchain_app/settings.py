@@ -32,6 +32,9 @@ def _gas_limit(number: int) -> None:
 NO_CODE_LIMIT: Final = 2**48
 """Bytes of code that no contract can have."""
 
+MOST_MEMORY: Final = 2**36 - 1
+"""Highest limit of memory, in bytes; geth computes no price for twice as much."""
+
 AUTO_NAME: Final = "auto"
 """The client name that depends on the chain."""
 
@@ -150,6 +153,14 @@ class LocalChainSettings:
         least=0,
         most=NO_CODE_LIMIT,
         constants={"--disable-code-size-limit": str(NO_CODE_LIMIT)},
+        options=(),
+    )
+    memory_limit: int = flag(
+        0,
+        "Bytes of memory that a call of a new local chain and all calls around it may have together; a call that needs more "
+        "fails and uses all its gas. 0: gas alone limits memory.",
+        least=0,
+        most=MOST_MEMORY,
         options=(),
     )
     warp: bool = flag(

@@ -1,5 +1,6 @@
 """The Django app of the network, and this process's `NodeNetwork` for code that does not receive it as argument."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.apps import AppConfig, apps
@@ -14,18 +15,18 @@ class NetworkAppConfig(AppConfig):
     name = "network_app"
     verbose_name = "Network"
 
-    network: "NodeNetwork"
-    """Set when the process is assembled."""
+    find: "Callable[[], NodeNetwork]"
+    """Returns the network node. Set when the process is assembled."""
 
 
 def node_network() -> "NodeNetwork":
     """Return this process's network node, for code that does not receive it as an argument."""
-    return _config().network
+    return _config().find()
 
 
-def use(network: "NodeNetwork") -> None:
-    """Set this process's network node."""
-    _config().network = network
+def use(find: "Callable[[], NodeNetwork]") -> None:
+    """Make the network node that a function returns that of this process from now on."""
+    _config().find = find
 
 
 def _config() -> NetworkAppConfig:

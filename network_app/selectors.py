@@ -19,12 +19,12 @@ from network_app.models import (
 )
 from network_app.ports import DialFailure
 from network_app.store import outer
-from platform_app.chain import PlatformChain
-from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
-if TYPE_CHECKING:  # the modules of voting are loaded where validators vote
+if TYPE_CHECKING:  # the modules of voting are loaded where validators vote, the P-Chain's with questions about stake
     from network_app.consensus.report import ConsensusReport
+    from platform_app.chain import PlatformChain
+    from platform_app.memory.stakers import CurrentSet
 
 HEARTBEAT_TOLERANCE = 15.0
 """Seconds without a report after which the network process counts as stopped."""
@@ -55,7 +55,7 @@ def follows() -> bool:
     return bool(settings.NODE.common.bootstrap)
 
 
-def in_network(chain: PlatformChain) -> bool:
+def in_network(chain: "PlatformChain") -> bool:
     """Return whether the node of a P-Chain belongs to a network with others, so that it should have peers.
 
     Unspecified: a node without NODE_BOOTSTRAP to which no other validator has ever connected is a network of
@@ -64,7 +64,7 @@ def in_network(chain: PlatformChain) -> bool:
     """
     if settings.NODE.common.bootstrap:
         return True
-    validators = stakers.current_validators(chain, PRIMARY_NETWORK_ID).by_node.keys()
+    validators = _validators(chain).by_node.keys()
     others = [node_id for node_id in validators if node_id != chain.node_id]
     return bool(others) and Peer.objects.filter(node_id__in=others).exists()
 
@@ -142,7 +142,7 @@ def connected_ids() -> frozenset[NodeID]:
 
 
 def connected_stake(
-    chain: PlatformChain, connected: Sequence[Peer] | None = None
+    chain: "PlatformChain", connected: Sequence[Peer] | None = None
 ) -> ConnectedStake:
     """Return how much of the Primary Network's stake this node is connected to, including its own.
 
@@ -150,7 +150,7 @@ def connected_stake(
         chain: The node's P-Chain.
         connected: The result of `peers`; None to query it.
     """
-    present = stakers.current_validators(chain, PRIMARY_NETWORK_ID)
+    present = _validators(chain)
     found = peers() if connected is None else connected
     here = {*(peer.node_id for peer in found), chain.node_id}
     weights = {
@@ -161,7 +161,9 @@ def connected_stake(
     return ConnectedStake(weight_here, sum(weights.values()))
 
 
-def uptime_of_self(chain: PlatformChain, connected: Sequence[Peer] | None = None) -> Uptimes | None:
+def uptime_of_self(
+    chain: "PlatformChain", connected: Sequence[Peer] | None = None
+) -> Uptimes | None:
     """Return this node's uptime as reported by peers; None if it is not a validator.
 
     This node's own stake counts with 100 %, that of validators that are not connected with 0 %.
@@ -170,7 +172,7 @@ def uptime_of_self(chain: PlatformChain, connected: Sequence[Peer] | None = None
         chain: The node's P-Chain.
         connected: The result of `peers`; None to query it.
     """
-    present = stakers.current_validators(chain, PRIMARY_NETWORK_ID)
+    present = _validators(chain)
     weights = {
         validator.node_id: validator.weight + validator.delegator_weight
         for validator in present.validators
@@ -251,3 +253,10 @@ def block_proposer(db: Database, alias: str, height: int) -> NodeID | None:
     for item in outer.between(db, alias, height, height):
         return item.proposer
     return None
+
+
+def _validators(chain: "PlatformChain") -> "CurrentSet":
+    """Return the current validators of the Primary Network."""
+    from platform_app.selectors import stakers
+
+    return stakers.current_validators(chain, PRIMARY_NETWORK_ID)

@@ -84,7 +84,7 @@ class NodeConfig(AppConfig):
         from nodeproject.node import Node, processes_in
 
         node = Node(settings.NODE, processes_in(settings.METRICS_DIRECTORY))
-        node.network.connect_consensus()
+        node.connect_consensus()
         use(node)
         import_module("nodeproject.startup.checks")
 
@@ -110,10 +110,10 @@ def use(node: "Node") -> None:
 
         node.on_chain.append(begun)
         node.on_chain_ended.append(ended)
-    use_evm_chain(*node.evm_runtimes.values(), find_chains=node.subnet_chains.look)
-    use_platform_chain(node.platform_runtime)
-    use_avm_chain(node.avm_runtime)
-    use_network(node.network)
+    use_evm_chain(*node.evm_runtimes.values(), find_chains=node.find_chains)
+    use_platform_chain(lambda: node.platform_runtime)
+    use_avm_chain(lambda: node.avm_runtime)
+    use_network(lambda: node.network)
     use_explorer(lambda: node.explorer)
     use_names(_names)
 

@@ -1,9 +1,12 @@
 """The ASGI application: plain pages and raw RPC first, then WebSockets, then Django for everything else.
 
-Its lifespan is that of the process: the chain listener and the health checks start and stop with it.
+Its lifespan is that of the process: the chain listener and the health checks start and stop with it. The server's
+protocol answers calls of EVM chains at once. Everything else, with the modules that it needs, is created by a thread
+beside these first answers; requests for it wait for that.
 """
 
 import asyncio
+import gc
 import logging
 import re
 import threading
@@ -13,7 +16,6 @@ from functools import partial
 from typing import Any, Final
 
 import django
-from channels.routing import ProtocolTypeRouter, URLRouter
 from django.db import DatabaseError
 from django.urls import Resolver404, get_resolver, path, re_path, resolve
 
@@ -25,7 +27,6 @@ django.setup()
 # Imported here because these modules import models.
 from cchain_app.api import EvmRpc  # noqa: E402
 from cchain_app.api.eth.head_listener import HeadListener  # noqa: E402
-from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import is_left_out, title  # noqa: E402
 from chaindb.connections import OneThread, in_thread  # noqa: E402
@@ -41,16 +42,8 @@ from nodeproject.apps import this_node  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.startup import process  # noqa: E402
-from nodeproject.web.concurrency import WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
-from nodeproject.web.paths import (  # noqa: E402
-    BelowBasePath,
-    ChainPaths,
-    letters_of,
-)
+from nodeproject.web.paths import BelowBasePath, ChainPaths, letters_of  # noqa: E402
 from nodeproject.web.rpc_paths import ROOT, socket_paths  # noqa: E402
-from platform_app.api.answers import PlatformListener  # noqa: E402
-from platform_app.notifications import HEAD  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.ids import PRIMARY_NETWORK_ID  # noqa: E402
 from primitives.networks import LOCAL  # noqa: E402
@@ -80,6 +73,157 @@ class Application:
     """The whole service of a node; it follows the chain from its start or its first request."""
 
     def __init__(self, node: Node) -> None:
+        self._node = node
+        # Each thread that reads a chain has a connection to its database, which takes most of an idle chain's memory.
+        self._look = OneThread("chains-of-subnets", threading.Lock()).run
+        self._followers = [
+            self._follower_of(rpc)
+            for name, rpc in tuple(node.evm_rpcs.items())
+            if not is_left_out(name)
+        ]
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting: asyncio.Task[None] | None = None
+        """Creates everything that is not needed for the first answers; None before and after."""
+        self._requests: _Requests | None = None
+        node.endpoints.on_added.append(self._follow_added)
+        node.endpoints.on_removed.append(self._forget_removed)
+        node.begin_transaction_logs()
+        if node.head is not None:
+            node.head.begin()
+        production = node.settings.common.profile == "production"
+        if makes_blocks := production and may_make_blocks(node):
+            for runtime in tuple(node.evm_runtimes.values()):
+                runtime.mine_on_arrival()
+        self._mines_on_arrival = makes_blocks or (
+            not production and is_native(node.settings.cchain.engine)
+        )
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one connection."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        self._follow()  # for servers without lifespan events (daphne)
+        if self._starting is not None:
+            await asyncio.shield(self._starting)
+        requests = self._requests
+        if requests is None:
+            requests = await in_thread(self._create_rest)
+            self._follow()
+        if scope["type"] == "http":
+            self._node.observation.reporter.start()
+        await requests(scope, receive, send)
+
+    def _create_rest(self) -> "_Requests":
+        """Return what answers the requests that the server's protocol passes on. Blocking; a second call creates nothing."""
+        node = self._node
+        with node.late_lock:  # no chain begins meanwhile
+            if self._requests is None:
+                node.serve_all()
+                self._requests = _Requests(node)
+                gc.freeze()  # as `process.tune` does for what was loaded before
+            return self._requests
+
+    def _follower_of(self, rpc: EvmRpc) -> HeadListener:
+        is_primary = rpc.chain.subnet_id == PRIMARY_NETWORK_ID
+        return HeadListener(rpc, progress, in_thread if is_primary else self._look)
+
+    def _forget_removed(self, _: Endpoint, rpc: EvmRpc) -> None:
+        """Follow a chain no longer that the process runs no longer."""
+        for follower in tuple(self._followers):
+            if follower.rpc is rpc:
+                self._followers.remove(follower)
+                if self._loop is not None:
+                    asyncio.run_coroutine_threadsafe(follower.stop(), self._loop)
+
+    def _follow_added(self, _: Endpoint, rpc: EvmRpc) -> None:
+        """Follow a chain that the process begins to run."""
+        follower = self._follower_of(rpc)
+        self._followers.append(follower)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(follower.start)
+        if self._mines_on_arrival:
+            rpc.runtime.mine_on_arrival()
+
+    def _follow(self) -> None:
+        """Begin to follow the chains, as far as what follows them exists; may be called again."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        if self._requests is not None:
+            self._requests.follow()
+        for follower in tuple(self._followers):
+            follower.start()
+
+    async def _read(self, what: str, read: Callable[[], object]) -> None:
+        """Read rows in a thread; if the database is unavailable, log that."""
+        try:
+            await self._node.endpoints.workers.run(_SECONDS, read)
+        except (DatabaseError, Overloaded, TimeoutError) as error:
+            _log.warning("%s could not be read yet: %s", what, error)
+
+    async def _know_genesis(self) -> None:
+        """Read the rules of each EVM chain's genesis, which calls on the event loop need because they read no rows.
+
+        If the database is unavailable, the first call that runs in a thread reads them.
+        """
+        for chain in tuple(self._node.evm_chains.values()):
+            await self._read(f"the genesis of the {title(chain.name)}", chain.read_genesis)
+
+    async def _start_rest(self) -> None:
+        """Create everything that is not needed for the first answers, and start it."""
+        try:
+            await in_thread(self._create_rest)
+            await self._read("chains of subnets", self._node.subnet_chains.look_and_release)
+            self._follow()
+            self._node.observation.reporter.start()
+        except Exception:  # a request tries again
+            _log.exception("the interfaces besides those of EVM chains could not be created")
+        finally:
+            self._starting = None
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        """Follow the chain and check the node's health from the startup to the shutdown of the server."""
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await self._know_genesis()
+                self._follow()
+                self._starting = asyncio.create_task(self._start_rest())
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self._stop()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _stop(self) -> None:
+        node = self._node
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
+        if self._requests is not None:
+            node.observation.reporter.stop()
+            await self._requests.stop()
+        for follower in self._followers:
+            await follower.stop()
+        await node.endpoints.close()
+        node.end_transaction_logs()
+
+
+class _Requests:
+    """Answers the requests that the server's protocol passes on, and follows the P-Chain.
+
+    Args:
+        node: The node.
+    """
+
+    def __init__(self, node: Node) -> None:
+        from channels.routing import ProtocolTypeRouter, URLRouter
+
+        from cchain_app.consumers import EthConsumer
+        from nodeproject.web.concurrency import WAITING_PAGES, ConcurrencyLimit
+        from nodeproject.web.get_pages import GetPagesMiddleware
+        from platform_app.api.answers import PlatformListener
+
         endpoints, metrics = node.endpoints, node.observation.metrics
         endpoint, workers, memory = endpoints.cchain, endpoints.workers, endpoints.memory
 
@@ -115,55 +259,23 @@ class Application:
                 "websocket": URLRouter(sockets),
             }
         )
-        self._node = node
-        # Each thread that reads a chain has a connection to its database, which takes most of an idle chain's memory.
-        look = OneThread("chains-of-subnets", threading.Lock()).run
-
-        def follower_of(rpc: EvmRpc) -> HeadListener:
-            is_primary = rpc.chain.subnet_id == PRIMARY_NETWORK_ID
-            return HeadListener(rpc, progress, in_thread if is_primary else look)
-
-        self._followers = [
-            follower_of(rpc) for name, rpc in tuple(node.evm_rpcs.items()) if not is_left_out(name)
-        ]
-        self._finder = ChainFinder(node)
-        self._loop: asyncio.AbstractEventLoop | None = None
 
         def added(_: Endpoint, rpc: EvmRpc) -> None:
             nowhere.further.update(dict.fromkeys(socket_paths(rpc.chain), consumer(rpc)))
-            follower = follower_of(rpc)
-            self._followers.append(follower)
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(follower.start)
-            if is_alone_or_makes_blocks:
-                rpc.runtime.mine_on_arrival()
 
         def removed(_: Endpoint, rpc: EvmRpc) -> None:
             for way in socket_paths(rpc.chain):
                 nowhere.further.pop(way, None)
-            for follower in tuple(self._followers):
-                if follower.rpc is rpc:
-                    self._followers.remove(follower)
-                    if self._loop is not None:
-                        asyncio.run_coroutine_threadsafe(follower.stop(), self._loop)
 
         endpoints.on_added.append(added)
         endpoints.on_removed.append(removed)
+        self._node = node
+        self._finder = ChainFinder(node)
         self._listener = PlatformListener(node.platform_chain)
         self._paths = ChainPaths(
             workers, lambda: letters_of(node.platform_chain, tuple(node.evm_chains.values()))
         )
         node.observation.observe_web(workers)
-        node.begin_transaction_logs()
-        if node.head is not None:
-            node.head.begin()
-        production = node.settings.common.profile == "production"
-        if makes_blocks := production and may_make_blocks(node):
-            for runtime in tuple(node.evm_runtimes.values()):
-                runtime.mine_on_arrival()
-        is_alone_or_makes_blocks = makes_blocks or (
-            not production and is_native(node.settings.cchain.engine)
-        )
         raw = AsgiRpc(
             endpoints.table,
             behind,
@@ -182,60 +294,20 @@ class Application:
         )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one connection."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-        self._follow()  # for servers without lifespan events (daphne)
-        if scope["type"] == "http":
-            self._node.observation.reporter.start()
+        """Serve one request of a connection."""
         scope = self._base_paths.stripped(scope)
         await self._application(await self._paths.by_letter(scope), receive, send)
 
-    def _follow(self) -> None:
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
+    def follow(self) -> None:
+        """Begin to follow the P-Chain, on the running event loop; a second call does nothing."""
         self._listener.start()
         self._finder.start()
-        for follower in tuple(self._followers):
-            follower.start()
 
-    async def _know_genesis(self) -> None:
-        """Read the rules of each EVM chain's genesis, which calls on the event loop need because they read no rows.
-
-        If the database is unavailable, the first call that runs in a thread reads them.
-        """
-        node = self._node
-        reads = [
-            (f"the genesis of the {title(chain.name)}", chain.read_genesis)
-            for chain in tuple(node.evm_chains.values())
-        ]
-        for what, read in (*reads, ("chains of subnets", node.subnet_chains.look_and_release)):
-            try:
-                await node.endpoints.workers.run(_SECONDS, read)
-            except (DatabaseError, Overloaded, TimeoutError) as error:
-                _log.warning("%s could not be read yet: %s", what, error)
-
-    async def _live(self, receive: Any, send: Any) -> None:
-        """Follow the chain and check the node's health from the startup to the shutdown of the server."""
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await self._know_genesis()
-                self._follow()
-                self._node.observation.reporter.start()
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                self._node.observation.reporter.stop()
-                self._listener.stop()
-                await self._finder.stop()
-                for follower in self._followers:
-                    await follower.stop()
-                await self._node.endpoints.close()
-                self._node.end_transaction_logs()
-                self._node.plain.workers.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+    async def stop(self) -> None:
+        """End the tasks and the threads."""
+        self._listener.stop()
+        await self._finder.stop()
+        self._node.plain.workers.close()
 
 
 def may_make_blocks(node: Node) -> bool:
@@ -243,7 +315,7 @@ def may_make_blocks(node: Node) -> bool:
     if not is_native(node.settings.cchain.engine):
         return False
     try:
-        node.network.identity  # noqa: B018  # read once and cached
+        node.identity.keys  # noqa: B018  # read once and cached
     except (OSError, IdentityError, CertificateError) as error:
         _log.warning("only the producer builds blocks: %s", error)
         return False
@@ -302,6 +374,8 @@ class ChainFinder:
             self._follower.end()
 
     def _hear(self, message: Message) -> None:
+        from platform_app.notifications import HEAD
+
         if message["type"] == HEAD:
             self._wanted.set()
 

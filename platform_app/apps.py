@@ -3,6 +3,7 @@
 The layers below receive the chain as an argument.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.apps import AppConfig, apps
@@ -18,23 +19,23 @@ class PlatformAppConfig(AppConfig):
     name = "platform_app"
     verbose_name = "P-Chain"
 
-    runtime: "PlatformRuntime"
-    """Set by the code that assembles the process."""
+    find: "Callable[[], PlatformRuntime]"
+    """Returns the running chain. Set by the code that assembles the process."""
 
 
 def platform_chain() -> "PlatformChain":
     """Return the P-Chain of this process."""
-    return _config().runtime.chain
+    return platform_runtime().chain
 
 
 def platform_runtime() -> "PlatformRuntime":
     """Return the running P-Chain of this process."""
-    return _config().runtime
+    return _config().find()
 
 
-def use(runtime: "PlatformRuntime") -> None:
-    """Make a running chain the P-Chain of this process from now on."""
-    _config().runtime = runtime
+def use(find: "Callable[[], PlatformRuntime]") -> None:
+    """Make the running chain that a function returns the P-Chain of this process from now on."""
+    _config().find = find
 
 
 def _config() -> PlatformAppConfig:

@@ -9,16 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from primitives.ids import ID
-from primitives.networks import hrp_of
+from primitives.networks import REFERENCE_UNIT, SPECIFICATION_UNIT, hrp_of
 from primitives.upgrades import FUJI, MAINNET, OWN_NETWORK, UpgradeTimes
 from primitives.warp import CanonicalSet
 
 DAY = 24 * 60 * 60
 MILLION = 1_000_000
-UNIT = 1_000_000
-"""Smallest units per coin at the specification's scale."""
-REFERENCE_UNIT = 1_000_000_000
-"""Smallest units per coin in the reference implementation."""
+UNIT = SPECIFICATION_UNIT
 
 
 @dataclass(frozen=True, slots=True)

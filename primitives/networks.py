@@ -10,6 +10,11 @@ MAINNET: Final = 1
 TESTNET: Final = 5
 LOCAL: Final = 12345
 
+SPECIFICATION_UNIT: Final = 1_000_000
+"""Smallest units of a coin on the P-Chain and the X-Chain at the specification's scale."""
+REFERENCE_UNIT: Final = 1_000_000_000
+"""The same in the reference implementation."""
+
 PLATFORM_ALIASES: Final = ("P", "platform")
 XCHAIN_ALIASES: Final = ("X", "avm")
 CCHAIN_ALIASES: Final = ("C", "evm")

@@ -3,6 +3,7 @@
 The layers below receive the chain as an argument.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from django.apps import AppConfig, apps
@@ -17,18 +18,18 @@ class XChainAppConfig(AppConfig):
     name = "xchain_app"
     verbose_name = "X-Chain"
 
-    runtime: "AvmRuntime"
-    """Set by the code that assembles the process."""
+    find: "Callable[[], AvmRuntime]"
+    """Returns the running chain. Set by the code that assembles the process."""
 
 
 def avm_runtime() -> "AvmRuntime":
     """Return the running X-Chain of this process."""
-    return _config().runtime
+    return _config().find()
 
 
-def use(runtime: "AvmRuntime") -> None:
-    """Make a running chain the X-Chain of this process from now on."""
-    _config().runtime = runtime
+def use(find: "Callable[[], AvmRuntime]") -> None:
+    """Make the running chain that a function returns the X-Chain of this process from now on."""
+    _config().find = find
 
 
 def _config() -> XChainAppConfig:

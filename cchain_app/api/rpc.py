@@ -131,7 +131,7 @@ class EvmRpc:
         turn: The time that all RPC endpoints of the process share in a turn of the event loop, except for calls in
             whole requests and frames.
         transaction_log: The log of called methods; by default a log that is not started.
-        signatures: Signs the chain's warp messages; None: this process has no key.
+        signatures: Returns what signs the chain's warp messages; None: this process has no key.
     """
 
     def __init__(
@@ -139,11 +139,11 @@ class EvmRpc:
         runtime: EvmRuntime,
         turn: LoopTurn | None = None,
         transaction_log: TransactionLog | None = None,
-        signatures: MessageSignatures | None = None,
+        signatures: Callable[[], MessageSignatures] | None = None,
     ) -> None:
         self.runtime = runtime
         self.chain = chain = runtime.chain
-        self.signatures = signatures
+        self._find_signatures = signatures
         limits = chain.settings.ws
         # No single client may use up all connections.
         of_client = math.ceil(limits.connections * 3 / 4)
@@ -173,6 +173,11 @@ class EvmRpc:
         """Answers frequent request bodies on the event loop; None if the engine cannot."""
         self.thread_shortcut = thread_shortcut_of(chain, self.transaction_log)
         """The same for threads."""
+
+    @property
+    def signatures(self) -> MessageSignatures | None:
+        """Signs the chain's warp messages; None: this process has no key."""
+        return None if self._find_signatures is None else self._find_signatures()
 
     def gas_cap(self, block_gas_limit: int) -> int:
         """Return the most gas that one call may use on a block with this gas limit."""

@@ -101,7 +101,7 @@ class BlockEnv:
     deposit_contract: Address = DEPOSIT_CONTRACT
     """The contract whose logs are deposits (EIP-6110)."""
     limits: ExecutionLimits = ETHEREUM_LIMITS
-    """The chain's limits of gas and code."""
+    """The chain's limits of gas, code and memory."""
     stateful: StatefulPrecompiles = NO_STATEFUL
     """The stateful precompiles in force: allow lists, minter, managers, warp."""
     variant: str = ETHEREUM

@@ -26,6 +26,11 @@ NO_FUNDS = "insufficient balance for transfer"
 NONCE_OVERFLOW = "nonce uint64 overflow"
 
 
+def memory_limit(limit: int) -> str:
+    """Return the message for memory above the limit of the chain, which geth does not have."""
+    return f"memory limit of {limit} bytes reached"
+
+
 def invalid_opcode(opcode: int) -> str:
     """Return the message for an instruction that the fork does not have."""
     return f"invalid opcode: {opcodes.name_of(opcode)}"

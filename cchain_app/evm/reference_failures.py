@@ -100,7 +100,7 @@ def _words(error: Any, last: LastStep) -> str:
             return failures.stack_underflow(last.stack, last.opcode)
         case "StackOverflowError":
             return failures.stack_overflow(last.stack)
-        case "StatefulPrecompileError":
+        case "StatefulPrecompileError" | "MemoryLimitError":
             return str(error)
         case _:
             return _WORDS.get(name, failures.PRECOMPILE)

@@ -197,6 +197,7 @@ def remarks(chain: EvmChain) -> list[str]:
         ("NODE_TX_GAS_LIMIT", wanted.transaction_gas_limit, limits.transaction_gas, False),
         ("NODE_BLOCK_GAS_LIMIT", wanted.block_gas_limit, limits.block_gas, True),
         ("NODE_CODE_SIZE_LIMIT", wanted.code_size_limit, limits.code_size, None),
+        ("NODE_MEMORY_LIMIT", wanted.memory_limit, limits.memory, None),
         ("NODE_WARP", wanted.warp, bool(genesis.config.stateful), False),
     )
     return [

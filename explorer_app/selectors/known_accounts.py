@@ -5,7 +5,6 @@ from typing import Final, NamedTuple
 
 from cchain_app.accounts.keyring import EWOQ, are_known
 from cchain_app.chain import EvmChain
-from platform_app.chain import PlatformChain
 from primitives.addresses import format_address
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
@@ -110,8 +109,11 @@ def of_evm(chain: EvmChain) -> Iterator[ListedAccount]:
         yield ListedAccount("", None, more)
 
 
-def of_platform(chain: PlatformChain) -> Iterator[tuple[str, str]]:
-    """Yield the keys that have coins on the P-Chain in a local network's genesis."""
-    hrp = chain.config.hrp
+def of_platform(hrp: str) -> Iterator[tuple[str, str]]:
+    """Yield the keys that have coins on the P-Chain in a local network's genesis.
+
+    Args:
+        hrp: The human-readable part of the network's addresses.
+    """
     for key in PLATFORM_DEV_KEYS:
         yield format_address("P", hrp, address_of(key)), format_private_key(key)

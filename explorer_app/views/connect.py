@@ -69,7 +69,7 @@ def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
         "chain_id_hex": "" if chain_id is None else hex(chain_id),
         "accounts": list(known_accounts.of_evm(site.evm)) if has_accounts else [],
         "wallet": known_accounts.public_wallet(site.evm) if has_accounts else None,
-        "platform_accounts": list(known_accounts.of_platform(site.platform))
+        "platform_accounts": list(known_accounts.of_platform(site.platform.config.hrp))
         if is_local and site.is_of_cchain
         else [],
         "wallet_name": name_for_wallets(site),

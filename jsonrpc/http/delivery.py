@@ -8,10 +8,10 @@ import asyncio
 import select
 from collections.abc import Callable, Coroutine, Generator, Iterable, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.protocol import OPEN
+if TYPE_CHECKING:
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
 """Flag for a peer that has stopped sending, which Linux reports even if there is unread data. Other systems report
@@ -220,9 +220,11 @@ def _frame_head(length: int) -> bytes:
 
 def direct_write(send: Any) -> DirectWrite | None:
     """Return a function that writes to an accepted socket directly, if its server and its extensions permit it."""
-    protocol = getattr(send, "__self__", None)
-    if not isinstance(protocol, WebSocketsSansIOProtocol) or protocol.conn.extensions:
+    protocol = _socket_behind(send)
+    if protocol is None or protocol.conn.extensions:
         return None
+    from websockets.protocol import OPEN
+
     connection, transport, writable = protocol.conn, protocol.transport, protocol.writable
 
     def write(frames: bytes) -> bool:
@@ -236,5 +238,14 @@ def direct_write(send: Any) -> DirectWrite | None:
 
 def writable(send: Any) -> asyncio.Event | None:
     """Return an event that is set while the peer keeps up with the server's output; None if the server has none."""
+    protocol = _socket_behind(send)
+    return None if protocol is None else protocol.writable
+
+
+def _socket_behind(send: Any) -> "WebSocketsSansIOProtocol | None":
+    """Return the protocol of an accepted socket; None if it is not uvicorn's."""
+    from uvicorn.protocols.websockets import websockets_sansio_impl  # with the first WebSocket
+
     protocol = getattr(send, "__self__", None)
-    return protocol.writable if isinstance(protocol, WebSocketsSansIOProtocol) else None
+    is_known = isinstance(protocol, websockets_sansio_impl.WebSocketsSansIOProtocol)
+    return protocol if is_known else None

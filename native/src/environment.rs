@@ -62,7 +62,7 @@ fn shared(object: &Bound<'_, PyAny>) -> PyResult<Arc<Stateful>> {
     object.extract().map(Arc::new)
 }
 
-/// The chain's limits of gas and code.
+/// The chain's limits of gas, code and memory.
 #[derive(FromPyObject)]
 struct ExecutionLimits {
     /// Whether a transaction has at most EIP-7825's gas.
@@ -71,6 +71,8 @@ struct ExecutionLimits {
     block_gas: bool,
     /// Bytes of code that a contract may have.
     code_size: usize,
+    /// Bytes of memory that nested frames may have together.
+    memory: Option<u64>,
 }
 
 /// Data that accompanies an execution and is not known to revm.
@@ -125,6 +127,7 @@ impl Env {
         rules.chain_id = self.chain_id;
         rules.blob_base_fee_update_fraction = self.blob_base_fee_update_fraction;
         rules.limit_contract_code_size = Some(self.limits.code_size);
+        rules.memory_limit = self.limits.memory.unwrap_or(u64::MAX);
         rules.disable_block_gas_limit = !self.limits.block_gas;
         if !self.limits.transaction_gas {
             rules.tx_gas_limit_cap = Some(u64::MAX);

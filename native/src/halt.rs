@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use revm::{
     Inspector,
     bytecode::opcode::OPCODE_INFO,
+    context::CfgEnv,
     context_interface::{
         Cfg, ContextTr, JournalTr,
         result::{HaltReason, OutOfGasError},
@@ -152,14 +153,16 @@ pub(crate) fn needs_last_step(reason: &HaltReason, is_create: bool) -> bool {
     }
 }
 
-/// Return geth's message for the reason why the EVM halted.
-pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
+/// Return geth's message for the reason why the EVM halted; it has none for a chain's limit of
+/// memory.
+pub(crate) fn words(reason: &HaltReason, last: &LastStep, rules: &CfgEnv) -> String {
     match reason {
         HaltReason::OutOfGas(_) if last.returned.is_some() => CODE_STORAGE.into(),
         HaltReason::OutOfGas(OutOfGasError::InvalidOperand) => GAS_OVERFLOW.into(),
-        HaltReason::OutOfGas(OutOfGasError::MemoryLimit) => {
-            format!("{OUT_OF_GAS}: {GAS_OVERFLOW}")
-        }
+        HaltReason::OutOfGas(OutOfGasError::MemoryLimit) => match rules.memory_limit {
+            u64::MAX => format!("{OUT_OF_GAS}: {GAS_OVERFLOW}"),
+            limit => format!("memory limit of {limit} bytes reached"),
+        },
         HaltReason::OutOfGas(OutOfGasError::ReentrancySentry) => {
             format!("{OUT_OF_GAS}: not enough gas for reentrancy sentry")
         }
@@ -203,10 +206,14 @@ pub(crate) fn large_init_code(length: U256, limit: usize) -> Cow<'static, str> {
 }
 
 /// Return geth's message for the failure of a frame, or None if it did not fail.
-pub(crate) fn frame_words(result: InstructionResult, last: &LastStep) -> Option<String> {
+pub(crate) fn frame_words(
+    result: InstructionResult,
+    last: &LastStep,
+    rules: &CfgEnv,
+) -> Option<String> {
     match SuccessOrHalt::<HaltReason>::from(result) {
         SuccessOrHalt::Revert => Some(REVERTED.into()),
-        SuccessOrHalt::Halt(reason) => Some(words(&reason, last)),
+        SuccessOrHalt::Halt(reason) => Some(words(&reason, last, rules)),
         _ => None,
     }
 }

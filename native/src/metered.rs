@@ -148,11 +148,7 @@ fn afforded(
     };
     interpreter.gas.set_remaining(allowed);
     match run(InstructionContext { interpreter, host: &mut *host }) {
-        Err(
-            InstructionResult::OutOfGas
-            | InstructionResult::MemoryOOG
-            | InstructionResult::MemoryLimitOOG,
-        ) => {
+        Err(InstructionResult::OutOfGas | InstructionResult::MemoryOOG) => {
             interpreter.gas.set_remaining(remaining);
             Err(limits::interrupt(host, GAS))
         }

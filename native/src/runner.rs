@@ -154,13 +154,14 @@ impl<I> Runner<I> {
         {
             return Ok(words.into());
         }
+        let rules = self.context().cfg.clone();
         let mut last = LastStep::default();
         if halt::needs_last_step(reason, matches!(tx.kind, TxKind::Create)) {
             let mut again = self.inspected_by(last);
             again.run(tx)?;
             last = mem::take(again.inspector());
         }
-        Ok(halt::words(reason, &last))
+        Ok(halt::words(reason, &last, &rules))
     }
 }
 

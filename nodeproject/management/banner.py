@@ -13,9 +13,10 @@ from jsonrpc.dispatch.caller import naming
 from nodeproject.management import x_accounts
 from nodeproject.management.terminal import print_as_markdown, print_section
 from nodeproject.node import Node
+from platform_app.selectors.stored import StoredPlatform, stored_platform
 from primitives.hexadecimal import checksum_address
 from primitives.ids import PRIMARY_NETWORK_ID
-from primitives.networks import LOCAL, label
+from primitives.networks import LOCAL, hrp_of, label
 from primitives.product import NAME, VERSION
 
 
@@ -24,7 +25,9 @@ def banner_of(node: Node) -> Callable[[str], None]:
 
     Keys are printed on the local network only, and only those that are public.
     """
-    parts = {f"{NAME} {VERSION}": _chain(node)}
+    platform = stored_platform(node.database)
+    assert platform is not None, "the start has made the P-Chain's genesis"
+    parts = {f"{NAME} {VERSION}": _chain(node, platform)}
     accounts = list(known_accounts.accounts_of(node.evm_chain)) if _is_local(node) else []
     if _is_local(node):
         parts |= {
@@ -35,9 +38,9 @@ def banner_of(node: Node) -> Callable[[str], None]:
             },
             "Wallet": _wallet(node) if node.evm_chain.keyring else {},
             "Funded on the P-Chain, with their private keys (likewise)": dict(
-                known_accounts.of_platform(node.platform_chain)
+                known_accounts.of_platform(hrp_of(LOCAL))
             ),
-            "On the X-Chain, with the same keys": x_accounts.described(node),
+            "On the X-Chain, with the same keys": x_accounts.described(node, platform.unit),
         }
         hidden = known_accounts.not_listed(node.evm_chain)
         if hidden:
@@ -93,9 +96,9 @@ def _wallet(node: Node) -> dict[str, str]:
     }
 
 
-def _chain(node: Node) -> dict[str, str]:
+def _chain(node: Node, platform: StoredPlatform) -> dict[str, str]:
     """Return the parameters of the chains, and where the node keeps them."""
-    settings, evm, platform = node.settings, node.evm_chain, node.platform_chain
+    settings, evm = node.settings, node.evm_chain
     facts = {"Network": str(settings.common.network_id)}
     if not is_left_out(C_CHAIN):
         head = blocks.head(evm)
@@ -111,8 +114,8 @@ def _chain(node: Node) -> dict[str, str]:
             "Mining": mining,
         }
     facts |= {
-        "Node ID": str(platform.node_id),
-        "Heads": f"C-Chain block {blocks.head(evm).number}, P-Chain block {platform.tip().height}",
+        "Node ID": str(node.identity.node_id),
+        "Heads": f"C-Chain block {blocks.head(evm).number}, P-Chain block {platform.height}",
         "Engine": evm.engine.name,
         "Data": f"{settings.common.directory} ({settings.common.profile} profile)",
     }

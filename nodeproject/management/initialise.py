@@ -14,36 +14,25 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher, get_hasher, make_p
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 
-from cchain_app.accounts.keyring import KeyringError
 from cchain_app.chain import EvmChain
-from cchain_app.forking.errors import ForkRefused, UpstreamError
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock, versions
 from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
-from network_app.joining import CannotJoin, fetch_genesis
 from nodeproject.management import x_accounts
 from nodeproject.node import Node
 from nodeproject.startup.database import explained, make_tables
 from nodeproject.startup.identity import make_identity
-from nodeproject.startup.process import CannotStart
-from platform_app.genesis.errors import GenesisError
-from platform_app.services import genesis as platform_genesis
-from platform_app.services.errors import GenesisMismatch
-from primitives.codec_errors import CodecError
+from platform_app.selectors.stored import stored_platform
 from primitives.ids import PRIMARY_NETWORK_ID
-from primitives.networks import LOCAL
-from primitives.node_identity import IdentityError
+from primitives.networks import LOCAL, REFERENCE_UNIT, SPECIFICATION_UNIT
 from primitives.product import VERSION
+from primitives.reasons import ErrorWithReason
 from primitives.whole_files import write_whole
-from xchain_app.genesis.genesis import AvmGenesisError
-from xchain_app.services import genesis as xchain_genesis
+from xchain_app.selectors.outputs import fee_asset
 
-_OPERATORS_BUSINESS = (
-    CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.WrongChainInDatabase,
-    AvmGenesisError, CannotJoin, CodecError, IdentityError, KeyringError, MalformedAddress, ForkRefused, UpstreamError,
-)  # fmt: skip
+_OPERATORS_BUSINESS = (ErrorWithReason, GenesisFileError, MalformedAddress)
 
 
 def initialise_or_explain(
@@ -96,24 +85,59 @@ def initialise(
     make_tables()
     versions.record(node.database, VERSION, clock.wall())
     make_identity(node.settings, clock.now())
-    with _status("Asking for the network's genesis", node):
-        fetch_genesis(node.network)
+    if node.settings.common.bootstrap:
+        from network_app.joining import fetch_genesis  # few starts ask other nodes
+
+        with _status("Asking for the network's genesis", node):
+            fetch_genesis(node.network)
     with _status("Looking at the genesis blocks", node):
         load_cchain(node.evm_chain)
-        platform_genesis.load_genesis(
-            node.platform_chain,
-            node.platform_chain.proof_of_possession,
-            cchain_genesis.genesis_text(node.evm_chain),
-            partial(x_accounts.holders_of, node.evm_chain),
-        )
-        xchain_genesis.load_genesis(node.avm_chain)
-        for chain in tuple(node.evm_chains.values()):
-            if chain is not node.evm_chain and chain.subnet_id == PRIMARY_NETWORK_ID:
-                call_command("migrate", database=chain.db.alias, interactive=False, verbosity=0)
-                cchain_genesis.load_genesis(chain)
-        node.snapshots.finish()
-        node.subnet_chains.look()
+        if not _has_begun(node):
+            _begin(node)
     _make_admin_user(node)
+
+
+def _has_begun(node: Node) -> bool:
+    """Return whether the database has the chains besides the C-Chain, begun with the same settings, and no chain of a subnet.
+
+    Then nothing of them has to be verified or started now, and their modules are imported beside the first answers.
+    """
+    common, stored = node.settings.common, stored_platform(node.database)
+    others = (
+        bool(common.platform_genesis),  # a file that may have changed
+        common.genesis_directory.exists(),
+        (common.directory / "snapshots").exists(),  # one may be restored in part
+        len(node.evm_chains) > 1,
+    )
+    if stored is None or fee_asset(node.database) is None or any(others):
+        return False
+    node.identity.signer_key  # noqa: B018  # refuses a file without a key
+    unit = REFERENCE_UNIT if common.parameters == "avalanchego" else SPECIFICATION_UNIT
+    return (
+        (stored.network_id, stored.unit) == (common.network_id, unit)
+        and stored.has_genesis_bytes
+        and not stored.has_chains_of_subnets
+    )
+
+
+def _begin(node: Node) -> None:
+    """Make the genesis of the chains besides the C-Chain, or verify it, and begin to run the chains of subnets."""
+    from platform_app.services import genesis as platform_genesis
+    from xchain_app.services import genesis as xchain_genesis
+
+    platform_genesis.load_genesis(
+        node.platform_chain,
+        node.platform_chain.proof_of_possession,
+        cchain_genesis.genesis_text(node.evm_chain),
+        partial(x_accounts.holders_of, node.evm_chain),
+    )
+    xchain_genesis.load_genesis(node.avm_chain)
+    for chain in tuple(node.evm_chains.values()):
+        if chain is not node.evm_chain and chain.subnet_id == PRIMARY_NETWORK_ID:
+            call_command("migrate", database=chain.db.alias, interactive=False, verbosity=0)
+            cchain_genesis.load_genesis(chain)
+    node.snapshots.finish()
+    node.subnet_chains.look()
 
 
 def _status(text: str, node: Node) -> contextlib.AbstractContextManager[object]:

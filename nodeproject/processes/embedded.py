@@ -5,13 +5,16 @@ import contextlib
 import logging
 import threading
 import time
-from functools import partial
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 import uvloop
 
 from chaindb.connections import in_thread
-from network_app.node import NodeNetwork
+
+if TYPE_CHECKING:  # loaded beside the first answers
+    from network_app.node import NodeNetwork
+    from network_app.runtime import RunningNetwork
 
 _HEAD_START: Final = 0.3
 """Seconds that the first requests, often all of a short test, have the interpreter without Celery being imported. The
@@ -97,11 +100,11 @@ class EmbeddedNetwork:
     """The peer network on its own event loop, beside the web server's.
 
     Args:
-        node: The node's part in its network.
+        find: Returns the node's part in its network. Blocking.
     """
 
-    def __init__(self, node: NodeNetwork) -> None:
-        self._node = node
+    def __init__(self, find: "Callable[[], NodeNetwork]") -> None:
+        self._find = find
         self._loop = uvloop.new_event_loop()
         self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="network", daemon=True)
@@ -124,11 +127,9 @@ class EmbeddedNetwork:
 
     async def _live(self) -> None:
         """Run until the stop event is set. A long database outage does not end the network."""
-        from network_app.runtime import RunningNetwork  # beside the first answers
-
         while not self._stopping.is_set():
             try:
-                network = await in_thread(partial(RunningNetwork, self._node))
+                network = await in_thread(self._create)
                 await network.run(self._stopping)
             except (
                 Exception
@@ -136,3 +137,10 @@ class EmbeddedNetwork:
                 _log.exception("the peer network stopped; restarting in %g s", RETRY)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), RETRY)
+
+    def _create(self) -> "RunningNetwork":
+        """Return the network's connections."""
+        node = self._find()
+        from network_app.runtime import RunningNetwork
+
+        return RunningNetwork(node)

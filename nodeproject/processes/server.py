@@ -73,7 +73,7 @@ def _uvicorn(listening: Listening) -> None:
     config = config_of(
         APPLICATION,
         "nodeproject.processes.uvicorn_protocols:NodeProtocol",
-        "nodeproject.processes.uvicorn_protocols:WebSocket",
+        "nodeproject.processes.uvicorn_protocols:web_socket",
     )
     if node.common.web_workers > 1 and node.common.profile == "production":
         config.workers = node.common.web_workers

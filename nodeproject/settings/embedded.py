@@ -31,5 +31,7 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 }
 
+WHITENOISE_AUTOREFRESH = True  # developers edit files of a checkout while its node runs
+
 CELERY_BROKER_URL = "memory://localhost"
 CELERY_BROKER_TRANSPORT = "nodeproject.processes.broker:Transport"

@@ -94,7 +94,6 @@ CHOICES: Final[Mapping[str, Mapping[str, str | None]]] = {
 
 REFUSED: Final[Mapping[str, str]] = {
     "--celo": "the C-Chain has Ethereum's rules and no features of Celo",
-    "--memory-limit": "gas limits the memory of a call",
 }
 """Flags without a meaning or an implementation here, each with the reason."""
 

@@ -15,7 +15,7 @@ from cchain_app.evm.select import EngineSelectionError, verify_choice
 from cchain_app.genesis_fields import GenesisFileError
 from chaindb import clock
 from jsonrpc.dispatch.gate import is_possible_host, is_possible_origin
-from network_app import addresses, producer
+from network_app import addresses
 from network_app.snowman.parameters import (
     DEFAULT_ALPHA,
     SMALL_ALPHA,
@@ -28,7 +28,6 @@ from nodeproject.settings.given import GIVEN
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import DJANGO_THREADS
 from nodeproject.startup.profile import CHECKS
-from platform_app.config import reference_config, specification_config
 from primitives.upgrades import InvalidUpgrades, read_upgrades
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
@@ -259,6 +258,10 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
 def check_helicon(**_kwargs: Any) -> list[CheckMessage]:
     """Check that the Helicon upgrade, whose rules this version does not execute, is not active on the network."""
     node = settings.NODE.common
+    if not node.upgrades and node.network_id not in PUBLIC_CHAIN_IDS:
+        return []  # the upgrade has no time there
+    from platform_app.config import reference_config, specification_config  # few starts need them
+
     found = reference_config if node.parameters == "avalanchego" else specification_config
     upgrades = found(node.network_id).upgrades
     if node.upgrades:
@@ -322,10 +325,15 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
         addresses.bootstrappers(settings.NODE.common)
         address = addresses.advertised(settings.NODE.peers)
         listening = addresses.listening(settings.NODE.peers)
-        if settings.NODE.common.producer:
-            producer.named(settings.NODE.common.producer)
-    except (addresses.MalformedAddress, producer.MalformedProducer) as error:
+    except addresses.MalformedAddress as error:
         return [Error(str(error), id="node.E006")]
+    if settings.NODE.common.producer:
+        from network_app import producer  # it needs the P-Chain's modules, which start late
+
+        try:
+            producer.named(settings.NODE.common.producer)
+        except producer.MalformedProducer as error:
+            return [Error(str(error), id="node.E006")]
     if not ip_address(listening.ip).is_loopback and ip_address(address.ip).is_loopback:
         return [
             Warning(

@@ -1,29 +1,23 @@
 """The RPC interfaces of a node, assembled from its settings: methods, limits and gates.
 
-Both HTTP paths and the WebSocket take them from here, so they cannot differ.
+Both HTTP paths and the WebSocket take them from here, so they cannot differ. A process serves the EVM chains first, and
+adds the interfaces of the other chains and services beside its first answers (`complete`).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
-from cchain_app.api import avax as avax_api
-from cchain_app.api.avax import AvaxNetwork, AvaxRpc
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
 from cchain_app.chain import EvmChain
-from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, absence, is_left_out
+from chaindb.chains import C_CHAIN, NodeChain, absence, is_left_out
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
-from health_app.api import HealthApi
-from info_app import api as info_api
-from info_app import proposervm as proposervm_api
-from info_app.api import OwnNode
-from info_app.proposervm import OuterBlockInfo
-from info_app.subnet_validators import validator_methods
-from info_app.version import vm_versions
+from health_app.metrics.process import ProcessMetrics
 from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dialects import GETH, GORILLA
 from jsonrpc.dispatch.dispatcher import Dispatcher
@@ -37,12 +31,9 @@ from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from jsonrpc.limits.throttle import Throttle
-from network_app.node import NodeNetwork
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
-from nodeproject.web.indexes import INDEX_PATHS, described_index, other_indexes
-from nodeproject.web.observation import Observation
-from nodeproject.web.openrpc.interface import RpcInterface, ServerPath
+from nodeproject.web.openrpc.interface import RpcInterface
 from nodeproject.web.paths import BasePaths
 from nodeproject.web.request_limits import request_limit
 from nodeproject.web.rpc_paths import (
@@ -59,16 +50,15 @@ from nodeproject.web.rpc_paths import (
     socket_paths,
     validator_paths,
 )
-from nodeproject.web.user_keys import PlatformKeystore
-from platform_app import api as platform_api
-from platform_app.api import PlatformRpc
-from platform_app.api import keystore as keystore_api
-from platform_app.api.params import find_chain_id
-from platform_app.api.presence import own_node_id
 from primitives.bearer import BearerTokens
 from primitives.node_identity import IdentityFiles
-from xchain_app import api as xchain_api
-from xchain_app.api import AvmRpc
+
+if TYPE_CHECKING:  # loaded with the interfaces besides those of EVM chains
+    from health_app.reporter import Reporter
+    from network_app.node import NodeNetwork
+    from nodeproject.web.further_interfaces import FurtherInterfaces
+    from platform_app.api import PlatformRpc
+    from xchain_app.api import AvmRpc
 
 HOST_HINT = "NODE_ALLOWED_HOSTS lists the host names that clients may use for this node; IP addresses are always allowed"
 
@@ -82,9 +72,11 @@ class Endpoints:
     Args:
         settings: The operator's settings.
         evm_rpcs: The shared state of each EVM chain's interfaces, by name; the C-Chain is first.
-        platform_rpc: The shared state of the P-Chain's interfaces.
-        network: The outer blocks of its chains.
-        observation: Counts calls and replies, and provides the health reports.
+        platform_rpc: Returns the shared state of the P-Chain's interfaces.
+        avm_rpc: Returns that of the X-Chain's.
+        network: Returns the node's part in its network, which has the outer blocks of its chains.
+        reporter: Returns what provides the health reports.
+        metrics: Counts calls and replies.
         identity: The files of the node's identity.
         turn: The share of a turn of the event loop that all interfaces together may use.
     """
@@ -94,10 +86,11 @@ class Endpoints:
         *,
         settings: NodeSettings,
         evm_rpcs: Mapping[str, EvmRpc],
-        platform_rpc: PlatformRpc,
-        avm_rpc: AvmRpc,
-        network: NodeNetwork,
-        observation: Observation,
+        platform_rpc: "Callable[[], PlatformRpc]",
+        avm_rpc: "Callable[[], AvmRpc]",
+        network: "Callable[[], NodeNetwork]",
+        reporter: "Callable[[], Reporter]",
+        metrics: ProcessMetrics,
         identity: IdentityFiles,
         turn: LoopTurn,
     ) -> None:
@@ -107,14 +100,15 @@ class Endpoints:
         self._platform_rpc = platform_rpc
         self._avm_rpc = avm_rpc
         self._network = network
-        self._observation = observation
-        self._metrics = observation.metrics
+        self._reporter = reporter
+        self._metrics = metrics
         self._identity = identity
         self._turn = turn
         self.on_added: list[Callable[[Endpoint, EvmRpc], object]] = []
         """Called with each interface of a chain that the process begins to run; must be quick and not raise."""
         self.on_removed: list[Callable[[Endpoint, EvmRpc], object]] = []
         """Called with each interface of a chain that the process runs no longer, likewise."""
+        self._is_complete = False
 
     @property
     def cchain(self) -> Endpoint:
@@ -135,7 +129,7 @@ class Endpoints:
     def add_evm(self, rpc: EvmRpc) -> None:
         """Serve a chain of a subnet that this process begins to run; `evm_rpcs` has it already."""
         name = rpc.chain.name
-        self.interfaces[name] = _evm_interface(rpc)
+        self.evm_interfaces[name] = _evm_interface(rpc)
         # An earlier attempt to begin the chain may have failed and left endpoints.
         endpoint = self.evm[name] = self._of_evm(rpc, self._evm_throttle)
         self.outer[name] = self._outer_of(rpc.chain)
@@ -147,17 +141,26 @@ class Endpoints:
     def remove_evm(self, rpc: EvmRpc) -> None:
         """Serve a chain no longer, which this process runs no longer."""
         name = rpc.chain.name
-        endpoint, outer = self.evm.pop(name), self.outer.pop(name)
-        for path in (*endpoint.paths, *outer.paths, *validator_paths(rpc.chain)):
+        endpoint = self.evm.pop(name)
+        for path in (*endpoint.paths, *self.outer.pop(name).paths, *validator_paths(rpc.chain)):
             self.table.pop(path, None)
-        self.interfaces.pop(name, None)
+        self.evm_interfaces.pop(name, None)
         for tell in tuple(self.on_removed):
             tell(endpoint, rpc)
 
     @cached_property
     def table(self) -> dict[str, Endpoint]:
-        """All JSON-RPC interfaces of this process by path; those of chains that it begins to run are added."""
-        return by_path(self.all())
+        """The JSON-RPC interfaces of this process by path: those of EVM chains, then of all chains and services."""
+        return by_path(self.evm_endpoints())
+
+    def complete(self) -> Mapping[str, Endpoint]:
+        """Serve the interfaces besides those of EVM chains, too; return the table."""
+        if not self._is_complete:
+            self.table.update(by_path(self.all()))
+            for chain in (self._platform_rpc().chain, self._avm_rpc().chain):
+                chain.building.within = self.interpreter.needed
+            self._is_complete = True
+        return self.table
 
     @cached_property
     def _evm_throttle(self) -> Throttle | None:
@@ -167,7 +170,7 @@ class Endpoints:
         node = self._settings
         limits = DispatchLimits(batch=node.batch_limit, response=node.response_limit)
         name = rpc.chain.name
-        methods = self.interfaces[name].registry
+        methods = self.evm_interfaces[name].registry
         log = rpc.transaction_log
         names = CallNames(log, methods.methods) if node.logs_transactions else None
         dispatcher = Dispatcher(
@@ -236,7 +239,7 @@ class Endpoints:
     @cached_property
     def outer(self) -> dict[str, Endpoint]:
         """The interfaces to the outer blocks of the chains that run here, by name: `/ext/bc/P/proposervm`."""
-        own = (self._platform_rpc.chain, self._avm_rpc.chain)
+        own = (self._platform_rpc().chain, self._avm_rpc().chain)
         chains: tuple[NodeChain, ...] = (
             *own,
             *(rpc.chain for rpc in tuple(self._evm_rpcs.values())),
@@ -247,24 +250,18 @@ class Endpoints:
 
     def _validators_of(self, chain: EvmChain) -> Endpoint:
         """Return the interface to the validators of a chain's subnet: `/ext/bc/<blockchainID>/validators`."""
-        joined = self._network.joined_subnets
-        methods = validator_methods(self._platform_rpc.chain, chain.subnet_id, joined)
+        methods = self._further_interfaces.validator_methods(chain.subnet_id)
         return self._endpoint(f"{chain.name} validators", validator_paths(chain), methods)
 
     def _outer_of(self, chain: NodeChain) -> Endpoint:
         name = chain.name
-        return self._endpoint(f"{name} proposervm", outer_paths(chain), self._outer_methods(name))
-
-    def _outer_methods(self, name: str) -> MethodRegistry:
-        network = self._network
-        rows = network.chains[name].rows
-        return proposervm_api.methods(OuterBlockInfo(rows, self._platform_rpc, network.upgrades))
+        methods = self._further_interfaces.outer_methods(name)
+        return self._endpoint(f"{name} proposervm", outer_paths(chain), methods)
 
     @cached_property
     def indexes(self) -> Mapping[str, Endpoint]:
         """The interfaces to the chains' accepted blocks, by path; the described one is the last."""
-        described = {INDEX_PATHS[P_CHAIN]: self.interfaces["index"].registry}
-        registries = {**other_indexes(lambda: self._network), **described}
+        registries = self._further_interfaces.indexes()
         return {
             path: self._endpoint("index", (path,), registry)
             for path, registry in registries.items()
@@ -285,36 +282,27 @@ class Endpoints:
         return self._by_name("health", HEALTH_PATHS)
 
     @cached_property
-    def interfaces(self) -> dict[str, RpcInterface]:
-        """The methods of all interfaces, by their names in monitoring."""
-        platform = self._platform_rpc
-        own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
-        health = HealthApi(self._observation.reporter)
-        return {
-            **{name: _evm_interface(rpc) for name, rpc in tuple(self._evm_rpcs.items())},
-            "avax": _interface("C-Chain: transfers", AVAX_PATHS, avax_api.registry(self._avax_rpc)),
-            "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
-            "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
-            "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(self._avm_rpc)),
-            "X wallet": _interface(
-                "X-Chain wallet", XCHAIN_WALLET_PATHS, xchain_api.wallet_registry(self._avm_rpc)
-            ),
-            # That of the other chains has the same methods.
-            "P proposervm": _interface(
-                "Outer blocks", outer_paths(platform.chain), self._outer_methods(P_CHAIN)
-            ),
-            "index": described_index(lambda: self._network),
-            "info": _interface("Info", INFO_PATHS, info_api.methods(own, platform.answers)),
-            "health": _interface("Health", HEALTH_PATHS, health.methods()),
-        }
+    def evm_interfaces(self) -> dict[str, RpcInterface]:
+        """The methods of the EVM chains' interfaces, by the chains' names."""
+        return {name: _evm_interface(rpc) for name, rpc in tuple(self._evm_rpcs.items())}
 
     @cached_property
-    def _avax_rpc(self) -> AvaxRpc:
-        platform = self._platform_rpc.chain
-        network = AvaxNetwork(
-            platform.config.hrp, partial(find_chain_id, platform), PlatformKeystore(platform)
+    def _further_interfaces(self) -> "FurtherInterfaces":
+        from nodeproject.web.further_interfaces import FurtherInterfaces
+
+        return FurtherInterfaces(
+            evm=self._evm_rpc.chain,
+            platform=self._platform_rpc(),
+            avm=self._avm_rpc(),
+            network=self._network(),
+            reporter=self._reporter(),
+            identity=self._identity,
         )
-        return AvaxRpc(self._evm_rpc.chain, network)
+
+    @property
+    def interfaces(self) -> dict[str, RpcInterface]:
+        """The methods of all interfaces, by their names in monitoring."""
+        return {**self.evm_interfaces, **self._further_interfaces.by_name}
 
     def described(self) -> list[RpcInterface]:
         """Return the interfaces that this process serves."""
@@ -334,6 +322,11 @@ class Endpoints:
             self.xchain,
             self.xchain_wallet,
             *self.outer.values(),
+            *(
+                self._validators_of(rpc.chain)
+                for rpc in tuple(self._evm_rpcs.values())
+                if rpc.chain.is_of_subnet
+            ),
             *self.indexes.values(),
             self.info,
             self.health,
@@ -383,9 +376,16 @@ class Endpoints:
             websocket_origins=node.common.allowed_origins,
             max_body=node.body_limit,
             proxies=TrustedProxies.of(*node.trusted_proxies),
-            node_id=str(own_node_id(self._platform_rpc.chain) or ""),
+            node_id=self._node_id(),
             tokens=BearerTokens(node.rpc_tokens),
         )
+
+    def _node_id(self) -> str:
+        """Return this node's ID; an empty text before its first start has created the certificate."""
+        try:
+            return str(self._identity.node_id)
+        except OSError:
+            return ""
 
     @cached_property
     def metrics_tokens(self) -> BearerTokens:
@@ -418,10 +418,8 @@ class Endpoints:
     def interpreter(self) -> Interpreter:
         """Coordinates how this process's threads and its event loop share the interpreter."""
         made = Interpreter()
-        evms = (evm_rpc.chain.building for evm_rpc in tuple(self._evm_rpcs.values()))
-        others = (self._platform_rpc.chain.building, self._avm_rpc.chain.building)
-        for building in (*evms, *others):
-            building.within = made.needed
+        for rpc in tuple(self._evm_rpcs.values()):
+            rpc.chain.building.within = made.needed
         return made
 
     @cached_property
@@ -476,8 +474,3 @@ def _evm_interface(rpc: EvmRpc) -> RpcInterface:
     """Return the methods of an EVM chain's interface, with params by position."""
     name, servers = evm_servers(rpc.chain)
     return RpcInterface(name, servers, cchain_api.registry(rpc), by_name=False)
-
-
-def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> RpcInterface:
-    """Return the methods of an interface with named params."""
-    return RpcInterface(title, (ServerPath(title, paths[0]),), registry, by_name=True)

@@ -286,7 +286,7 @@ class PlainPages:
     @cached_property
     def front(self) -> Front:
         """Routes the requests below /ext."""
-        others = _Others(self._endpoints.table)
+        others = _Others(self._endpoints.complete())
         gate = Gate(self._endpoints.gate_config, GORILLA)
         counted = self._observation.metrics.replies_of
         tokens = {METRICS_PATH: self._endpoints.metrics_tokens}

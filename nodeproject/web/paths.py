@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db import DatabaseError
 from typing_extensions import override
@@ -22,9 +22,11 @@ from jsonrpc.errors import Overloaded
 from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, is_proxy
 from nodeproject.settings.formats import read_base_path
 from nodeproject.settings.node import NodeSettings
-from platform_app.chain import NoPlatformGenesis, PlatformChain
 from primitives.networks import XCHAIN_ALIASES
 from primitives.sockets import is_dual_stack, unbracketed
+
+if TYPE_CHECKING:
+    from platform_app.chain import PlatformChain
 
 
 def base_url(settings: NodeSettings) -> str:
@@ -174,7 +176,7 @@ Letters = Mapping[str, str]
 """The first alias of each chain by the chain's ID as text."""
 
 
-def letters_of(platform: PlatformChain, evms: Iterable[EvmChain]) -> Letters:
+def letters_of(platform: "PlatformChain", evms: Iterable[EvmChain]) -> Letters:
     """Return the first aliases of the chains that a P-Chain knows.
 
     The P-Chain's own ID is the same everywhere, and one of its fixed paths.
@@ -210,6 +212,8 @@ class ChainPaths:
         return {**scope, "path": path, "raw_path": path.encode()}
 
     async def _known(self) -> Letters:
+        from platform_app.chain import NoPlatformGenesis
+
         if not self._letters:
             try:
                 self._letters = await self._workers.run(_SECONDS, self._read)

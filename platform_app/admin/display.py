@@ -35,12 +35,13 @@ from adminkit.formats import (
 )
 from platform_app.admin import links
 from platform_app.apps import platform_chain
-from platform_app.config import MILLION, REFERENCE_UNIT
+from platform_app.config import MILLION
 from platform_app.models import Outcome, Phase, Tx
 from platform_app.store import rows
 from platform_app.txs.base import LockOut, inner_output
 from primitives.addresses import format_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+from primitives.networks import REFERENCE_UNIT
 from utxo.components import OutputOwners, UtxoContent
 
 CHAIN = "P"

@@ -50,12 +50,17 @@ async function menuOf(page) {
   return { entries, current }
 }
 
+/** Returns faults of a page on a desk: lists beside others that do not fit into their column. */
+function deskFaults() {
+  const wide = [...document.querySelectorAll('.columns .scroll')].filter((list) => list.scrollWidth > list.clientWidth)
+  return wide.map((list) => `${list.closest('.panel')?.querySelector('h2')?.innerText} scrolls sideways`)
+}
+
 /** Runs axe on a page, measures it and takes a screenshot; adds problems to the faults. */
 async function audit(page, name, screen, screenshots, faults) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
   if (wide) faults.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
-  if (screen === 'phone')
-    for (const fault of await page.evaluate(phoneFaults)) faults.push(`${name}: ${fault}`)
+  for (const fault of await page.evaluate(screen === 'phone' ? phoneFaults : deskFaults)) faults.push(`${name}: ${fault}`)
   await page.evaluate(await readFile(AXE, 'utf8'))
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
   for (const one of found.violations)

@@ -48,7 +48,7 @@ def get_balance(rpc: AvmRpc, address: str, asset: str, include_partial: bool) ->
     short_id = _address(rpc, address)
     asset_id = asset_id_of(rpc, asset)
     found = outputs.balance(
-        rpc.chain, short_id, asset_id, now=clock.now(), with_partial=include_partial
+        rpc.chain.db, short_id, asset_id, now=clock.now(), with_partial=include_partial
     )
     # Base58 takes most of the time; a transaction often pays an address many times.
     texts = {tx_id: str(tx_id) for tx_id in {tx_id for tx_id, _ in found.utxos}}

@@ -1,13 +1,16 @@
 """Outputs by owner: pages of UTXOs, balances, and the transactions of an address."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from chaindb.database import Database
 from primitives.ids import ID, ShortID
 from primitives.uint64 import MAX
 from shared_app.paging import PAGE, OwnedOutputs, UtxoCursor, UtxoPage
 from shared_app.selectors import waiting_outputs
-from xchain_app.chain import AvmChain
+
+if TYPE_CHECKING:  # the start reads balances before the chain's modules are loaded
+    from xchain_app.chain import AvmChain
 
 _COINS = 7
 """The type of outputs with an amount."""
@@ -31,6 +34,9 @@ WHERE a.address = %s AND a.asset_id = %s ORDER BY a.position LIMIT %s OFFSET %s
 """
 
 
+_FEE_ASSET = "SELECT fee_asset_id FROM xchain_app_xchain"
+
+
 class CoinBalance(NamedTuple):
     """The coins of one asset that an address owns."""
 
@@ -40,8 +46,14 @@ class CoinBalance(NamedTuple):
     """Transaction and index of each output counted, the latest block's first."""
 
 
+def fee_asset(db: Database) -> ID | None:
+    """Return the asset of an X-Chain in which fees are paid; None before the genesis."""
+    row = db.row(_FEE_ASSET)
+    return None if row is None else ID(bytes(row[0]))
+
+
 def utxos_of(
-    chain: AvmChain,
+    chain: "AvmChain",
     addresses: Iterable[ShortID],
     *,
     after: UtxoCursor | None = None,
@@ -75,12 +87,12 @@ def utxos_of(
 
 
 def balance(
-    chain: AvmChain, address: ShortID, asset_id: ID, *, now: int, with_partial: bool
+    db: Database, address: ShortID, asset_id: ID, *, now: int, with_partial: bool
 ) -> CoinBalance:
     """Return the coins of an asset that an address owns.
 
     Args:
-        chain: The chain.
+        db: The database with the chain's rows.
         address: The owner.
         asset_id: The asset.
         now: Unix seconds.
@@ -88,16 +100,14 @@ def balance(
     """
     amount = 0
     utxos = []
-    for tx_id, index, of_output, locktime, owners in chain.db.rows(
-        _OWNED, (address, _COINS, asset_id)
-    ):
+    for tx_id, index, of_output, locktime, owners in db.rows(_OWNED, (address, _COINS, asset_id)):
         if with_partial or _is_spendable_alone(int(locktime), bytes(owners), now):
             amount += int(of_output)
             utxos.append((ID(bytes(tx_id)), index))
     return CoinBalance(min(MAX, amount), tuple(utxos))
 
 
-def balances(chain: AvmChain, address: ShortID, *, now: int, with_partial: bool) -> dict[ID, int]:
+def balances(chain: "AvmChain", address: ShortID, *, now: int, with_partial: bool) -> dict[ID, int]:
     """Return the coins that an address owns, by asset; see `balance`."""
     amounts: dict[ID, int] = {}
     for asset_id, amount, locktime, owners in chain.db.rows(_ALL_OWNED, (address, _COINS)):
@@ -108,7 +118,7 @@ def balances(chain: AvmChain, address: ShortID, *, now: int, with_partial: bool)
 
 
 def address_txs(
-    chain: AvmChain, address: ShortID, asset_id: ID, *, cursor: int, limit: int
+    chain: "AvmChain", address: ShortID, asset_id: ID, *, cursor: int, limit: int
 ) -> list[ID]:
     """Return transactions that consumed or created an output of an asset that names the address, oldest first."""
     rows = chain.db.rows(_ADDRESS_TXS, (address, asset_id, limit, cursor))

@@ -12,6 +12,7 @@ from cchain_app.config import (
     DEPOSIT_CONTRACT,
     FRESH_PREV_RANDAO,
     MAX_CODE_SIZE,
+    MEMORY_LIMIT,
     NO_BLOCK_GAS_LIMIT,
     NO_TRANSACTION_GAS_LIMIT,
     BlobParameters,
@@ -217,6 +218,8 @@ def _limits(limits: ExecutionLimits) -> dict[str, Any]:
         keys[NO_BLOCK_GAS_LIMIT] = True
     if limits.code_size != MAX_CODE_SIZE:
         keys[CODE_SIZE_LIMIT] = limits.code_size
+    if limits.memory is not None:
+        keys[MEMORY_LIMIT] = limits.memory
     return keys
 
 

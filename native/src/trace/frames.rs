@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use revm::{
+    context::CfgEnv,
     context_interface::{CreateScheme, journaled_state::JournalTr},
     handler::FrameResult,
     interpreter::{
@@ -193,6 +194,7 @@ pub(super) fn error(
     result: &FrameResult,
     last: &LastStep,
     failure: Option<Cow<'static, str>>,
+    rules: &CfgEnv,
 ) -> Option<String> {
     match (result, result.instruction_result()) {
         (FrameResult::Create(outcome), InstructionResult::Return) if outcome.address.is_none() => {
@@ -203,7 +205,7 @@ pub(super) fn error(
         {
             failure.map(Cow::into_owned)
         }
-        (_, instruction_result) => halt::frame_words(instruction_result, last),
+        (_, instruction_result) => halt::frame_words(instruction_result, last, rules),
     }
 }
 

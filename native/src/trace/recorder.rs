@@ -94,7 +94,7 @@ impl Recorder {
         if !is_top && self.frames.is_none() {
             return Ok(());
         }
-        let error = frames::error(result, last, failure);
+        let error = frames::error(result, last, failure, &context.cfg);
         let end = End::new(result, error.as_deref());
         let output = end.output.clone();
         if let Some(frames) = &mut self.frames {

@@ -116,7 +116,7 @@ impl StepResult {
                 | Ended::ReentrancySentryOOG
                 | Ended::InvalidOperandOOG
                 | Ended::MemoryLimitOOG),
-            ) => (base(), halt::frame_words(failure, &LastStep::default())),
+            ) => (base(), halt::frame_words(failure, &LastStep::default(), &context.cfg)),
             Err(Ended::CreateInitCodeSizeLimit) => {
                 (base(), context.chain.failure.as_deref().map(str::to_owned))
             }

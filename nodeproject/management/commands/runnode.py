@@ -219,5 +219,5 @@ def _companions(node: Node) -> list[Companion]:
     if node.database.connection.vendor == "sqlite":
         companions.append(Checkpointer(node.database))
     if node.settings.peers.network and node.evm_chain.fork is None:
-        companions.append(EmbeddedNetwork(node.network))
+        companions.append(EmbeddedNetwork(lambda: node.network))
     return companions

@@ -223,6 +223,7 @@ async def test_event_loop_pauses_while_either_chain_builds_a_block(
     shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = this_node()
+    node.serve_all()
     chains = (node.evm_chain, node.platform_chain)
     pauses: list[float] = []
     monkeypatch.setattr(node.endpoints.interpreter, "_sleep", pauses.append)

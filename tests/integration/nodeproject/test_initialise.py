@@ -125,7 +125,7 @@ def test_the_mnemonics_accounts_have_coins_on_the_x_chain(
     assert len(owners) == 10
     given = min(balance, 10_000)
     for owner in owners:
-        owned = outputs.balance(chain, owner, asset, now=0, with_partial=False)
+        owned = outputs.balance(chain.db, owner, asset, now=0, with_partial=False)
         assert owned.amount == given * 10**6
     words = f"{given:,} AVAX, and so on" if given else "no coins: the network began without them"
     assert f"{chain.address(owners[0])}  {words}" in shown

@@ -49,8 +49,43 @@ UNUSED = (
     "celery django_celery_beat rich explorer_app.site network_app.runtime network_app.peers.network OpenSSL "
     "google.protobuf cryptography.x509 django.core.handlers.asgi nodeproject.startup.migrating nodeproject.processes.ipc nodeproject.copies.backup_manifest "
     "network_app.consensus.vm network_app.snowman.topological nodeproject.web.openrpc.page "
-    "nodeproject.web.openrpc.entries nodeproject.web.openrpc.results_platform"
+    "nodeproject.web.openrpc.entries nodeproject.web.openrpc.results_platform "
+    "platform_app.chain platform_app.config xchain_app.chain utxo.coins network_app.node network_app.config "
+    "nodeproject.web.observation nodeproject.web.get_pages websockets channels.routing"
 )
+
+AGAIN = """
+import sys
+from nodeproject.startup.profile import choose_settings
+choose_settings()
+import django
+django.setup()
+from nodeproject.apps import this_node
+from nodeproject.management.banner import banner_of
+from nodeproject.management.initialise import initialise
+for _ in range(2):
+    initialise(this_node())
+    banner_of(this_node())("http://127.0.0.1:9650")
+print("loaded:", "platform_app.chain" in sys.modules, "xchain_app.chain" in sys.modules)
+"""
+
+CHANGED = """
+from pathlib import Path
+from nodeproject.startup.profile import choose_settings
+choose_settings()
+import django
+django.setup()
+from django.conf import settings
+from django.test import RequestFactory
+from whitenoise.middleware import WhiteNoiseMiddleware
+file = Path(settings.STATIC_ROOT) / "probe.css"
+file.write_text("a{}")
+serve = WhiteNoiseMiddleware(lambda request: None)
+for text in ("a{}", "a{color:red}"):
+    file.write_text(text)
+    reply = serve(RequestFactory().get("/static/probe.css"))
+    print(reply["content-length"], b"".join(reply).decode())
+"""
 
 WORKING = """
 import sys, threading
@@ -98,6 +133,35 @@ def test_start_on_sqlite_imports_no_pages_and_no_server_clients(tmp_path: Path) 
     early, missing = (found.split() for found in made.stdout.split("|"))
     assert not early, "loaded at the start"
     assert not missing, "not loaded with the pages"
+
+
+def test_start_on_an_existing_chain_imports_no_other_chain(tmp_path: Path) -> None:
+    for is_first in (True, False):
+        made = subprocess.run(
+            [sys.executable, "-c", AGAIN],
+            env={**os.environ, "NODE_DATA_DIR": str(tmp_path), "NODE_DATABASE_URL": ""}
+            | {"DJANGO_SETTINGS_MODULE": "nodeproject.settings.embedded"},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        assert "P-Chain block 0" in made.stdout
+        assert "10,000 AVAX, and so on" in made.stdout
+        assert made.stdout.splitlines()[-1] == f"loaded: {is_first} {is_first}"
+
+
+def test_static_files_may_change_while_a_node_runs(tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", CHANGED],
+        env={**os.environ, "NODE_DATA_DIR": str(tmp_path), "NODE_DATABASE_URL": ""}
+        | {"DJANGO_SETTINGS_MODULE": "nodeproject.settings.embedded"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert made.stdout.splitlines() == ["3 a{}", "12 a{color:red}"]
 
 
 def test_worker_runs_tasks_sent_before_it_was_loaded(tmp_path: Path) -> None:

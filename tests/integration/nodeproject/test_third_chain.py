@@ -22,7 +22,8 @@ from chaindb.database import Database
 from health_app.checks import APPLICATION
 from network_app.models import OuterBlock
 from nodeproject.apps import this_node, use
-from nodeproject.node import FurtherChain, Node
+from nodeproject.node import Node
+from nodeproject.startup.further_chains import FurtherChain
 from platform_app.apps import platform_chain
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders.evm_genesis import genesis_of
@@ -98,7 +99,7 @@ async def end(application: Any) -> None:
     """Stop following the chains, which the first request began."""
     for follower in application._followers:
         await follower.stop()
-    application._listener.stop()
+    application._requests._listener.stop()
 
 
 async def over_http(application: Any, path: str, method: str, *params: Any) -> Any:

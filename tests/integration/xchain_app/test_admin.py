@@ -34,9 +34,9 @@ ADMIN = "/admin/xchain_app/"
 @pytest.fixture
 def runtime() -> Iterator[AvmRuntime]:
     made = AvmRuntime(x_chain())
-    use(made)
+    use(lambda: made)
     yield made
-    use(this_node().avm_runtime)
+    use(lambda: this_node().avm_runtime)
 
 
 def text(client: Client, path: str) -> str:
@@ -75,21 +75,21 @@ def test_rows_are_found_by_their_identifiers(admin_client: Client, runtime: AvmR
 
 def test_a_payload_is_shown_as_text_only(admin_client: Client) -> None:
     made = AvmRuntime(world_chain())
-    use(made)
+    use(lambda: made)
     try:
         row = XOutput.objects.filter(kind=XOutputKind.COLLECTIBLE).first()
         assert row is not None
         XOutput.objects.filter(pk=row.pk).update(payload=b"<script>alert(1)</script>")
         page = text(admin_client, f"xoutput/{row.utxo_id}/change/")
     finally:
-        use(this_node().avm_runtime)
+        use(lambda: this_node().avm_runtime)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert(1)" not in page
 
 
 def test_the_operator_drops_a_pending_transaction(admin_client: Client) -> None:
     made = AvmRuntime(world_chain())
-    use(made)
+    use(lambda: made)
     cases = {case["id"]: case for case in document("pool")["cases"]}
     try:
         tx = parse(raw_bytes(cases["pool/001"]["steps"][0]["tx"]))
@@ -102,5 +102,5 @@ def test_the_operator_drops_a_pending_transaction(admin_client: Client) -> None:
         assert mempool.withdraw(made.chain, tx.tx_id)
         assert not mempool.withdraw(made.chain, tx.tx_id)
     finally:
-        use(this_node().avm_runtime)
+        use(lambda: this_node().avm_runtime)
     assert not XMempoolTx.objects.exists()

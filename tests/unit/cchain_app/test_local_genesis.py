@@ -130,6 +130,7 @@ def test_a_new_chain_has_osakas_rules_without_its_limit_for_transactions() -> No
         ({"hardfork": "prague"}, ExecutionLimits()),
         ({"block_gas_limit": False}, ExecutionLimits(transaction_gas=False, block_gas=False)),
         ({"code_size_limit": 7}, ExecutionLimits(transaction_gas=False, code_size=7)),
+        ({"memory_limit": 64}, ExecutionLimits(transaction_gas=False, memory=64)),
     ],
 )
 def test_limits_are_the_developers_choice(choices: dict[str, Any], limits: ExecutionLimits) -> None:
@@ -149,6 +150,7 @@ def test_the_file_of_the_first_version_had_only_the_limits_of_its_fork() -> None
         ("noBlockGasLimit", "yes", "not true or false"),
         ("codeSizeLimit", -1, "not a whole number"),
         ("codeSizeLimit", 2**62, "wider than 62 bits"),
+        ("memoryLimit", 2**36, "wider than 36 bits"),
     ],
 )
 def test_a_malformed_limit_is_refused(key: str, value: object, words: str) -> None:
@@ -197,7 +199,7 @@ def test_genesis_hash_depends_on_the_rules() -> None:
         for choices in (
             {}, {"hardfork": "prague"}, {"hardfork": "cancun"}, {"gas_limit": 10**7}, {"base_fee": 3},
             {"transaction_gas_limit": True}, {"block_gas_limit": False}, {"code_size_limit": 50_000}, {"warp": True},
-            {"base_fee": 3, "min_base_fee": 5},
+            {"memory_limit": 50_000}, {"base_fee": 3, "min_base_fee": 5},
         )
     ]  # fmt: skip
     assert len({hash_of(text) for text in texts}) == len(texts)

@@ -108,6 +108,7 @@ def test_nothing_else_is_refused_than_flags_of_these_tools() -> None:
         (["--disable-block-gas-limit"], {"NODE_BLOCK_GAS_LIMIT": "false"}),
         (["--code-size-limit", "50000"], {"NODE_CODE_SIZE_LIMIT": "50000"}),
         (["--disable-code-size-limit"], {"NODE_CODE_SIZE_LIMIT": str(2**48)}),
+        (["--memory-limit", "1048576"], {"NODE_MEMORY_LIMIT": "1048576"}),
         (["--cache-path", "d"], {"NODE_DATA_DIR": "d"}),
         (["-s", "5", "--dump-state", "d"], {"NODE_STATE_INTERVAL": "5", "NODE_DUMP_STATE": "d"}),
         (["--fork", "http://a", "--hostname", "::"], {"NODE_FORK_URL": "http://a", "NODE_HTTP_HOST": "::"}),
@@ -138,7 +139,7 @@ def test_a_flag_is_the_setting_in_its_unit(arguments: list[str], wanted: dict[st
         (["--timeout", "1"], "it must be a number, 0.1 or more"),
         (["--order", "random"], "it must be one of fees, fifo"),
         (["--mnemonic-random", "13"], "it must be 0, 12, 15, 18, 21 or 24"),
-        (["--memory-limit=1"], "--memory-limit is not available here"),
+        (["--memory-limit=-1"], "'-1' was given; it must be a whole number from 0 to 68719476735"),
         (["--block-time", "2", "--no-mine"], "--block-time means --mining interval, but --mining manual"),
     ],
 )  # fmt: skip

@@ -26,6 +26,7 @@ from cchain_app.services.genesis import (
 from cchain_app.store.chain import first_block
 from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
+from jsonrpc.errors import JsonRpcError
 from primitives.evm import ZERO_ADDRESS, ZERO_HASH
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.node_settings import updated
@@ -170,7 +171,7 @@ def test_settings_that_differ_from_an_existing_chain_are_reported(begin: Begin) 
 
     begin(
         hardfork="London", gas_limit=20_000_000, base_fee=0,
-        tx_gas_limit=True, block_gas_limit=False, code_size_limit=9,
+        tx_gas_limit=True, block_gas_limit=False, code_size_limit=9, memory_limit=7,
     )  # fmt: skip
     assert load_genesis(evm_chain()).hash == first.hash
     keeps = "and keeps that value: the setting is for new local chains, in a new data directory and without NODE_GENESIS."
@@ -180,6 +181,7 @@ def test_settings_that_differ_from_an_existing_chain_are_reported(begin: Begin) 
         f"NODE_BASE_FEE is 0, but this chain began with 5 {keeps}",
         f"NODE_BLOCK_GAS_LIMIT is False, but this chain began with True {keeps}",
         f"NODE_CODE_SIZE_LIMIT is 9, but this chain began with 24576 {keeps}",
+        f"NODE_MEMORY_LIMIT is 7, but this chain began with none {keeps}",
     ]
 
 
@@ -391,6 +393,25 @@ def test_a_chain_may_have_other_limits_of_gas_and_code(begin: Begin, rpc: Rpc) -
     assert rpc("eth_chainConfig")["noBlockGasLimit"] is True
     trace = rpc("debug_traceTransaction", f"0x{transaction.hash.hex()}", {"tracer": "callTracer"})
     assert int(trace["gasUsed"], 16) == block.header.gas_used
+    assert_recomputes(chain.evm)
+
+
+def test_a_chain_may_limit_memory(begin: Begin, rpc: Rpc) -> None:
+    begin(memory_limit=64)
+    chain = Chain()
+    words = "memory limit of 64 bytes reached"
+
+    transaction, block = chain.do(to=None, value=0, data=bytes.fromhex("6001604052"), gas=100_000)
+
+    assert (block.receipts[0].succeeded, block.header.gas_used) == (False, 100_000)
+    assert chain.evm.format.parse_block(block.raw).header == block.header
+    assert rpc("eth_chainConfig")["memoryLimit"] == 64
+    trace = rpc("debug_traceTransaction", f"0x{transaction.hash.hex()}", {"tracer": "callTracer"})
+    assert trace["error"] == words
+    for method in ("eth_call", "eth_estimateGas"):
+        with pytest.raises(JsonRpcError, match=words):
+            rpc(method, {"data": "0x6001604052"}, "latest")
+    assert rpc("eth_call", {"data": "0x600160205260406000f3"}, "latest") == "0x" + "00" * 63 + "01"
     assert_recomputes(chain.evm)
 
 

@@ -1,12 +1,13 @@
-"""Limits of gas and code in which a chain differs from Ethereum, by each engine."""
+"""Limits of gas, code and memory in which a chain differs from Ethereum, by each engine."""
 
+import json
 from typing import Any
 
 import pytest
 
 from cchain_app.config import ETHEREUM_LIMITS, ExecutionLimits
 from cchain_app.evm.engine import CallRejected, ExecutedBlock, ExecutionInvalid, SkippedTransaction
-from cchain_app.evm.tracing import Recording, TracingEngine
+from cchain_app.evm.tracing import Recording, StepOptions, TracingEngine
 from cchain_app.txs.transaction import LEGACY
 from primitives.evm import Address
 from tests.builders.bytecode import assemble
@@ -146,3 +147,111 @@ def test_create_has_at_most_twice_as_many_bytes(engine: TracingEngine) -> None:
         state.put(CONTRACT, code=assemble(size, "0 0 CREATE"), nonce=1)
         message = call_message(CONTRACT, gas=1_000_000)
         assert engine.call(env, message, state).error == error
+
+
+LIMIT = 256
+REACHED = f"memory limit of {LIMIT} bytes reached"
+OUTER, INNER = Address(b"\xc1" * 20), Address(b"\xc2" * 20)
+MCOPY = b"\x5e"
+FORKS = ["frontier", "byzantium", "osaka"]
+
+
+def in_memory(*code: str | bytes, fork: str = "osaka") -> tuple[Any, Any]:
+    """Return the environment of a chain that limits memory, and a state with a contract."""
+    state = genesis_state()
+    state.put(CONTRACT, code=assemble(*code), nonce=1)
+    return block_env(fork, limits=ExecutionLimits(memory=LIMIT)), state
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        ("0 224 MSTORE", None),
+        ("0 225 MSTORE", REACHED),
+        ("224 MLOAD", None),
+        ("256 MLOAD", REACHED),
+        ("0 255 MSTORE8", None),
+        ("0 256 MSTORE8", REACHED),
+        ("32 225 KECCAK256", REACHED),
+        ("1 0 256 CALLDATACOPY", REACHED),
+        ("1 0 255 CODECOPY", None),
+        ("1 0 256 CODECOPY", REACHED),
+        ("1 0 256 0 EXTCODECOPY", REACHED),
+        ("257 0 LOG0", REACHED),
+        ("256 0 LOG0", None),
+        ("0 300 RETURN", None),
+        ("257 0 RETURN", REACHED),
+        ("257 0 0 CREATE", REACHED),
+        ("257 0 0 0 0 0 9999 CALL", REACHED),
+        ("0 0 257 0 0 0 9999 CALL", REACHED),
+        (f"0 {2**37} MSTORE", REACHED),
+        (f"0 {2**64 - 64} MSTORE", REACHED),
+        ("0 0 NOT MSTORE", "gas uint64 overflow"),
+    ],
+)
+@pytest.mark.parametrize("fork", FORKS)
+def test_a_chain_may_limit_the_memory_of_a_call(
+    engine: TracingEngine, fork: str, code: str, error: str | None
+) -> None:
+    env, state = in_memory(code, fork=fork)
+    called = engine.call(env, call_message(CONTRACT, gas=1_000_000), state)
+
+    assert called.error == error
+    if error:
+        assert called.gas_used == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "code",
+    [("257 0 REVERT",), ("1 0 256", MCOPY), ("1 256 0", MCOPY)],
+    ids=["REVERT", "MCOPY to", "MCOPY from"],
+)
+def test_newer_instructions_have_the_limit_too(
+    engine: TracingEngine, code: tuple[str | bytes, ...]
+) -> None:
+    env, state = in_memory(*code)
+
+    assert engine.call(env, call_message(CONTRACT, gas=1_000_000), state).error == REACHED
+
+
+@pytest.mark.parametrize(("inner", "outer", "succeeds"), [(64, 192, 1), (65, 192, 0), (64, 193, 0)])
+@pytest.mark.parametrize("fork", FORKS)
+def test_nested_calls_share_the_memory_of_a_chain(
+    engine: TracingEngine, fork: str, inner: int, outer: int, succeeds: int
+) -> None:
+    env, state = in_memory("32 0 RETURN", fork=fork)
+    state.put(INNER, code=assemble(f"{inner} 0 LOG0"), nonce=1)
+    calling = f"0 0 0 0 0 {int.from_bytes(INNER, 'big')} 90000 CALL 0 MSTORE 32 0 RETURN"
+    state.put(OUTER, code=assemble(f"{outer} 0 LOG0 {calling}"), nonce=1)
+
+    # What one call has used is free again for the next one.
+    for _ in range(2):
+        called = engine.call(env, call_message(OUTER, gas=1_000_000), state)
+        assert int.from_bytes(called.output, "big") == succeeds
+
+
+def test_transactions_and_traces_have_the_limit_of_memory(engine: TracingEngine) -> None:
+    env, state = in_memory("0 4096 MSTORE")
+    sent = [transaction(to=CONTRACT, value=0, gas=90_000, nonce=nonce) for nonce in range(2)]
+
+    executed = engine.execute_block(env, sent, state, skip_invalid=False)
+    assert [(result.succeeded, result.gas_used) for result in executed.results] == [
+        (False, 90_000)
+    ] * 2
+    recording = Recording(frames=True, steps=StepOptions())
+    trace = engine.trace_block(env, sent[:1], state, recording).transactions[0]
+    assert trace.frames[0].error == REACHED
+    step = json.loads(f"[{trace.steps.decode()}]")[-1]
+    assert (step["op"], step["gasCost"], step["error"]) == ("MSTORE", 3, REACHED)
+
+    # Without the limit only gas limits memory.
+    free = engine.execute_block(block_env("osaka"), sent, state, skip_invalid=False)
+    assert [result.succeeded for result in free.results] == [True, True]
+
+
+def test_an_estimate_names_the_limit_of_memory(engine: TracingEngine) -> None:
+    env, state = in_memory("0 4096 MSTORE")
+    found = engine.estimate(env, call_message(CONTRACT, gas=1_000_000), state, error_ratio=0)
+    assert found.gas is None
+    assert found.failure is not None
+    assert found.failure.error == REACHED
