@@ -126,7 +126,7 @@ def test_process_keeps_its_chain_until_another_is_set() -> None:
     own, given = platform_chain(), other()
     assert own is this_node().platform_chain
 
-    use(PlatformRuntime(given))
+    use(lambda: PlatformRuntime(given))
     assert platform_chain() is given
 
     restart_node()

@@ -56,6 +56,10 @@ class MemoryChain:
     def by_hash(self, block_hash: Hash) -> AcceptedBlock | None:
         return next((block for block in self.blocks if block.hash == block_hash), None)
 
+    def height_of(self, block_hash: Hash) -> int | None:
+        block = self.by_hash(block_hash)
+        return None if block is None else block.number
+
     def find_transaction(self, wanted: Hash) -> tuple[AcceptedBlock, int] | None:
         for block in self.blocks:
             for index, one in enumerate(block.transactions):
@@ -88,7 +92,7 @@ class MemoryChain:
 def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
     chain = MemoryChain()
     chain.state.codes[EMPTY_HASH] = b""
-    for name in ("head", "by_number", "by_hash", "find_transaction"):
+    for name in ("head", "by_number", "by_hash", "height_of", "find_transaction"):
         monkeypatch.setattr(blocks, name, _of_chain(getattr(chain, name)))
     monkeypatch.setattr(blocks, "catch_up", _of_chain(chain.head))
     monkeypatch.setattr(EvmChain, "memory", property(lambda _: chain.memory()))

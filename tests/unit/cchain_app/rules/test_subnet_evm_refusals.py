@@ -1,4 +1,4 @@
-"""Genesis and upgrade files of subnet-evm that a node refuses, besides those of the vectors (etna.md 12.7)."""
+"""Genesis and upgrade files of subnet-evm that a node refuses, besides those of the vectors (etna.md 12.3)."""
 
 import json
 from typing import Any
