@@ -11,7 +11,6 @@ from importlib import import_module
 from threading import Lock, local
 from typing import Any, Final
 
-from ethereum.exceptions import InvalidTransaction
 from ethereum_types.bytes import Bytes0, Bytes20, Bytes32
 from ethereum_types.numeric import U256, Uint
 from typing_extensions import override
@@ -162,6 +161,9 @@ def _runner(fork: ForkModules, run: Callable[[PrecompileCall], bytes]) -> Callab
         env: BlockEnv = _current.env
         if not created and message.current_target != message.code_address:
             if env.variant == CORETH and env.coreth.delegated_calls is DelegatedCalls.INVALID:
+                # Loaded with the fork: the package raises Python's recursion limit (`reference_package`).
+                from ethereum.exceptions import InvalidTransaction
+
                 raise InvalidTransaction(DELEGATED)
             # DELEGATECALL and CALLCODE: reverted, without the gas.
             evm.gas_left = Uint(0)

@@ -142,7 +142,8 @@ class Endpoints:
         """Serve a chain no longer, which this process runs no longer."""
         name = rpc.chain.name
         endpoint = self.evm.pop(name)
-        for path in (*endpoint.paths, *self.outer.pop(name).paths, *validator_paths(rpc.chain)):
+        ended = [endpoint, self.outer.pop(name), self._validators_of(rpc.chain)]
+        for path in by_path(ended):
             self.table.pop(path, None)
         self.evm_interfaces.pop(name, None)
         for tell in tuple(self.on_removed):

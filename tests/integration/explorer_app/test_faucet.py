@@ -107,7 +107,7 @@ def test_an_address_of_the_x_chain_gets_coins(pchain: PChain, client: Client) ->
     asset = chain.stored().fee_asset_id
     for owner in (0x11, 0x12):
         address = ShortID(bytes([owner]) * 20)
-        owned = x_outputs.balance(chain, address, asset, now=pchain.now, with_partial=False)
+        owned = x_outputs.balance(chain.db, address, asset, now=pchain.now, with_partial=False)
         assert owned.amount == 10 * pchain.network.unit
 
 

@@ -81,7 +81,7 @@ def test_coins_with_other_owners_cannot_be_spent_alone(pchain: PChain) -> None:
 
     def held(**terms: bool) -> list[int]:
         several = outputs.balances(chain, OTHER, now=pchain.now, **terms)
-        one = outputs.balance(chain, OTHER, gold, now=pchain.now, **terms)
+        one = outputs.balance(chain.db, OTHER, gold, now=pchain.now, **terms)
         return [several.get(gold, 0), one.amount]
 
     assert held(with_partial=False) == held(with_partial=True) == [35_100] * 2

@@ -64,7 +64,7 @@ def assert_complete(chain: Chain) -> None:
             transaction__block=block, creates=True, succeeded=True
         ).count()
         sums["new_accounts"] += AccountChange.objects.filter(
-            number=block.number, nonce=None
+            number=block.number, nonce__isnull=True
         ).count()
     shown = DayFigures.objects.order_by("day")
     names = (

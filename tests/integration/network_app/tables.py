@@ -12,7 +12,7 @@ from tests.builders import platform_tables
 APPS = ("platform_app", "cchain_app", "network_app")
 REPORTS = frozenset({"peer", "networkstatus", "chainsync"})
 """Models of the network process's reports; blocks do not write them."""
-OWN = platform_tables.OWN | {"pooltransaction", "fetchedblock"}
+OWN = platform_tables.OWN | {"pooltransaction", "fetchedblock", "trienodechange", "triehistory"}
 """Models with a node's own rows, which differ between nodes with the same blocks."""
 NUMBERED = frozenset({"outerblock"})
 """Models whose rows are numbered in the order in which this node wrote them. The numbers are left out."""

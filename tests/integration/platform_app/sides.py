@@ -56,11 +56,11 @@ class Side:
     def on_chain(self, work: Callable[[], Any]) -> Any:
         """Run a function with this chain as the process's chain."""
         before = platform_runtime()
-        use(self.runtime)
+        use(lambda: self.runtime)
         try:
             return work()
         finally:
-            use(before)
+            use(lambda: before)
 
     def history(self, seed: int = 1) -> History:
         """Return a generator of random transactions on the accepted state, for the first database only."""

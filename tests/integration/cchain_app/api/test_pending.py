@@ -58,6 +58,7 @@ QUESTIONS: dict[str, Callable[[str], list[Any]]] = {
     "eth_getAccountInfo": lambda at: [_HEX["sender"], at],
     "eth_getProof": lambda at: [_HEX["contract"], ["0x0"], at],
     "eth_call": lambda at: [_CALL, at],
+    "eth_callDetailed": lambda at: [_CALL, at],
     "eth_estimateGas": lambda at: [_CALL, at],
     "eth_createAccessList": lambda at: [_CALL, at],
     "eth_simulateV1": lambda at: [{"blockStateCalls": [{"calls": [_CALL]}]}, at],

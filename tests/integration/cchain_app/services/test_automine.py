@@ -361,7 +361,7 @@ def test_a_commit_that_fails_leaves_no_trace(
 ) -> None:
     made = mining.make()
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **_options: object) -> None:
         raise OSError("disk full")
 
     with monkeypatch.context() as patched:

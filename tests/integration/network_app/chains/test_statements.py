@@ -40,13 +40,15 @@ DEVELOPMENT = 2
 """Reads of cheats on the head: when a block is built, and when it is accepted."""
 ATOMIC = 1
 """The query for pending atomic transactions; the producer's process sends it with others."""
+TRIES = 2
+"""The read and the write of the nodes that keep past tries readable; on PostgreSQL they are sent with others."""
 C_CHAIN = {
-    "sqlite": (5, 17 + OUTER_BLOCK + GENERATION + DEVELOPMENT + ATOMIC),
+    "sqlite": (5, 17 + OUTER_BLOCK + GENERATION + DEVELOPMENT + ATOMIC + TRIES),
     "postgresql": (5, 11 + ATOMIC),
 }
 """A send on SQLite takes three fewer than before: pending transactions are dated by wall time, the rows of an empty
 pool are not read, and neither is the clock if no fork is scheduled."""
-C_CHAIN_STRAIGHT = {"sqlite": 22, "postgresql": 5}
+C_CHAIN_STRAIGHT = {"sqlite": 22 + TRIES, "postgresql": 5}
 """A send and its block. On PostgreSQL three messages: reads before the locks, reads under the locks, and writes."""
 P_CHAIN = {
     "sqlite": (18, 21 + OUTER_BLOCK + GENERATION),
