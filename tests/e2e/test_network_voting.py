@@ -284,14 +284,15 @@ def rows(node: NetworkNode, statement: str) -> list[tuple[Any, ...]]:
 
 
 def heights(node: NetworkNode) -> dict[str, int]:
-    """Return the heights of both chains in a node's rows; outer and inner blocks must have the same heights."""
+    """Return the heights of all chains in a node's rows; outer and inner blocks must have the same heights."""
     found = {
         "P": rows(node, "SELECT MAX(height) FROM platform_app_block"),
         "C": rows(node, "SELECT MAX(number) FROM cchain_app_block"),
+        "X": rows(node, "SELECT COALESCE(MAX(height), 0) FROM xchain_app_xblock"),
     }
     inner = {chain: height for chain, ((height,),) in found.items()}
     outer = rows(node, "SELECT chain, MAX(height) FROM network_app_outerblock GROUP BY chain")
-    assert {"P": 0, "C": 0} | dict(outer) == inner
+    assert {"P": 0, "C": 0, "X": 0} | dict(outer) == inner
     return inner
 
 
