@@ -11,7 +11,7 @@ from cchain_app.api.params.values import BlockParam
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.config import at_least
 from cchain_app.evm.engine import CallRejected
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from cchain_app.rules.subnet_evm.config import SubnetEvmConfig
 from cchain_app.selectors import blocks
 from jsonrpc.dispatch.params import Param
@@ -39,21 +39,21 @@ _ETHEREUM_RULES: Final = (
 """The names of go-ethereum's rules, and the fork with which each begins here."""
 
 _AVALANCHE_RULES: Final = (
-    ("IsApricotPhase1", Phase.APRICOT_1),
-    ("IsApricotPhase2", Phase.APRICOT_2),
-    ("IsApricotPhase3", Phase.APRICOT_3),
-    ("IsApricotPhase4", Phase.APRICOT_4),
-    ("IsApricotPhase5", Phase.APRICOT_5),
-    ("IsApricotPhasePre6", Phase.APRICOT_PRE_6),
-    ("IsApricotPhase6", Phase.APRICOT_6),
-    ("IsApricotPhasePost6", Phase.APRICOT_POST_6),
-    ("IsBanff", Phase.BANFF),
-    ("IsCortina", Phase.CORTINA),
-    ("IsDurango", Phase.DURANGO),
-    ("IsEtna", Phase.ETNA),
-    ("IsFortuna", Phase.FORTUNA),
-    ("IsGranite", Phase.GRANITE),
-    ("IsHelicon", Phase.HELICON),
+    ("IsApricotPhase1", CorethPhase.APRICOT_1),
+    ("IsApricotPhase2", CorethPhase.APRICOT_2),
+    ("IsApricotPhase3", CorethPhase.APRICOT_3),
+    ("IsApricotPhase4", CorethPhase.APRICOT_4),
+    ("IsApricotPhase5", CorethPhase.APRICOT_5),
+    ("IsApricotPhasePre6", CorethPhase.APRICOT_PRE_6),
+    ("IsApricotPhase6", CorethPhase.APRICOT_6),
+    ("IsApricotPhasePost6", CorethPhase.APRICOT_POST_6),
+    ("IsBanff", CorethPhase.BANFF),
+    ("IsCortina", CorethPhase.CORTINA),
+    ("IsDurango", CorethPhase.DURANGO),
+    ("IsEtna", CorethPhase.ETNA),
+    ("IsFortuna", CorethPhase.FORTUNA),
+    ("IsGranite", CorethPhase.GRANITE),
+    ("IsHelicon", CorethPhase.HELICON),
 )
 
 

@@ -20,7 +20,7 @@ from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import STATE_SIZE
 from cchain_app.rules.coreth.genesis import genesis_header
 from cchain_app.rules.coreth.header import CorethHeader, decode_header, ext_data_hash
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from cchain_app.rules.coreth.window import WINDOW_SIZE
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.transaction import TX_BASE_COST, InvalidTransaction
@@ -37,7 +37,7 @@ _LEGACY: Final = 0xC0
 _MAX_BASE_FEE_BITS: Final = 256
 _MAX_LAUNCH_EXTRA: Final = 64
 _GWEI: Final = 10**9
-_LEAST_PRICES: Final = ((Phase.APRICOT_1, 470 * _GWEI), (Phase.APRICOT_3, 225 * _GWEI))
+_LEAST_PRICES: Final = ((CorethPhase.APRICOT_1, 470 * _GWEI), (CorethPhase.APRICOT_3, 225 * _GWEI))
 """The least price of gas in blocks before each of these phases, in wei."""
 
 
@@ -201,7 +201,7 @@ class CorethFormat:
     def _verify_syntax(self, parts: BlockParts) -> None:
         header = parts.header
         phase = phase_at(self.upgrades, header.timestamp)
-        if phase >= Phase.HELICON:
+        if phase >= CorethPhase.HELICON:
             raise BlockRefused(CorethReason.HELICON)
         _verify_ext_data(parts.ext_data, phase)
         _verify_number(header)
@@ -237,7 +237,7 @@ class CorethFormat:
             raise BlockRefused(CorethReason.EMPTY_BLOCK)
 
 
-def atomic_transactions(ext_data: bytes | None, phase: Phase) -> tuple[AtomicTx, ...]:
+def atomic_transactions(ext_data: bytes | None, phase: CorethPhase) -> tuple[AtomicTx, ...]:
     """Return the atomic transactions of a block's extra data: before Apricot phase 5 it is a single one.
 
     Raises:
@@ -246,16 +246,16 @@ def atomic_transactions(ext_data: bytes | None, phase: Phase) -> tuple[AtomicTx,
     """
     if not ext_data:
         return ()
-    return split_payload(ext_data) if phase >= Phase.APRICOT_5 else (parse(ext_data),)
+    return split_payload(ext_data) if phase >= CorethPhase.APRICOT_5 else (parse(ext_data),)
 
 
-def _verify_ext_data(ext_data: bytes, phase: Phase) -> None:
+def _verify_ext_data(ext_data: bytes, phase: CorethPhase) -> None:
     try:
         atomic_transactions(ext_data, phase)
     except InvalidTx as error:
         raise BlockRefused(CorethReason.EXT_DATA_EMPTY) from error
     except CodecError as error:
-        is_list = phase >= Phase.APRICOT_5
+        is_list = phase >= CorethPhase.APRICOT_5
         reason = CorethReason.EXT_DATA if is_list else CorethReason.EXT_DATA_OF_ONE
         raise BlockRefused(reason, problem=error) from error
 
@@ -274,14 +274,14 @@ def _verify_constants(header: CorethHeader) -> None:
         raise BlockRefused(CorethReason.MIX_DIGEST, have=header.mix_hash.hex())
 
 
-def _verify_extra_length(size: int, phase: Phase) -> None:
-    if phase >= Phase.FORTUNA:
+def _verify_extra_length(size: int, phase: CorethPhase) -> None:
+    if phase >= CorethPhase.FORTUNA:
         fits, want = size >= STATE_SIZE, f">= {STATE_SIZE}"
-    elif phase >= Phase.DURANGO:
+    elif phase >= CorethPhase.DURANGO:
         fits, want = size >= WINDOW_SIZE, f">= {WINDOW_SIZE}"
-    elif phase >= Phase.APRICOT_3:
+    elif phase >= CorethPhase.APRICOT_3:
         fits, want = size == WINDOW_SIZE, f"{WINDOW_SIZE}"
-    elif phase >= Phase.APRICOT_1:
+    elif phase >= CorethPhase.APRICOT_1:
         fits, want = size == 0, "0"
     else:
         fits, want = size <= _MAX_LAUNCH_EXTRA, f"<= {_MAX_LAUNCH_EXTRA}"
@@ -289,7 +289,7 @@ def _verify_extra_length(size: int, phase: Phase) -> None:
         raise BlockRefused(CorethReason.EXTRA_LENGTH, have=size, want=want)
 
 
-def _verify_prices(transactions: Sequence[bytes], phase: Phase) -> None:
+def _verify_prices(transactions: Sequence[bytes], phase: CorethPhase) -> None:
     """Check the prices of gas in a block without a base fee; the execution refuses what cannot be read."""
     least = next((price for first, price in _LEAST_PRICES if phase < first), None)
     if least is None:
@@ -306,23 +306,23 @@ def _verify_prices(transactions: Sequence[bytes], phase: Phase) -> None:
             )
 
 
-def _verify_fee_fields(header: CorethHeader, phase: Phase) -> None:
-    if phase >= Phase.APRICOT_3:
+def _verify_fee_fields(header: CorethHeader, phase: CorethPhase) -> None:
+    if phase >= CorethPhase.APRICOT_3:
         if header.base_fee is None:
             raise BlockRefused(CorethReason.NO_BASE_FEE)
         bits = header.base_fee.bit_length()
         if bits > _MAX_BASE_FEE_BITS:
             raise BlockRefused(CorethReason.BASE_FEE_SIZE, bits=bits)
-    if phase >= Phase.APRICOT_4:
+    if phase >= CorethPhase.APRICOT_4:
         if header.block_gas_cost is None:
             raise BlockRefused(CorethReason.NO_BLOCK_GAS_COST)
         if header.block_gas_cost > uint64.MAX:
             raise BlockRefused(CorethReason.BLOCK_GAS_COST_SIZE, have=header.block_gas_cost)
 
 
-def _verify_blob_fields(header: CorethHeader, phase: Phase) -> None:
+def _verify_blob_fields(header: CorethHeader, phase: CorethPhase) -> None:
     root = header.parent_beacon_block_root
-    if phase < Phase.ETNA:
+    if phase < CorethPhase.ETNA:
         for reason, have in (
             (CorethReason.BEACON_ROOT_TOO_SOON, None if root is None else root.hex()),
             (CorethReason.EXCESS_BLOB_GAS_TOO_SOON, header.excess_blob_gas),
@@ -344,14 +344,14 @@ def _verify_blob_fields(header: CorethHeader, phase: Phase) -> None:
         raise BlockRefused(CorethReason.EXCESS_BLOB_GAS, have=have)
 
 
-def _verify_ext_data_hash(header: CorethHeader, ext_data: bytes, phase: Phase) -> None:
+def _verify_ext_data_hash(header: CorethHeader, ext_data: bytes, phase: CorethPhase) -> None:
     """Check the hash of the extra data.
 
     Unspecified: before Apricot phase 1 the reference compares the data of fuji's and mainnet's blocks with a table, which
     this node does not have: their block hashes do not depend on that data.
     """
     have = header.ext_data_hash
-    if phase < Phase.APRICOT_1:
+    if phase < CorethPhase.APRICOT_1:
         if have != ZERO_HASH:
             raise BlockRefused(CorethReason.EXT_DATA_HASH_TOO_SOON, have=have.hex())
         return

@@ -6,7 +6,7 @@ from cchain_app.blocks.header import Header
 from cchain_app.rules.coreth.gas_state import GasState
 from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.min_delay import delay_of
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from primitives.evm import Hash
 from primitives.upgrades import UpgradeTimes
 
@@ -35,7 +35,7 @@ def fields_of(header: Header, upgrades: UpgradeTimes | None) -> CorethFields | N
     if upgrades is None or not isinstance(header, CorethHeader):
         return None
     phase = phase_at(upgrades, header.timestamp)
-    has_state = header.number > 0 and Phase.FORTUNA <= phase < Phase.HELICON
+    has_state = header.number > 0 and CorethPhase.FORTUNA <= phase < CorethPhase.HELICON
     excess = header.min_delay_excess
     return CorethFields(
         header.ext_data_hash,

@@ -19,7 +19,7 @@ from cchain_app.blocks.errors import BlockRefused
 from cchain_app.evm.engine import BlockEnv, StateChanges, StateReader
 from cchain_app.rules.coreth.block import atomic_transactions
 from cchain_app.rules.coreth.errors import CorethReason
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from chainvm.errors import NotYetValid
 from chainvm.port import BlockContext
 from primitives.upgrades import UpgradeTimes
@@ -29,19 +29,19 @@ _MILLI_AVAX: Final = 1_000_000
 """The fee of an atomic transaction before Apricot phase 3, in units."""
 
 
-def era_of(phase: Phase) -> AtomicEra:
+def era_of(phase: CorethPhase) -> AtomicEra:
     """Return the rules of atomic transactions in a phase."""
     return AtomicEra(
-        other_assets=phase < Phase.BANFF,
-        platform_chain=phase >= Phase.APRICOT_5,
-        fixed_gas=phase >= Phase.APRICOT_5,
-        dynamic_fee=phase >= Phase.APRICOT_3,
-        import_fee=_MILLI_AVAX if phase >= Phase.APRICOT_2 else 0,
+        other_assets=phase < CorethPhase.BANFF,
+        platform_chain=phase >= CorethPhase.APRICOT_5,
+        fixed_gas=phase >= CorethPhase.APRICOT_5,
+        dynamic_fee=phase >= CorethPhase.APRICOT_3,
+        import_fee=_MILLI_AVAX if phase >= CorethPhase.APRICOT_2 else 0,
         export_fee=_MILLI_AVAX,
-        needs_outputs=phase >= Phase.APRICOT_3,
-        sorted_outputs=phase >= Phase.APRICOT_1,
-        unique_outputs=phase >= Phase.APRICOT_2,
-        sorted_inputs=phase >= Phase.APRICOT_1,
+        needs_outputs=phase >= CorethPhase.APRICOT_3,
+        sorted_outputs=phase >= CorethPhase.APRICOT_1,
+        unique_outputs=phase >= CorethPhase.APRICOT_2,
+        sorted_inputs=phase >= CorethPhase.APRICOT_1,
     )
 
 
@@ -140,8 +140,8 @@ class CorethExtension:
                     CorethReason.ATOMIC_INVALID, problem=error, height=env.number
                 ) from error
             self._verify_conflicts([*ancestors, *txs[: position + 1]])
-        if phase >= Phase.APRICOT_5:
-            limit = MAX_BLOCK_GAS if phase < Phase.FORTUNA else (env.capacity or 0) - gas
+        if phase >= CorethPhase.APRICOT_5:
+            limit = MAX_BLOCK_GAS if phase < CorethPhase.FORTUNA else (env.capacity or 0) - gas
             total = sum(map(gas_used, txs))
             if total > limit:
                 raise BlockRefused(

@@ -33,8 +33,8 @@ from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.extension import CorethExtension
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader, ext_data_hash
 from cchain_app.rules.coreth.min_delay import delay_of, excess_after
-from cchain_app.rules.coreth.phases import Phase, features_at, phase_at
-from cchain_app.rules.coreth.verification import BlockFees
+from cchain_app.rules.coreth.phases import CorethPhase, features_at, phase_at
+from cchain_app.rules.coreth.verification import HeaderFees
 from cchain_app.rules.coreth.votes import NO_VOTES, Votes
 from cchain_app.rules.coreth.window import verify_block_fee
 from cchain_app.rules.port import BlockFormat
@@ -67,8 +67,8 @@ class CorethRules:
     """Who the chain is to other chains."""
     votes: Votes = NO_VOTES
 
-    def fees_after(self, parent: AcceptedBlock, milliseconds: int) -> BlockFees:
-        """Return what the header of the block after `parent` has.
+    def fees_after(self, parent: AcceptedBlock, milliseconds: int) -> HeaderFees:
+        """Return the fee fields of the header of the block after `parent`.
 
         Args:
             parent: The block before.
@@ -90,7 +90,7 @@ class CorethRules:
             if now < due:
                 return False
         fees = self.fees_after(parent, now)
-        if not Phase.DURANGO <= fees.phase < Phase.HELICON:
+        if not CorethPhase.DURANGO <= fees.phase < CorethPhase.HELICON:
             return False
         return fees.capacity >= min(fees.gas_limit * 4 // 5, _MOST_AWAITED_CAPACITY)
 
@@ -284,7 +284,7 @@ class CorethRules:
         if not context.decided:
             gas_of = self._intrinsic_gas_at(header)
             verification.verify_claimed_gas(header, transactions, fees, gas_of)
-            if fees.phase >= Phase.DURANGO:
+            if fees.phase >= CorethPhase.DURANGO:
                 self._verify_predicates(header, transactions, context.p_chain_height, gas_of)
         self._results_in(header)  # those of a decided block are believed
         atomic = atomic_transactions(candidate.payload, fees.phase)
@@ -297,11 +297,11 @@ class CorethRules:
         """Return what computes the intrinsic gas of transactions in a block."""
         fork = self.config.fork_at(header.number, header.timestamp)
         phase = phase_at(self.upgrades, header.timestamp)
-        prices = GRANITE_WARP_GAS if phase >= Phase.GRANITE else DURANGO_WARP_GAS
+        prices = GRANITE_WARP_GAS if phase >= CorethPhase.GRANITE else DURANGO_WARP_GAS
 
         def gas_of(transaction: DecodedTransaction) -> int:
             gas = intrinsic_gas(transaction, fork)
-            if phase < Phase.DURANGO:
+            if phase < CorethPhase.DURANGO:
                 return gas
             try:
                 predicates = parse_predicates(transaction.access_list)
@@ -336,7 +336,7 @@ class CorethRules:
     def _results_in(self, header: CorethHeader) -> Mapping[bytes, int]:
         """Return by transaction the bits of predicates that do not hold, from a header."""
         phase = phase_at(self.upgrades, header.timestamp)
-        if phase < Phase.DURANGO:
+        if phase < CorethPhase.DURANGO:
             return {}
         try:
             return parse_results(verification.predicate_results(header, phase))
@@ -403,7 +403,7 @@ class CorethRules:
         payload: bytes | None,
         parent: AcceptedBlock,
     ) -> None:
-        """Check that the block's tips buy what the block costs, since Apricot phase 4 and before Granite.
+        """Check that the block's tips cover the block gas cost, since Apricot phase 4 and before Granite.
 
         Raises:
             BlockRefused: They do not.
@@ -436,9 +436,9 @@ class CorethRules:
             state = fees.state.consumed(executed.gas_used).consumed(extra_gas)
             wanted = self.votes.target_excess
             prefix = state.voted(state.target_excess if wanted is None else wanted).raw
-        has_blob_fields = fees.phase >= Phase.ETNA
+        has_blob_fields = fees.phase >= CorethPhase.ETNA
         milliseconds = delay = None
-        if fees.phase >= Phase.GRANITE:
+        if fees.phase >= CorethPhase.GRANITE:
             milliseconds = env.milliseconds
             delay = verification.delay_excess_before(before, self.upgrades)
             if self.votes.min_delay_excess is not None:

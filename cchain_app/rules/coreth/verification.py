@@ -12,7 +12,7 @@ from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import STATE_SIZE, GasState, GasStateError
 from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, delay_of, excess_after
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from cchain_app.rules.coreth.window import (
     WINDOW_SIZE,
     base_fee_after,
@@ -47,7 +47,7 @@ def gas_state_before(parent: CorethHeader, milliseconds: int, upgrades: UpgradeT
     return state.advanced_seconds(max(0, timestamp - parent.timestamp))
 
 
-_GAS_LIMITS: Final = ((Phase.CORTINA, 15_000_000), (Phase.APRICOT_1, 8_000_000))
+_GAS_LIMITS: Final = ((CorethPhase.CORTINA, 15_000_000), (CorethPhase.APRICOT_1, 8_000_000))
 """The gas limit since a phase, newest first."""
 _GAS_LIMIT_NAMES: Final = {15_000_000: "Cortina", 8_000_000: "ApricotPhase1"}
 _LEAST_GAS_LIMIT: Final = 5_000
@@ -55,10 +55,10 @@ _MOST_GAS_LIMIT: Final = 2**63 - 1
 _GAS_LIMIT_DIVISOR: Final = 1_024
 
 
-class BlockFees(NamedTuple):
+class HeaderFees(NamedTuple):
     """The values of a header that follow from its parent and its time."""
 
-    phase: Phase
+    phase: CorethPhase
     gas_limit: int
     base_fee: int | None
     """Wei; None before Apricot phase 3."""
@@ -76,7 +76,7 @@ class BlockFees(NamedTuple):
         return MAX_BLOCK_GAS if self.state is None else max(self.capacity - gas_used, 0)
 
 
-def fees_after(parent: CorethHeader, milliseconds: int, upgrades: UpgradeTimes) -> BlockFees:
+def fees_after(parent: CorethHeader, milliseconds: int, upgrades: UpgradeTimes) -> HeaderFees:
     """Return the values of the block after `parent`.
 
     Args:
@@ -87,16 +87,16 @@ def fees_after(parent: CorethHeader, milliseconds: int, upgrades: UpgradeTimes) 
     timestamp = milliseconds // MILLISECONDS
     phase = phase_at(upgrades, timestamp)
     cost = block_gas_cost_after(parent, timestamp, upgrades)
-    if phase >= Phase.FORTUNA:
+    if phase >= CorethPhase.FORTUNA:
         state = gas_state_before(parent, milliseconds, upgrades)
         limit = state.max_capacity
-        return BlockFees(phase, limit, state.gas_price, state.capacity, cost, b"", state)
+        return HeaderFees(phase, limit, state.gas_price, state.capacity, cost, b"", state)
     limit = next((limit for first, limit in _GAS_LIMITS if phase >= first), parent.gas_limit)
     base_fee, prefix = None, b""
-    if phase >= Phase.APRICOT_3:
+    if phase >= CorethPhase.APRICOT_3:
         base_fee = base_fee_after(parent, timestamp, upgrades)
         prefix = encode_window(window_before(parent, timestamp, upgrades))
-    return BlockFees(phase, limit, base_fee, limit, cost, prefix, None)
+    return HeaderFees(phase, limit, base_fee, limit, cost, prefix, None)
 
 
 def verify_min_delay_excess(
@@ -190,7 +190,7 @@ def verify_exponents(header: CorethHeader) -> None:
 def verify_claimed_gas(
     header: CorethHeader,
     transactions: Sequence[DecodedTransaction],
-    fees: BlockFees,
+    fees: HeaderFees,
     intrinsic_gas: IntrinsicGas,
 ) -> None:
     """Check the gas that a block claims to use, before it is executed.
@@ -212,25 +212,29 @@ def verify_claimed_gas(
         raise BlockRefused(CorethReason.INTRINSIC_GAS, have=header.gas_used, want=least)
 
 
-def verify_ext_data_gas(header: CorethHeader, atomic: Sequence[AtomicTx], phase: Phase) -> None:
+def verify_ext_data_gas(
+    header: CorethHeader, atomic: Sequence[AtomicTx], phase: CorethPhase
+) -> None:
     """Check the gas of a block's atomic transactions.
 
     Raises:
         BlockRefused: The header has another sum, or too high a one.
     """
-    if phase < Phase.APRICOT_4:
+    if phase < CorethPhase.APRICOT_4:
         return
     have = header.ext_data_gas_used
     shown = "<nil>" if have is None else have
-    if Phase.APRICOT_5 <= phase < Phase.FORTUNA and (have is None or have > MAX_BLOCK_GAS):
+    if CorethPhase.APRICOT_5 <= phase < CorethPhase.FORTUNA and (
+        have is None or have > MAX_BLOCK_GAS
+    ):
         raise BlockRefused(CorethReason.MUCH_EXT_DATA_GAS, have=shown)
-    has_fixed_gas = phase >= Phase.APRICOT_5
+    has_fixed_gas = phase >= CorethPhase.APRICOT_5
     want = sum(gas_used(tx, has_fixed_gas=has_fixed_gas) for tx in atomic)
     if have != want:
         raise BlockRefused(CorethReason.EXT_DATA_GAS_USED, have=shown, want=want)
 
 
-def verify_values(header: CorethHeader, parent: CorethHeader, fees: BlockFees) -> None:
+def verify_values(header: CorethHeader, parent: CorethHeader, fees: HeaderFees) -> None:
     """Check the values of a header that follow from its parent.
 
     Raises:
@@ -249,9 +253,9 @@ def verify_values(header: CorethHeader, parent: CorethHeader, fees: BlockFees) -
             want=_shown(fees.block_gas_cost),
         )
     extra_gas = header.ext_data_gas_used
-    if fees.phase < Phase.APRICOT_4 and extra_gas is not None:
+    if fees.phase < CorethPhase.APRICOT_4 and extra_gas is not None:
         raise BlockRefused(CorethReason.EXT_DATA_GAS_TOO_SOON, have=extra_gas)
-    if fees.phase >= Phase.APRICOT_4 and extra_gas is None:
+    if fees.phase >= CorethPhase.APRICOT_4 and extra_gas is None:
         raise BlockRefused(CorethReason.NO_EXT_DATA_GAS)
     if header.number != parent.number + 1:
         raise BlockRefused(CorethReason.NUMBER)
@@ -261,12 +265,12 @@ def _shown(number: int | None) -> int | str:
     return "<nil>" if number is None else number
 
 
-def _verify_gas_limit(header: CorethHeader, parent: CorethHeader, fees: BlockFees) -> None:
+def _verify_gas_limit(header: CorethHeader, parent: CorethHeader, fees: HeaderFees) -> None:
     have, want = header.gas_limit, fees.gas_limit
-    if fees.phase >= Phase.APRICOT_1:
+    if fees.phase >= CorethPhase.APRICOT_1:
         if have == want:
             return
-        if fees.phase >= Phase.FORTUNA:
+        if fees.phase >= CorethPhase.FORTUNA:
             raise BlockRefused(CorethReason.GAS_LIMIT, have=have, want=want)
         raise BlockRefused(
             CorethReason.GAS_LIMIT_OF_PHASE, have=have, want=want, phase=_GAS_LIMIT_NAMES[want]
@@ -282,7 +286,7 @@ def _verify_gas_limit(header: CorethHeader, parent: CorethHeader, fees: BlockFee
         )
 
 
-def _verify_prefix(header: CorethHeader, fees: BlockFees) -> None:
+def _verify_prefix(header: CorethHeader, fees: HeaderFees) -> None:
     """Check the beginning of the extra data: the gas state after the block, or the window before it."""
     if fees.state is None:
         if not header.extra_data.startswith(fees.prefix):
@@ -309,11 +313,11 @@ def _text(state: GasState) -> str:
     )
 
 
-def predicate_results(header: CorethHeader, phase: Phase) -> bytes:
-    """Return the part of a header's extra data with the results of predicates; there is none before Durango."""
-    if phase < Phase.DURANGO:
+def predicate_results(header: CorethHeader, phase: CorethPhase) -> bytes:
+    """Return the results of predicates in a header's extra data; empty before Durango."""
+    if phase < CorethPhase.DURANGO:
         return b""
-    return header.extra_data[STATE_SIZE if phase >= Phase.FORTUNA else WINDOW_SIZE :]
+    return header.extra_data[STATE_SIZE if phase >= CorethPhase.FORTUNA else WINDOW_SIZE :]
 
 
 def verify_outcome(candidate: CandidateBlock, made: AcceptedBlock) -> None:

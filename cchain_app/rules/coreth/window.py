@@ -10,7 +10,7 @@ from typing import Final
 from cchain_app.blocks.errors import BlockRefused
 from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.header import CorethHeader
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from primitives import uint64
 from primitives.upgrades import UpgradeTimes
 
@@ -22,10 +22,10 @@ _GWEI: Final = 10**9
 FIRST_BASE_FEE: Final = 225 * _GWEI
 _UNLIMITED: Final = 2**256 - 1
 _BOUNDS: Final = (
-    (Phase.ETNA, 1 * _GWEI, _UNLIMITED),
-    (Phase.APRICOT_5, 25 * _GWEI, _UNLIMITED),
-    (Phase.APRICOT_4, 25 * _GWEI, 1_000 * _GWEI),
-    (Phase.LAUNCH, 75 * _GWEI, 225 * _GWEI),
+    (CorethPhase.ETNA, 1 * _GWEI, _UNLIMITED),
+    (CorethPhase.APRICOT_5, 25 * _GWEI, _UNLIMITED),
+    (CorethPhase.APRICOT_4, 25 * _GWEI, 1_000 * _GWEI),
+    (CorethPhase.LAUNCH, 75 * _GWEI, 225 * _GWEI),
 )
 """The least and the highest base fee since a phase of the parent, in wei; newest first."""
 _OLD_TARGET: Final = 10_000_000
@@ -62,13 +62,13 @@ def window_before(parent: CorethHeader, timestamp: int, upgrades: UpgradeTimes) 
         upgrades: The network's upgrades.
     """
     phase = phase_at(upgrades, parent.timestamp)
-    if phase < Phase.APRICOT_3 or parent.number == 0:
+    if phase < CorethPhase.APRICOT_3 or parent.number == 0:
         return _EMPTY
     seconds = timestamp - parent.timestamp
     added = [parent.gas_used]
-    if phase >= Phase.APRICOT_5:
+    if phase >= CorethPhase.APRICOT_5:
         added.append(parent.ext_data_gas_used or 0)
-    elif phase >= Phase.APRICOT_4:
+    elif phase >= CorethPhase.APRICOT_4:
         # The step of phase 4 even if the new block is in phase 5.
         added += [
             parent.ext_data_gas_used or 0,
@@ -86,9 +86,9 @@ def window_before(parent: CorethHeader, timestamp: int, upgrades: UpgradeTimes) 
 def base_fee_after(parent: CorethHeader, timestamp: int, upgrades: UpgradeTimes) -> int:
     """Return the base fee of the block after `parent`, in wei; arguments as for `window_before`."""
     phase = phase_at(upgrades, parent.timestamp)
-    if phase < Phase.APRICOT_3 or parent.number == 0:
+    if phase < CorethPhase.APRICOT_3 or parent.number == 0:
         return FIRST_BASE_FEE
-    since_phase_5 = phase >= Phase.APRICOT_5
+    since_phase_5 = phase >= CorethPhase.APRICOT_5
     target = _TARGET if since_phase_5 else _OLD_TARGET
     divisor = _DIVISOR if since_phase_5 else _OLD_DIVISOR
     used = min(sum(window_before(parent, timestamp, upgrades)), uint64.MAX)
@@ -124,11 +124,11 @@ def block_gas_cost_after(
 ) -> int | None:
     """Return the gas that the tips of the block after `parent` have to buy; None before Apricot phase 4."""
     phase = phase_at(upgrades, timestamp)
-    if phase < Phase.APRICOT_4:
+    if phase < CorethPhase.APRICOT_4:
         return None
-    if phase >= Phase.GRANITE:
+    if phase >= CorethPhase.GRANITE:
         return 0
-    step = COST_STEP if phase >= Phase.APRICOT_5 else OLD_COST_STEP
+    step = COST_STEP if phase >= CorethPhase.APRICOT_5 else OLD_COST_STEP
     return cost_after(parent.block_gas_cost, step, max(0, timestamp - parent.timestamp))
 
 

@@ -1,4 +1,4 @@
-"""What the tips of a block had to buy from Apricot phase 4 to Fortuna."""
+"""The block gas cost that tips have to cover, from Apricot phase 4 to Fortuna."""
 
 from typing import Any
 

@@ -8,9 +8,9 @@ from cchain_app.atomic.fees import MAX_BLOCK_GAS
 from cchain_app.blocks.errors import BlockRefused
 from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.min_delay import excess_after
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from cchain_app.rules.coreth.verification import (
-    BlockFees,
+    HeaderFees,
     delay_excess_before,
     fees_after,
     verify_claimed_gas,
@@ -47,7 +47,7 @@ _CASES = [case for case in cases("header_rules") if _is_in_order(case.values[0])
 """Blocks before their parents, which `verify_time` refuses before anything is computed, are left out."""
 
 
-def _fees(case: dict[str, Any]) -> BlockFees:
+def _fees(case: dict[str, Any]) -> HeaderFees:
     return fees_after(_parent(case), int(case["childTimeMilliseconds"]), UPGRADES)
 
 
@@ -55,7 +55,7 @@ def _number(value: str | int | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _prefix_after(case: dict[str, Any], fees: BlockFees) -> bytes:
+def _prefix_after(case: dict[str, Any], fees: HeaderFees) -> bytes:
     if fees.state is None:
         return fees.prefix
     after = fees.state.consumed(case["childGasUsed"])
@@ -67,8 +67,10 @@ def _prefix_after(case: dict[str, Any], fees: BlockFees) -> bytes:
 @pytest.mark.parametrize("case", _CASES)
 def test_values_of_a_block(case: dict[str, Any]) -> None:
     fees = _fees(case)
-    assert fees.phase == Phase(_NAMES.index(case["phase"]))
-    assert phase_at(UPGRADES, _parent(case).timestamp) == Phase(_NAMES.index(case["parentPhase"]))
+    assert fees.phase == CorethPhase(_NAMES.index(case["phase"]))
+    assert phase_at(UPGRADES, _parent(case).timestamp) == CorethPhase(
+        _NAMES.index(case["parentPhase"])
+    )
     assert fees.gas_limit == case["gasLimit"]
     assert fees.base_fee == _number(case["baseFee"])
     assert fees.capacity == case["gasCapacity"]
@@ -81,7 +83,7 @@ def test_values_of_a_block(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", _CASES)
 def test_delay(case: dict[str, Any]) -> None:
-    if Phase(_NAMES.index(case["phase"])) < Phase.GRANITE:
+    if CorethPhase(_NAMES.index(case["phase"])) < CorethPhase.GRANITE:
         assert case["minDelayExcess"] is None
         return
     delay = delay_excess_before(_parent(case), UPGRADES)

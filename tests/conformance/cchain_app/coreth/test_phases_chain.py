@@ -13,7 +13,7 @@ from cchain_app.rules.coreth.block import atomic_transactions
 from cchain_app.rules.coreth.gas_state import GasState
 from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.min_delay import delay_of
-from cchain_app.rules.coreth.phases import Phase, phase_at
+from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from cchain_app.rules.coreth.verification import predicate_results
 from chainvm.port import BlockContext
 from primitives import bls
@@ -94,7 +94,7 @@ def test_atomic_transactions_of_all_phases(entry: dict[str, Any]) -> None:
     assert read_payload(data(entry["extData"])) == txs if txs else not wanted
     for tx, one in zip(txs, wanted, strict=True):
         assert tx.tx_id == data(one["txID"])
-        assert gas_used(tx, has_fixed_gas=phase >= Phase.APRICOT_5) == int(one["gasUsed"])
+        assert gas_used(tx, has_fixed_gas=phase >= CorethPhase.APRICOT_5) == int(one["gasUsed"])
         assert tx.requests.peer == data(one["peerChain"])
         assert [bytes(removed) for removed in tx.requests.remove] == [
             data(removed) for removed in one["remove"] or ()
@@ -106,4 +106,4 @@ def test_atomic_transactions_of_all_phases(entry: dict[str, Any]) -> None:
 
 def test_the_chain_has_blocks_of_every_phase() -> None:
     found = {phase_at(UPGRADES, int(entry["header"]["timestamp"])) for entry in _BLOCKS}
-    assert found == set(Phase) - {Phase.HELICON}
+    assert found == set(CorethPhase) - {CorethPhase.HELICON}
