@@ -50,7 +50,7 @@ def prepare(scene: Scene) -> None:
         scene.fund(senders(purpose))
     # The load fills caches, so memory is compared between the two loads.
     before = _loaded(scene, "beside none")
-    _create(scene, range(1))  # the node imports what all of them need
+    _create(scene, range(1))  # the node imports the modules that all chains share
     before |= _idle(scene)
     _create(scene, range(1, CHAINS))
     after = _idle(scene) | _loaded(scene, "beside ten")

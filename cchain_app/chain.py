@@ -424,7 +424,7 @@ class EvmChain(ChainOptions):
 
     @cached_property
     def _votes(self) -> Votes:
-        """What this node votes for in the blocks of coreth that it makes."""
+        """The gas target and minimum delay that this node votes for in the coreth blocks that it builds."""
         return votes_for(self.settings.gas_target, self.settings.min_delay_target)
 
     @cached_property

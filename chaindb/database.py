@@ -109,7 +109,7 @@ class Database:
         """
         if self.replicas is None or self._local.replica or on_event_loop():
             return read()
-        if self.connection.in_atomic_block:  # it may read what it has written
+        if self.connection.in_atomic_block:  # the transaction must see its own writes
             return read()
         return self.replicas.run(self, read)
 

@@ -61,7 +61,7 @@ class ReplicatedDatabase(Protocol):
 
 
 class ReplicaBehind(Exception):
-    """A replica has not replayed what the node's own server had written."""
+    """A replica has not replayed the log that the primary had on disk."""
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class Replicas:
                 replica.leave_out(_reason(error))
 
     def run(self, db: ReplicatedDatabase, read: Callable[[], T]) -> T:
-        """Run a read of a database on a replica that is up to date; if there is none or it fails, on the server itself.
+        """Run a read of a database on an up-to-date replica; on the primary if every replica is left out or the read fails.
 
         Args:
             db: The database. Its queries of this thread go to the replica meanwhile.
@@ -139,7 +139,7 @@ class Replicas:
 
     @staticmethod
     def _await_replay(db: ReplicatedDatabase, replica: _Replica) -> None:
-        """Wait until a replica has what the server has written by now.
+        """Wait until a replica has replayed the log that the primary has on disk now.
 
         Raises:
             ReplicaBehind: It has not after `WAIT_SECONDS`, or it is no replica.

@@ -196,7 +196,7 @@ class Explorer:
         self._endpoint_of = endpoint_of
         self._known = KnownNames()
         self._made: dict[str, Explorer] = {evm.name: self}
-        """The explorers of the EVM chains by name, besides the C-Chain's those that somebody has asked for."""
+        """The explorers by chain name: that of the C-Chain, and those of other chains once a request named them."""
         self._making: Final = threading.Lock()
         self.done: dict[str, Hash] = {}
         """The blocks at which the chain's indexes were complete, by the name of the index."""

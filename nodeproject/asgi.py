@@ -1,8 +1,8 @@
 """The ASGI application: plain pages and raw RPC first, then WebSockets, then Django for everything else.
 
 Its lifespan is that of the process: the chain listener and the health checks start and stop with it. The server's
-protocol answers calls of EVM chains at once. Everything else, with the modules that it needs, is created by a thread
-beside these first answers; requests for it wait for that.
+protocol answers calls of EVM chains at once. A thread creates the other parts of the node, and imports
+their modules, beside these first answers; requests to those parts wait until they exist.
 """
 
 import asyncio
@@ -121,7 +121,7 @@ class Application:
             if self._requests is None:
                 node.serve_all()
                 self._requests = _Requests(node)
-                gc.freeze()  # as `process.tune` does for what was loaded before
+                gc.freeze()  # as `process.tune` does for the modules loaded before
             return self._requests
 
     def _follower_of(self, rpc: EvmRpc) -> HeadListener:

@@ -2,8 +2,8 @@
 
 All of these are created here and nowhere else, and each is passed its dependencies. Code that Django, Celery
 or a server calls, and that therefore cannot be passed anything, gets this object from `nodeproject.apps`.
-Only the EVM chains are created at once, because a node answers for them first. The other parts, and the modules that
-they need, come with their first use; a server creates them beside its first answers (`asgi`).
+The constructor creates only the EVM chains, because a node answers for them first. The other parts are created, and their
+modules imported, at first use; a server creates them beside its first answers (`asgi`).
 """
 
 from collections.abc import Callable, Sequence

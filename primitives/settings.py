@@ -241,7 +241,7 @@ class CommonSettings:
     def enforces_delays(self) -> bool:
         """Whether blocks of subnets' chains wait for the delay that their parents ask for (ACP-226).
 
-        On a local network with a single block producer, transactions are mined at once instead.
+        A local network with a single block producer does not enforce them, so that transactions are mined at once.
         """
         return self.network_id != LOCAL or self.votes
 

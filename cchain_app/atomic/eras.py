@@ -1,4 +1,4 @@
-"""What the rules of atomic transactions were before Banff, for blocks of the public networks' past (coreth.md 15)."""
+"""The rules of atomic transactions before Banff, for blocks of the public networks' past (coreth.md 15)."""
 
 from dataclasses import dataclass
 from typing import Final

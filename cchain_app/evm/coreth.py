@@ -26,7 +26,7 @@ ASSET_CALL_GAS: Final = 20_000
 
 
 class AssetContracts(StrEnum):
-    """What the three contracts of `FORBIDDEN` do."""
+    """The effect of the three contracts of `FORBIDDEN`."""
 
     NONE = "none"
     """They do not exist (before Apricot phase 2)."""

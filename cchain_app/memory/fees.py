@@ -54,7 +54,7 @@ class FeesMemory:
         return [fees for fees in both if fees is not None]
 
     def reset(self) -> None:
-        """Forget everything, also what is being read now: the blocks of some heights may have been replaced."""
+        """Clear the cache, and discard reads in progress: blocks of some heights may have been replaced."""
         with self._lock:
             self._resets += 1
             self._fees.clear()

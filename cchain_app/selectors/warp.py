@@ -85,7 +85,7 @@ def verify_signable(
         seconds_online: Returns the observed uptime of a validator; None: the Primary Network validates the chain.
 
     Raises:
-        UnsignedWarpMessage: It is none of these.
+        UnsignedWarpMessage: This node does not sign the message.
         NoBlockchainID: The chain has no ID yet.
     """
     if warp_rows.raw_message(chain.db, message.message_id) is None:

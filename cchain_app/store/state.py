@@ -18,7 +18,7 @@ _SLOT = ("key", "value")
 _SLOT_CHANGE = ("id", "key", "number", "value")
 
 NO_CODE: Final = Hash(b"")
-"""What the history has instead of the code hash of an account without code: most accounts have none."""
+"""Stored in the history as the code hash of an account without code, because most accounts have no code."""
 
 _SlotChanges = dict[tuple[Address, Slot], SlotChange]
 

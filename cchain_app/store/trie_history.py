@@ -56,7 +56,7 @@ SELECT root.number FROM cchain_app_triehistory AS history
 JOIN cchain_app_trienodechange AS root ON root.key = %s AND root.number >= history.first
 WHERE root.number >= %s ORDER BY root.number LIMIT 1
 """
-# An interval of which rows are missing gets no more: the next block begins another one.
+# If rows of an interval are missing, the interval ends: the next block begins a new one.
 _KEEP_FROM: Final = """
 UPDATE cchain_app_triehistory SET first = %s, changes = CASE WHEN number < %s THEN %s ELSE changes END
 WHERE first < %s

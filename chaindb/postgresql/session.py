@@ -98,7 +98,6 @@ class WatchedConnection(psycopg.Connection[Any]):
             raise
 
 
-@cache
 def connection_class(server_alias: str) -> type[WatchedConnection]:
     """Return the class of connections to the server of an alias."""
     return type("WatchedConnection", (WatchedConnection,), {"server_alias": server_alias})
@@ -153,8 +152,8 @@ def server() -> WatchedServer:
 def server_of(alias: str) -> WatchedServer:
     """Return the database server of an alias: the node's own, or a replica.
 
-    All threads share the object and its record of an outage: Django opens a connection for each
-    thread.
+    The process has one object for each server, because Django opens a connection for each thread, and all of them
+    share the record of an outage.
     """
     is_own = alias == DEFAULT_DB_ALIAS
     return WatchedServer(

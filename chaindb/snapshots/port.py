@@ -134,8 +134,8 @@ class Copies(Protocol):
             also: Is called in the transaction before the first row changes. An exception undoes everything.
             further: Is called after `also`, and returns the further databases to restore. They have their tables.
             also_in: Is called with each of them in its transaction, before its rows change.
-            mark: Returns what is needed to continue, if the databases cannot be committed together and a kill comes
-                between them; called before the first commit.
+            mark: Returns the data with which a restoration continues after a kill between the commits of several
+                databases; called before the first commit, if the databases cannot be committed together.
 
         Raises:
             SnapshotRefused: No copy of the name exists.

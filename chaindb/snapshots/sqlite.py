@@ -149,7 +149,7 @@ class SqliteCopies:
             self._unfinished.unlink(missing_ok=True)
 
     def unfinished(self) -> str | None:
-        """Return the mark of a restoration that may not have committed all databases; None if there is none."""
+        """Return the mark of an unfinished restoration, which may not have committed all databases; None without one."""
         try:
             return self._unfinished.read_text(errors="replace")
         except FileNotFoundError:

@@ -243,7 +243,7 @@ def _chain_id(site: Explorer) -> str:
 
 
 def _chosen(site: Explorer, chain: str, address: str) -> Explorer | HttpResponse:
-    """Return the explorer of the chain with an ID, or an error if there is none or the address is invalid."""
+    """Return the explorer of the chain with an ID, or an error if the chain is unknown or the address is invalid."""
     found = site.of_chain_id(chain)
     if found is None:
         return _unsupported(chain)

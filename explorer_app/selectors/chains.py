@@ -77,7 +77,7 @@ def named(platform: PlatformChain, text: str, *, count: int) -> Sequence[ListedC
 
 
 def why_not(platform: PlatformChain, text: str) -> str:
-    """Return why the chain of a subnet with a blockchain ID or a name does not run; empty if there is none."""
+    """Return why the chain of a subnet with a blockchain ID or a name does not run; empty if no such chain is known."""
     return next((chain.reason for chain in named(platform, text, count=PAGE) if chain.reason), "")
 
 

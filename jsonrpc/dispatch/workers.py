@@ -173,7 +173,7 @@ class Workers:
                 failure = error
             with self._lock:
                 self._forget(ticket)
-                # Before its caller wakes, who may queue a job for this thread.
+                # Done before the caller wakes, because the caller may then queue a job for this thread.
                 task = self._next_job(thread)
             _wake_caller(job, result, failure)
 
@@ -193,7 +193,7 @@ class Workers:
             self._waiting.clear()
         for job in refused:
             _wake_caller(job, None, Overloaded())
-        for thread in self._threads:  # no more are started
+        for thread in self._threads:  # no thread starts after `_is_closed` is set
             thread.shutdown(wait=False, cancel_futures=True)
 
 

@@ -152,7 +152,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._go_on()
 
     def _process(self, data: bytes) -> None:
-        """Have the first messages answered that arrive as complete frames (RFC 6455, 5.2); parse what is left.
+        """Answer the leading complete frames (RFC 6455, 5.2) by the shortcut; parse the remaining bytes.
 
         Many frames that arrive together are answered with one write. The frames after them wait for the loop's next
         turn, and so do those after a frame that has to be parsed.

@@ -228,7 +228,7 @@ class Snapshots:
             )
 
     def _unfinished(self, copies: Copies) -> _Unfinished | None:
-        """Return the restoration that has not reached all chains of subnets; None if there is none."""
+        """Return the unfinished restoration, which has not reached all chains of subnets; None without one."""
         text = copies.unfinished() if isinstance(copies, SqliteCopies) else None
         if text is None:
             return None

@@ -1,4 +1,4 @@
-"""What the EVM chains of a node read from its P-Chain, whose modules are imported when they do.
+"""The values that a node's EVM chains read from its P-Chain, whose modules are imported at the first read.
 
 The chains do not know each other; the code that composes the node connects them.
 """

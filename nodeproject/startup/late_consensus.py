@@ -9,7 +9,7 @@ from primitives.fair_lock import FairLock
 
 
 class LateConsensus:
-    """A `Consensus` that another one replaces as soon as somebody needs it.
+    """A placeholder for a `Consensus`, which creates the real one at the first call.
 
     Each method raises `WouldBlock` on an event loop, because creating the network takes tenths of a second.
 

@@ -38,7 +38,7 @@ allocates there."""
 
 HEAPS = 2
 """Heaps of the C library that all threads share. By default each thread gets its own, up to eight per processor, and each
-keeps what a long answer or SQLite's pages have needed once: 10 MiB more after a load, and nothing faster."""
+keeps the memory of its largest answer and of SQLite's pages: 10 MiB more after a load, without being faster."""
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Numbers of glibc's parameters (its manual, Malloc Tunable Parameters)."""

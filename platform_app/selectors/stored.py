@@ -1,4 +1,4 @@
-"""What the database holds of a P-Chain, read without the chain's modules: a start that finds all there imports them later."""
+"""Reads whether the database has a P-Chain without importing the chain's modules, so that a restart imports them later."""
 
 from typing import Final, NamedTuple
 
@@ -26,7 +26,7 @@ class StoredPlatform(NamedTuple):
 
 
 def stored_platform(db: Database) -> StoredPlatform | None:
-    """Return what a database holds of a P-Chain; None before the genesis."""
+    """Return a summary of the P-Chain in a database; None before the genesis."""
     row = db.row(_STORED, (PRIMARY_NETWORK_ID,))
     if row is None:
         return None

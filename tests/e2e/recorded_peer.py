@@ -55,7 +55,7 @@ class RecordedChain:
         self.last = last
 
     def answer(self, kind: str, content: Any) -> Any:
-        """Return the answer to a request about accepted blocks; None: there is none."""
+        """Return the answer to a request about accepted blocks; None for other requests."""
         accepted = [bytes(block_id) for block_id in self.ids[: self.last + 1]]
         match kind:
             case "get_accepted_frontier":

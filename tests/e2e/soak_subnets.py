@@ -15,7 +15,7 @@ from tests.servers.node import RunningNode
 CHAINS, KILLS = 50, 20
 IDLE_SECONDS = 30.0
 SETTLING_SECONDS = 15.0
-"""After a start, until caches and compilation need no more time."""
+"""Seconds after a start until caches are filled and modules compiled."""
 
 
 def main() -> None:

@@ -204,7 +204,7 @@ class SubnetLoad:
         except RpcUnreachable:
             chain.nonce = None
             if self._is_up.is_set():
-                time.sleep(0.01)  # it is being killed
+                self._stopping.wait(0.01)  # the node is being killed: do not retry in a busy loop
             return
         chain.nonce += 1
         chain.sends += 1

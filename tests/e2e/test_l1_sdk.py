@@ -158,7 +158,7 @@ def test_a_message_gets_to_another_chain_once(made: Made, source: str, destinati
         destination=made.chain(destination),
         key=KEY,
         text=text,
-        # The validators of an L1 sign for it what the chains of the Primary Network say.
+        # Messages of the Primary Network's chains to an L1 are signed by the L1's own validators.
         signingSubnet=made.subnets[destination] if source == "C" else "",
     )
     assert found["status"] == "success"

@@ -3,8 +3,8 @@
 The extra data of a header is the window of gas (`fees`), and since Durango the results of the warp messages in the block's
 access lists, which are there without the warp precompile too.
 
-Unspecified: the least time between blocks (ACP-226) is in each header; on a local network whose blocks one node makes alone
-it is not enforced, so that a transaction is mined at once. The coinbase gets the base fee at the end of the
+Unspecified: the least time between blocks (ACP-226) is in each header; a local network with a single
+block producer does not enforce it, so that transactions are mined at once. The coinbase gets the base fee at the end of the
 block, where subnet-evm pays it after each transaction: only a transaction that reads the coinbase's balance sees that.
 """
 

@@ -166,7 +166,7 @@ def test_extended_length_must_be_minimal(ws, served) -> None:
 
 
 class Frames:
-    """Answers one message by its frame, at most three at once, and fails with another message."""
+    """A shortcut that answers one known frame, at most three at a time, and fails for other frames."""
 
     MOST = 3
 

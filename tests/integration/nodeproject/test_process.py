@@ -186,7 +186,9 @@ with tempfile.NamedTemporaryFile() as file:
     print(file.read().count(b"<heap nr="))
 """
 
-only_glibc = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
+only_glibc = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="the program sets glibc's malloc only"
+)
 
 
 def _output(program: str) -> list[str]:

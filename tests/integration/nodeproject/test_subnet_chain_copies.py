@@ -248,7 +248,7 @@ def test_what_happens_after_an_interrupted_restoration_is_kept(
         late.setattr(Database, "flush", killed)
         with pytest.raises(Late):
             world.node.snapshots.restore("a")
-    # Whether the chain was committed depends on where the kill came; then it goes on.
+    # The kill may come before or after the commit of the chain; `finish` completes the restoration in both cases.
     world.node.snapshots.finish()
     assert blocks.catch_up(world.chain(dex)).number == 0
     pay(world, dex)
