@@ -227,7 +227,7 @@ def test_outage_under_load_is_reported_and_loses_nothing(
     assert ask(broken, "/ext/health/readiness").status == 200
 
     assert ended + broken.ended == []
-    assert all(item.message.startswith(words) for item in load.faults), load.faults
+    assert [item.message for item in load.faults if not item.message.startswith(words)] == []
     assert load.slowest < CALL_SECONDS
     load.more(10)
     with broken.client() as client:

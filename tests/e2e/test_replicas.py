@@ -40,15 +40,17 @@ class Replicated(NamedTuple):
         ).status_code
 
     def state(self) -> Any:
-        """Return the message of the health check about the replica, as of a run after this call."""
-        report = requests.get(f"http://127.0.0.1:{self.node.port}/ext/health", timeout=SECONDS)
-        (message,) = report.json()["checks"]["replicas"]["message"].values()
+        """Return the message of the health check about the replica, once the check has run."""
+        (message,) = wait_for(lambda: self._check().get("message")).values()
         return message
 
     def is_healthy(self) -> bool:
         """Return whether the check passes, whatever the message says."""
+        return "error" not in self._check()
+
+    def _check(self) -> Any:
         report = requests.get(f"http://127.0.0.1:{self.node.port}/ext/health", timeout=SECONDS)
-        return "error" not in report.json()["checks"]["replicas"]
+        return report.json()["checks"]["replicas"]
 
 
 def send(node: RunningNode, **changes: Any) -> Any:
