@@ -22,7 +22,7 @@ MIGRATIONS := $(wildcard */migrations/*.py)
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
 ON_CCHAIN := tests/integration/cchain_app tests/integration/explorer_app
 ON_PLATFORM := tests/integration/platform_app
-UNIT_CCHAIN := tests/unit/cchain_app tests/unit/jsonrpc
+UNIT_CCHAIN := tests/unit/cchain_app tests/unit/jsonrpc tests/unit/health_app tests/unit/xchain_app tests/unit/primitives
 # Checks and tests must not touch the data of a node that runs in this directory.
 SCRATCH := NODE_DATA_DIR=build/test-data
 # One more than processors: installations wait for downloads, and tests for their servers.
