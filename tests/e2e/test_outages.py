@@ -112,7 +112,7 @@ class Load:
                         sent = True
                     except RpcFault as fault:
                         # A transaction that was stored just before the outage is known when it is sent again.
-                        sent = fault.message in ("already known", "nonce too low")
+                        sent = fault.message.startswith(("already known", "nonce too low:"))
                         if not sent:
                             self.faults.append(fault)
                             self.slowest = max(self.slowest, time.monotonic() - began)
