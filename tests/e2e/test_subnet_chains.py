@@ -131,6 +131,7 @@ def served(node: RunningNode, name: str) -> bool:
 def test_a_browser_shows_each_chain(live: Live) -> None:
     for name in CHAINS:
         wait_for(lambda name=name: served(live.node, name))
+    live.receipt("dex", live.send("dex", to=None, data=INIT, value=0, gas=200_000))
     sent = live.send("dex", to=RECIPIENT, value=7)
     live.receipt("dex", sent)
     base = f"http://127.0.0.1:{live.node.port}"
