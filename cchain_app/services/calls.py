@@ -231,7 +231,7 @@ class _BlockRecorder:
             position = replay.position
             self._place = batch.add(number, position, self._place, self._record())
             batch.reach(self._key(self._place))
-            if not replay.ended and time_slice.is_over():
+            if time_slice.is_over() and not replay.ended:
                 self._chain.half_recorded = PartialFrame(
                     self._block.hash, replay.position, self._place, self._singly, replay.state
                 )
