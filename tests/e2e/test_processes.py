@@ -94,10 +94,14 @@ def test_no_process_builds_blocks_while_paused(
     operator.log_in(password)
     assert "Paused the C-Chain" in operator.send(PAUSE).text
     try:
-        sent = [
-            connection.call("eth_sendRawTransaction", sender.transfer(STRANGER))
-            for connection in connections
-        ]
+        sent = []
+        for connection in connections:
+            sent.append(connection.call("eth_sendRawTransaction", sender.transfer(STRANGER)))
+            counts = {
+                client.call("eth_getTransactionCount", account.address, "pending")
+                for client in connections
+            }
+            assert counts == {hex(len(sent))}
         pages = [operator.get("/admin/").text for _ in range(CONNECTIONS)]
         assert all(RESUME in page for page in pages)
         waiting = [connections[0].call("eth_getTransactionByHash", item) for item in sent]
