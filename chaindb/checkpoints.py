@@ -27,10 +27,11 @@ PAGES: Final = 4_000
 """Frames from which the log counts as long."""
 
 ATTEMPTS: Final = 8
-"""Times that the rest of the log is copied after a commit, beside the writers, before they have to wait for it."""
+"""Times that the rest of the log is copied beside the writers, before they have to wait for it. All but the first follow
+a commit."""
 
 COMMIT_SECONDS: Final = 0.02
-"""Maximal seconds that the thread waits for such a commit."""
+"""Maximal seconds that the thread waits for a commit after each; without one the next writer will restart the log."""
 
 MORE_PAGES: Final = 1_000
 """Frames after which the log is copied again if it was not restarted."""
@@ -115,21 +116,28 @@ class Checkpointer:
         if salts is None:
             return False
         self._checkpoint()
-        self._last_copied = _LogSize(salts, self._copy_rest())
+        self._last_copied = _LogSize(salts, self._copy_rest(salts))
         return True
 
-    def _copy_rest(self) -> int:
-        """Copy what writers have added since; return the number of frames in the log."""
+    def _copy_rest(self, salts: bytes) -> int:
+        """Copy what writers have added since, until one restarts the log; return the number of frames."""
         for _ in range(ATTEMPTS):
-            self._committed.wait(COMMIT_SECONDS)
             self._committed.clear()
             frames, copied = self._checkpoint()
             # If less is copied, a reader still uses an older state, and copying the rest would take long.
-            if copied < frames or not self._committed.is_set():
+            if copied < frames or not self._committed.wait(COMMIT_SECONDS):
+                return frames
+            if self._salts() != salts:
                 return frames
         with self._db.turn():
             frames, _ = self._checkpoint()
         return frames
+
+    def _salts(self) -> bytes:
+        """Return the salts of the log; empty if it has none."""
+        with suppress(FileNotFoundError), open(self._path, "rb", buffering=0) as file:
+            return file.read(_HEADER)[_SALTS]
+        return b""
 
     def _salts_if_long(self) -> bytes | None:
         """Return the salts of the log if it is long, else None."""
