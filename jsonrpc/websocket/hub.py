@@ -55,7 +55,7 @@ class Hub:
         self._subscribed: Counter[str] = Counter()
         """Number of subscriptions by client."""
         self._ended = ""
-        """Why no more sockets are served; empty: they are."""
+        """The reason why the hub has ended; empty: it has not."""
         self._together = 0
         """Number of all subscriptions."""
 
@@ -94,7 +94,7 @@ class Hub:
                     del self._of[client]
 
     async def end(self, reason: str) -> None:
-        """Close all sockets, and serve no more. On the event loop of the sockets.
+        """Close all sockets, and refuse further sockets. Call it on the event loop of the sockets.
 
         Args:
             reason: Why, in ASCII; at most the 123 bytes of a close frame.

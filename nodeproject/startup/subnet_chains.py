@@ -34,6 +34,7 @@ from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import chain_views
 from nodeproject.startup.absent_chains import AbsentChains
 from nodeproject.startup.chain_databases import make_database, upgrade_file_of
+from nodeproject.startup.chain_obstacles import ChainObstacles
 from nodeproject.startup.process import CannotStart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, subnets
@@ -130,6 +131,7 @@ class SubnetChains:
         """The chains to begin again."""
         self._again_at = 0.0
         """When that is due, by the monotonic clock."""
+        self._obstacles = ChainObstacles()
         self._has_changed = False
         """Whether a chain has begun or ended since the SQL views over all chains were made."""
 
@@ -160,6 +162,7 @@ class SubnetChains:
             if self._has_changed:
                 self._refresh_views()
                 self._has_changed = False
+            self._obstacles.note(self._platform.db, self._running())
 
     def _refresh_views(self) -> None:
         try:
