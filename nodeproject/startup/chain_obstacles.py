@@ -21,10 +21,10 @@ class ChainObstacles:
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[Hash, str]] = {}
-        """The head at which each chain was last examined, and what was found, by the chain's name."""
+        """The head at which each chain was last examined, and its obstacle, by the chain's name."""
 
     def note(self, db: Database, chains: Iterable[EvmChain]) -> None:
-        """Examine the chains of subnets with another head, and those with an obstacle again; write what has changed.
+        """Examine the chains of subnets with another head, and those with an obstacle again; write changed reasons.
 
         A chain whose rows cannot be read is examined by the next call; its health check has the error.
 
