@@ -31,10 +31,24 @@ _AT_ONCE = 200
 """Calls in a batch."""
 
 
-def create_chain(
-    client: PlatformClient, wallet: Wallet, subnet_id: str, name: str, chain_id: int
+def create_chain(  # arguments of a transaction
+    client: PlatformClient,
+    wallet: Wallet,
+    subnet_id: str,
+    name: str,
+    chain_id: int,
+    **of_config: Any,
 ) -> str:
-    """Create a chain of a subnet that the wallet controls, with an account of `KEY`; return its blockchain ID."""
+    """Create a chain of a subnet that the wallet controls, with an account of `KEY`; return its blockchain ID.
+
+    Args:
+        client: A connection to a node.
+        wallet: Pays.
+        subnet_id: The subnet.
+        name: The chain's name.
+        chain_id: The EVM chain ID.
+        of_config: Further entries of `config` in its genesis file.
+    """
     wallet.look(client)
     coin = max(wallet.coins, key=worth)
     change = worth(coin) - platform.CONFIG.fees.create_blockchain
@@ -46,7 +60,7 @@ def create_chain(
         chain_name=name,
         vm_id=ID.of_name("subnetevm"),
         fx_ids=(),
-        genesis_data=subnet_genesis(chain_id),
+        genesis_data=subnet_genesis(chain_id, **of_config),
     )
     return client.commit(raw(platform.signed(created, [[EWOQ_KEY]] * 2)))
 
