@@ -27,6 +27,15 @@ from tests.servers.node import RunningNode
 PATIENCE = 180.0
 """Time limit of each wait, in seconds."""
 FIRST_CHAIN_ID = 20_000
+_OF_HEAD = {
+    "chain_height": "number",
+    "chain_last_block_timestamp_seconds": "timestamp",
+    "cchain_base_fee_wei": "baseFeePerGas",
+    "cchain_gas_used": "gasUsed",
+    "cchain_gas_limit": "gasLimit",
+    "cchain_last_block_bytes": "size",
+}
+"""Metrics that describe a chain's last block, and the fields of the block."""
 _AT_ONCE = 200
 """Calls in a batch."""
 
@@ -150,9 +159,16 @@ class SubnetLoad:
                 self._check_chain(connection, chain)
             page = scrape(self.node)
             for chain in self.chains:
-                height = int(connection.call(chain, "eth_blockNumber"), 16)
+                head = connection.call(chain, "eth_getBlockByNumber", "latest", False)
                 label = f'chain="{chain.blockchain_id}"'
-                assert page[f"svc_chain_height{{{label}}}"] == height, chain.name
+                for name, field_name in _OF_HEAD.items():
+                    shown = page[f"svc_{name}{{{label}}}"]
+                    assert shown == int(head[field_name], 16), f"{chain.name}: {name}"
+                made = page.get(f"svc_block_processing_duration_seconds_count{{{label}}}", 0)
+                least = 1 if chain.sends else 0
+                assert least <= made <= int(head["number"], 16), chain.name
+                named = [key for key in page if key.startswith("svc_chain_info{") and label in key]
+                assert sum(f'alias="{chain.name}"' in key for key in named) == 1, chain.name
                 waiting = f'svc_mempool_transactions{{{label},state="pending"}}'
                 assert page[waiting] == 0, chain.name
                 calls = (
