@@ -62,7 +62,7 @@ class StateReader(Protocol):
 
 
 BASE_FEE_BITS: Final = 64
-"""Bits of a base fee that engines can read."""
+"""Bits of a base fee that the native engine can read; blocks with a wider one run in the reference engine."""
 
 
 @dataclass(frozen=True, slots=True)

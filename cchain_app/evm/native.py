@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
+from dataclasses import replace
 
 import cchain_native
 
@@ -28,6 +28,7 @@ from cchain_app.evm.engine import (
     StateReader,
     TransactionResult,
 )
+from cchain_app.evm.installed import INSTALL_REFERENCE, has_reference, is_wide, missing_engine
 from cchain_app.evm.native_trace import block_trace, transaction_trace
 from cchain_app.evm.native_values import changes_of, logs_of
 from cchain_app.evm.stateful import with_predicates, with_predicates_of_call
@@ -51,8 +52,9 @@ class NativeEngine:
     """revm, for every fork from Frontier to Osaka.
 
     Unspecified: a block reward is never paid; a transaction whose fee is 2^128 wei or more cannot
-    be read; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
-    makes no requests. Blocks of coreth's phases in which contracts move other assets are executed by the reference engine.
+    be read, except in a block whose base fee has more than 64 bits; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
+    makes no requests. The reference engine executes blocks of coreth's phases in which contracts move other assets, and
+    blocks with such a base fee.
     The crate reads deposits (EIP-6110) from mainnet's deposit contract, so the logs of another
     deposit contract are passed to it as mainnet's.
     """
@@ -80,6 +82,8 @@ class NativeEngine:
         Raises:
             ExecutionInvalid: A transaction cannot be in the block, and skip_invalid is off.
         """
+        if is_wide(env) and not transactions:
+            env = replace(env, base_fee=0)  # nothing reads it
         if _needs_reference(env):
             reference = _reference_of(env)
             return reference.execute_block(env, transactions, state, skip_invalid=skip_invalid)
@@ -106,6 +110,8 @@ class NativeEngine:
         Raises:
             ExecutionInvalid: A system call failed, or a deposit cannot be read.
         """
+        if is_wide(env):
+            env = replace(env, base_fee=0)
         if _needs_reference(env):
             return _reference_of(env).close_block(env, state, logs)
         try:
@@ -279,7 +285,7 @@ class NativeEngine:
         seen = self._seen
         if seen is not None and seen[0] is env:
             return seen[1]
-        if (env.base_fee or 0) >> 64 or (env.blob_base_fee or 0) >> 128:
+        if (env.blob_base_fee or 0) >> 128:
             raise CallRejected(_TOO_WIDE)
         environment = cchain_native.Environment(env)
         self._seen = (env, environment)
@@ -287,12 +293,15 @@ class NativeEngine:
 
 
 def _needs_reference(env: BlockEnv) -> bool:
-    """Return whether contracts can move other assets in a block of coreth, which only the reference engine executes."""
-    return env.coreth.asset_contracts is AssetContracts.WORKING
+    """Return whether only the reference engine executes a block.
+
+    Contracts can move other assets in it, on coreth; or its base fee is wide, on a chain of a subnet.
+    """
+    return env.coreth.asset_contracts is AssetContracts.WORKING or is_wide(env)
 
 
 def _reference_of(env: BlockEnv, allowance: GasAllowance | None = None) -> TracingEngine:
-    """Return the engine for blocks with contracts that move other assets.
+    """Return the engine for such blocks.
 
     Raises:
         CallInterrupted: There is an allowance: it is too slow for the event loop.
@@ -300,10 +309,12 @@ def _reference_of(env: BlockEnv, allowance: GasAllowance | None = None) -> Traci
     """
     if allowance is not None:
         raise CallInterrupted("the reference engine is too slow for the event loop")
-    if find_spec("ethereum") is None:
+    if missing := missing_engine(env):
+        raise ExecutionInvalid(missing)
+    if not has_reference():
         raise ExecutionInvalid(
             f"block {env.number} is of a phase in which contracts could move other assets, which needs the reference "
-            "engine: pip install 'nunatak[reference]'"
+            f"engine: {INSTALL_REFERENCE}"
         )
     from cchain_app.evm.reference import ReferenceEngine
 

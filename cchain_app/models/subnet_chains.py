@@ -31,7 +31,9 @@ class SubnetChain(models.Model):
         max_length=16,
         choices=[(RUNNING, "running"), (REFUSED, "does not run"), (UNTRACKED, "not tracked")],
     )
-    reason = models.TextField(help_text="Why it does not run; empty if it runs")
+    reason = models.TextField(
+        help_text="Why it does not run, or why no block can follow its last one; empty otherwise"
+    )
 
     class Meta:
         ordering = ["name"]

@@ -21,7 +21,7 @@ class SubnetChainRow(NamedTuple):
     state: str
     """RUNNING, REFUSED or UNTRACKED."""
     reason: str = ""
-    """Why it does not run."""
+    """Why it does not run, or why no block can follow its last one; empty otherwise."""
     rules: str = ""
     database: str = ""
     """The alias of the database with its blocks, whether it runs or not; empty if it has never run."""

@@ -41,7 +41,7 @@ class ListedChain(NamedTuple):
     state: str
     state_name: str
     reason: str
-    """Why it does not run; empty if it runs."""
+    """Why it does not run, or why no block can follow its last one; empty otherwise."""
 
     @property
     def is_running(self) -> bool:
@@ -52,6 +52,11 @@ class ListedChain(NamedTuple):
     def is_refused(self) -> bool:
         """Whether its subnet is tracked, but the chain cannot run."""
         return self.state == SubnetChain.REFUSED
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it runs and no block can follow its last one."""
+        return self.is_running and bool(self.reason)
 
 
 def chains(platform: PlatformChain, *, after: int, count: int) -> list[ListedChain]:

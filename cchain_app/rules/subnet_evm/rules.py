@@ -189,11 +189,11 @@ class SubnetEvmRules:
     def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
         """Return the environment of the block after `parent`.
 
-        Unspecified: subnet-evm's blocks have base fees of any size. Here a fee manager that sets a wider one than 64 bits ends
-        the chain with an error, in the same way with either engine.
+        Unspecified: a base fee of more than 64 bits, which a fee manager or a genesis file may set, is executed by the
+        reference engine alone.
 
         Raises:
-            BlockRefused: The block's base fee has more than 64 bits.
+            BlockRefused: The block's base fee has more than 256 bits, which no header can have; it falls with time.
         """
         gas_limit = self.gas_limit_after(parent, timestamp)
         base_fee = self.base_fee_after(parent, timestamp)
