@@ -317,7 +317,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         assert parent is not None
         state = self.state_after(parent_id)
         time = time_of_next(parent.header.timestamp, context.now, override)
-        env = self._rules.on(state).env_after(parent, time)
+        env = self._rules.on(state).env_after(parent, time, context.fraction_of(time))
         if override is not None:
             env = override.apply(env)
         begun = self._executor.begun(parent, env, state)

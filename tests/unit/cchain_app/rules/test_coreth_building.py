@@ -12,6 +12,7 @@ from cchain_app.atomic.transactions import (
 )
 from cchain_app.blocks.effects import PayloadPlace
 from cchain_app.processing import VerifiedBlock
+from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import MAX_TARGET_EXCESS_CHANGE, GasState
 from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.votes import NO_VOTES, Votes
@@ -24,6 +25,7 @@ from primitives.keys import EWOQ_KEY
 from primitives.secp256k1 import address_of_private_key, sign_sha256
 from primitives.upgrades import OWN_NETWORK
 from tests.builders.coreth import MemoryCoreth, local_genesis, local_parameters
+from tests.builders.reasons import raises
 from tests.builders.stateful import predicate
 from tests.builders.transactions import signed
 from utxo.components import (
@@ -159,6 +161,49 @@ def test_a_block_waits_for_the_delay_after_its_parent_and_for_capacity() -> None
     assert made is not None
     assert made.block.header.gas_used == 9_000_000
     adopt(ours, theirs, made, START)
-    assert not ours.rules.may_build(ours.blocks[-1], START + 1)  # for two seconds
-    assert not ours.rules.may_build(ours.blocks[-1], START + 3)  # a second restores 2,000,000 gas
-    assert ours.rules.may_build(ours.blocks[-1], START + 4)
+    # The delay is two seconds, and each millisecond restores 2,000 gas: 7,000,000 are missing.
+    parent, begins = ours.blocks[-1], 1_000 * START + 3_500
+    for asked in (0, 1_000 * START + 1_000, 1_000 * START + 2_000, begins - 1, begins):
+        assert ours.rules.builds_from(parent, asked) == begins
+    assert ours.rules.builds_from(parent, begins + 1) == begins + 1
+    fees = [ours.rules.fees_after(parent, time) for time in (begins - 1, begins)]
+    assert [one.capacity for one in fees] == [7_998_000, 8_000_000]
+
+
+def test_a_block_is_built_at_the_millisecond() -> None:
+    ours, theirs = network()
+    times = [1_000 * START + 345, 1_000 * START + 2_345, 1_000 * START + 5_999]
+    for nonce, time in enumerate(times):
+        assert ours.rules.builds_from(ours.blocks[-1], time) == time
+        built = ours.tree.build([transfer(nonce)], BlockContext.at(time))
+        assert built.made is not None
+        header = built.made.block.header
+        assert isinstance(header, CorethHeader)
+        assert (header.timestamp, header.time_milliseconds) == (time // 1_000, time)
+        adopt(ours, theirs, built.made, time // 1_000)
+    early = ours.rules.builds_from(ours.blocks[-1], times[-1])
+    assert early == times[-1] + 2_000
+
+
+def test_a_block_is_at_most_ten_seconds_ahead_to_the_millisecond() -> None:
+    ours, theirs = network()
+    time = 1_000 * START + 345
+    built = ours.tree.build([transfer(0)], BlockContext.at(time))
+    assert built.made is not None
+    raw = built.made.block.raw
+    with raises(CorethReason.TOO_EARLY):
+        theirs.verify(raw, BlockContext.at(time - 10_001))
+    theirs.verify(raw, BlockContext.at(time - 10_000))
+
+
+def test_the_time_of_a_parent_ahead_of_the_clock_counts() -> None:
+    ours, _ = network()
+    made = make(ours, [transfer(0)], START)
+    assert made is not None
+    ours.accept(made.block.raw, BlockContext(START, p_chain_height=7))
+    assert ours.rules.builds_from(ours.blocks[-1], 1_000 * START - 7_000) == 1_000 * START + 2_000
+    built = ours.tree.build([transfer(1)], BlockContext.at(1_000 * START - 345))
+    assert built.made is not None
+    header = built.made.block.header
+    assert isinstance(header, CorethHeader)
+    assert header.time_milliseconds == 1_000 * START
