@@ -1,6 +1,6 @@
 """The rules of Ethereum's blocks, as this node builds them: EIP-1559 with a floor, no extension."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -255,9 +255,15 @@ class EthereumRules:
         return with_precompiles(env, self.config.stateful, self.identity, failed)
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
         """Return transactions that a block cannot contain; next to a payload there is room for no message that fails."""
+        del used  # the engine knows the gas that is left
         warp = env.stateful.warp
         if warp is None or not warp.failed:
             return frozenset()

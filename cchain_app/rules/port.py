@@ -4,7 +4,7 @@
 chains of subnets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
@@ -210,13 +210,19 @@ class ChainRules(Protocol):
         """
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
-        """Return the indexes of transactions for whose messages the header of a block has no room.
+        """Return the indexes of transactions for which a block has no room: for their gas, or in its header for their messages.
 
         Args:
             env: The environment, as `verify_messages` returned it.
             transactions: The transactions from which the block will be built.
+            used: Those that are already in the block, with the gas that they use; of the others the gas limit counts.
             has_payload: Whether the block has a payload.
         """
 

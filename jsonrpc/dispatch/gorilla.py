@@ -210,10 +210,11 @@ def _read_members(text: bytes) -> RpcCall:
             strings[name] = _values.decode(value)
         elif name in strings and value != envelope.NULL:
             problem = problem or _unfit(_kind(value[:1]), f"struct field serverRequest.{name}")
-    rest = {name: members[name] for name in ("id", "params") if name in members}
+    identifier, params = (members.get(name, Raw()) for name in ("id", "params"))
+    version, method = strings["jsonrpc"], strings["method"]
     if problem:
-        return _UnfitCall(**strings, **rest, problem=problem)
-    return RpcCall(**strings, **rest)
+        return _UnfitCall(version, method, identifier, params, problem)
+    return RpcCall(version, method, identifier, params)
 
 
 def _unfit(kind: str, place: str) -> str:

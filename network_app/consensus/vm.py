@@ -42,6 +42,7 @@ def _at_once() -> None:
 class ProposingVM(ChainVM[B], Protocol[B]):
     """A VM that knows the proposers of each slot: `proposervm.vm.ProposerVM`."""
 
+    @override
     def builds_from(self, milliseconds: int, *, minimum_delay: int = 0) -> int | None:
         """Return the time from which this node may build on the preferred block (Unix milliseconds), or None."""
 

@@ -62,8 +62,8 @@ def utxos_of(
 ) -> UtxoPage:
     """Return a page of the outputs that any of these addresses can sign for, after the cursor.
 
-    Outputs of all extensions are included. Within an address the latest block's outputs come first; those that another
-    chain exported do so on networks of avalanchego, otherwise they are in the order of their IDs.
+    Outputs of all extensions are included. Within an address the outputs of the latest block come first; those exported by another
+    chain have that order on networks of avalanchego, otherwise that of their IDs.
 
     Args:
         chain: The chain.

@@ -226,17 +226,22 @@ class CorethRules:
         return with_precompiles(env, self.config.stateful, self.identity, failed)
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
-        """Return the transactions whose gas limits do not fit into the capacity together with those before them.
-
-        Unspecified: the reference counts the gas that is used, so that more fit into its blocks.
-        """
+        """Return the transactions whose gas limits do not fit into the capacity, together with those before them."""
         assert env.capacity is not None, "the environment of a new block"
         shares_capacity = env.timestamp >= self.upgrades.fortuna
         left = env.capacity - (_ATOMIC_GAS if has_payload and shares_capacity else 0)
+        left -= sum(used.values())
         out = set()
         for index, transaction in enumerate(transactions):
+            if index in used:
+                continue
             if transaction.gas > left:
                 out.add(index)
             else:

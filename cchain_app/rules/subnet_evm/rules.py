@@ -283,10 +283,15 @@ class SubnetEvmRules:
         return env
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
         """Return no transactions: the extra data has room for all results."""
-        del env, transactions, has_payload
+        del env, transactions, used, has_payload
         return frozenset()
 
     def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:

@@ -11,7 +11,8 @@ from cchain_app.atomic.transactions import (
     sign_bytes,
 )
 from cchain_app.blocks.effects import PayloadPlace
-from cchain_app.processing import VerifiedBlock
+from cchain_app.filling import MORE_PASSES
+from cchain_app.processing import NO_ROOM, VerifiedBlock
 from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import MAX_TARGET_EXCESS_CHANGE, GasState
 from cchain_app.rules.coreth.header import CorethHeader
@@ -38,6 +39,8 @@ from utxo.components import (
 START = 1_800_000_000
 EWOQ_ADDRESS = address_of_private_key(EWOQ_KEY)
 PARAMETERS = local_parameters()
+ENDLESS = bytes.fromhex("5b600056")
+"""Code that never ends, so that it uses all of its gas."""
 
 
 def network(votes: Votes = NO_VOTES) -> tuple[MemoryCoreth, MemoryCoreth]:
@@ -147,16 +150,42 @@ def test_votes_move_target_and_delay() -> None:
 
 def test_transactions_above_the_capacity_wait() -> None:
     ours, theirs = network()
-    made = make(ours, [transfer(0, 6_000_000), transfer(1, 6_000_000)], START)
+    endless = transfer(0, 6_000_000, to=None, data=ENDLESS)
+    made = make(ours, [endless, transfer(1, 6_000_000), transfer(2)], START)
     assert made is not None
-    assert len(made.block.transactions) == 1
+    assert made.block.transactions == (endless,)
     adopt(ours, theirs, made, START)
+
+
+def test_transactions_fit_by_the_gas_that_those_before_them_use() -> None:
+    ours, theirs = network()
+    wanted = [transfer(nonce, 6_000_000) for nonce in range(3)]
+    made = make(ours, wanted, START)
+    assert made is not None
+    assert made.block.transactions == tuple(wanted)
+    assert made.block.header.gas_used == 63_000
+    adopt(ours, theirs, made, START)
+
+
+def test_a_block_is_executed_a_bounded_number_of_times() -> None:
+    ours, theirs = network()
+    wanted = [transfer(nonce, 6_000_000) for nonce in range(7)]
+    now, found = START, []
+    while wanted:
+        built = ours.tree.build(wanted, BlockContext(now, p_chain_height=7))
+        assert built.made is not None
+        waiting = [(item.reason, item.retry) for item in built.skipped]
+        assert waiting == [(NO_ROOM, True)] * len(waiting)
+        found.append(len(built.made.block.transactions))
+        adopt(ours, theirs, built.made, now)
+        wanted = wanted[found[-1] :]
+        now += 2
+    assert found == [1 + MORE_PASSES, 3]
 
 
 def test_a_block_waits_for_the_delay_after_its_parent_and_for_capacity() -> None:
     ours, theirs = network()
-    # Code that never ends uses all of its gas.
-    endless = transfer(0, 9_000_000, to=None, data=bytes.fromhex("5b600056"))
+    endless = transfer(0, 9_000_000, to=None, data=ENDLESS)
     made = make(ours, [endless], START)
     assert made is not None
     assert made.block.header.gas_used == 9_000_000
