@@ -7,6 +7,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from network_app.config import NetworkConfig
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators
@@ -64,6 +66,7 @@ class SlotVM(TextVM):
     slowness: float = 0.0
     """Seconds that each call takes."""
 
+    @override
     def builds_from(self, milliseconds: int, *, minimum_delay: int = 0) -> int | None:
         self.delays.append(minimum_delay)
         return None if self.slot is None else max(milliseconds, self.slot)
