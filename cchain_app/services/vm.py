@@ -131,13 +131,17 @@ class EvmVM:
         tree = self._blocks()
         branch = [made.block for made in tree.branch(tree.preference)]
         parent = branch[-1] if branch else tree.head
-        if not (self._previews or self._chain.rules.may_build(parent, context.now)):
-            return None
+        if not self._previews:
+            begins = self._chain.rules.builds_from(parent, context.milliseconds)
+            if begins is None or begins > context.milliseconds:
+                return None
         cheats = self._cheats(tree, parent) if self._chain.is_development else None
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
         override = None if cheats is None else cheats.override
         time = time_of_next(parent.header.timestamp, context.now, override)
-        choose_transactions = partial(self._chosen, tree, parent, branch, time)
+        choose_transactions = partial(
+            self._chosen, tree, parent, branch, time, fraction=context.fraction_of(time)
+        )
         chosen = () if payload is not None else choose_transactions(StateChanges())
         if not chosen and payload is None and not allow_empty:
             return None
@@ -174,6 +178,17 @@ class EvmVM:
             NotProcessing: The block is not processing.
         """
         return self._blocks().executed(block_id)
+
+    def builds_from(self, milliseconds: int) -> int | None:
+        """Return the time from which the rules allow a block on the preferred one, in Unix milliseconds; None: never.
+
+        Args:
+            milliseconds: The node's time in Unix milliseconds.
+        """
+        tree = self._blocks()
+        made = tree.get(tree.preference)
+        parent = tree.head if made is None else made.block
+        return self._chain.rules.builds_from(parent, milliseconds)
 
     def verify(self, block: EvmBlock, context: BlockContext) -> None:
         """Execute a block on its parent; from then on it is processing.
@@ -340,6 +355,8 @@ class EvmVM:
         branch: Sequence[AcceptedBlock],
         now: int,
         debits: StateChanges,
+        *,
+        fraction: int,
     ) -> Sequence[Transaction]:
         """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `branch`.
 
@@ -349,6 +366,7 @@ class EvmVM:
             branch: The undecided blocks up to the parent.
             now: The time of the block in Unix seconds.
             debits: The changes that the block's payload makes before them.
+            fraction: Milliseconds of the block's time after `now`.
         """
         chosen: Sequence[Transaction]
         if self._offer is not None:
@@ -358,8 +376,8 @@ class EvmVM:
             exporters = self._exporters(tree, parent, branch)
             exporters |= {address: change.after for address, change in debits.accounts.items()}
             after = tree.state_after(ID(parent.hash))
-            base_fee = blocks.base_fee_after(self._chain, parent, now, after) or 0
-            chosen = choose(self._chain, parent, base_fee, included, exporters)
+            base_fee = blocks.base_fee_after(self._chain, parent, now, after, fraction=fraction)
+            chosen = choose(self._chain, parent, base_fee or 0, included, exporters)
         # The senders were already read to find executable transactions.
         self._prefetch([item.to for item in chosen], tree.head)
         return chosen
