@@ -107,8 +107,11 @@ def index_calls(chain: str | None = None) -> Done:
     def index(runtime: EvmRuntime) -> Done:
         chain, done = runtime.chain, {"blocks": 0}
         if calls.is_enabled(chain) and (seconds := chain.indexing.seconds("calls")):
+            is_needed = chain.indexing.is_needed
             chain.call_index.run(
-                lambda: done.update(blocks=calls.index_calls(chain, seconds=seconds))
+                lambda: done.update(
+                    blocks=calls.index_calls(chain, seconds=seconds, is_needed=is_needed)
+                )
             )
         return done
 

@@ -1,9 +1,11 @@
 """SQLite checkpoints in a separate thread: copy the write-ahead log into the database file.
 
 By default SQLite does this in the connection whose commit makes the log long: one block in a few
-hundred waited 15 ms for four thousand pages. Here a thread copies most pages while others write,
-then takes its turn as a writer and copies the pages that were added meanwhile. When the whole log
-is copied, the next writer restarts it, unless a reader still uses it.
+hundred waited 15 ms for four thousand pages. Here a thread copies most pages while others write.
+When the whole log is copied, the next writer restarts it, unless a reader still uses it. So the thread
+copies the few pages that were added meanwhile right after a commit, when the next one is usually some
+milliseconds away. Only if writers follow one another too closely for that, it takes its turn as a
+writer and copies the rest.
 
 The log is read as SQLite documents it ("WAL-mode File Format", 4): frames follow a header of 32
 bytes, each of 24 bytes and a page. A frame is valid if it has the two salts of the header, which
@@ -23,6 +25,12 @@ from chaindb.database import Database
 
 PAGES: Final = 4_000
 """Frames from which the log counts as long."""
+
+ATTEMPTS: Final = 8
+"""Times that the rest of the log is copied after a commit, beside the writers, before they have to wait for it."""
+
+COMMIT_SECONDS: Final = 0.02
+"""Maximal seconds that the thread waits for such a commit."""
 
 MORE_PAGES: Final = 1_000
 """Frames after which the log is copied again if it was not restarted."""
@@ -106,15 +114,22 @@ class Checkpointer:
         salts = self._salts_if_long()
         if salts is None:
             return False
-        # The first takes as long as ten blocks, the second as one or two: little is left for the third.
         self._checkpoint()
-        frames, copied = self._checkpoint()
-        # Otherwise a reader still uses an older state, and copying the rest would take long.
-        if copied == frames:
-            with self._db.turn():
-                frames, _ = self._checkpoint()
-        self._last_copied = _LogSize(salts, frames)
+        self._last_copied = _LogSize(salts, self._copy_rest())
         return True
+
+    def _copy_rest(self) -> int:
+        """Copy what writers have added since; return the number of frames in the log."""
+        for _ in range(ATTEMPTS):
+            self._committed.wait(COMMIT_SECONDS)
+            self._committed.clear()
+            frames, copied = self._checkpoint()
+            # If less is copied, a reader still uses an older state, and copying the rest would take long.
+            if copied < frames or not self._committed.is_set():
+                return frames
+        with self._db.turn():
+            frames, _ = self._checkpoint()
+        return frames
 
     def _salts_if_long(self) -> bytes | None:
         """Return the salts of the log if it is long, else None."""

@@ -25,6 +25,62 @@ CHECK_SECONDS: Final = 0.5
 """Minimum seconds between two checks; in a shorter time a single response would count as busy."""
 
 
+LONG_SECONDS: Final = 0.02
+"""A request that takes longer does not keep a writer waiting: it may wait for something other than the interpreter."""
+
+GIVEN_SECONDS: Final = 0.1
+"""Seconds that a slice may wait for requests before it ends: other tasks follow in the same thread."""
+
+LOOK_SECONDS: Final = 0.0003
+"""Seconds between two looks whether a request is still executed."""
+
+
+def never() -> bool:
+    """Return False: no request is executed beside the writer."""
+    return False
+
+
+class TimeSlice:
+    """The time in which an index is written, between requests where possible.
+
+    A thread that executes a request releases the interpreter at each statement. If a writer computes meanwhile, the thread
+    gets it back only after a switch interval, and a block of one transaction takes fifteen milliseconds in place of three.
+
+    Args:
+        seconds: Seconds of writing. The waits for requests do not count.
+        is_needed: As in `IndexingTime`.
+        clock: Returns seconds.
+        sleep: Waits for a number of seconds.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        is_needed: Callable[[], bool] = never,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._is_needed = is_needed
+        self._end = clock() + seconds
+        self._patience = GIVEN_SECONDS
+
+    def is_over(self) -> bool:
+        """Wait for the request that is executed now, if any; return whether the slice has ended."""
+        now = began = self._clock()
+        while self._is_needed() and now - began < self._patience:
+            if now - began >= LONG_SECONDS:
+                self._is_needed = never
+                break
+            self._sleep(LOOK_SECONDS)
+            now = self._clock()
+        self._end += now - began
+        self._patience -= now - began
+        return now >= self._end or self._patience <= 0
+
+
 class IndexingTime:
     """Decides how long each index may be written in its turn. One object for all indexes of a process.
 
@@ -39,20 +95,26 @@ class IndexingTime:
     def __init__(self, profile: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._share = SHARE[profile]
         self._clock = clock
+        self.is_needed = never
+        """Returns whether a thread of this process executes a request, which shares the interpreter with the writer."""
         self._processor_time: Callable[[], float] | None = None
         self._checked_at = self._used_before = 0.0
         self._is_busy = False
         self._written_at: dict[str, float] = {}
         """When each index was last written, by name."""
 
-    def beside(self, processor_time: Callable[[], float]) -> None:
+    def beside(
+        self, processor_time: Callable[[], float], is_needed: Callable[[], bool] = never
+    ) -> None:
         """Pause writing from now on while a thread of this process is busy.
 
         Args:
             processor_time: Returns the seconds that the thread has computed.
+            is_needed: As the attribute of this name.
         """
         self._checked_at, self._used_before = self._clock(), processor_time()
         self._processor_time = processor_time
+        self.is_needed = is_needed
 
     def seconds(self, index: str) -> float:
         """Return for how many seconds an index may be written now, or 0. Called every second.

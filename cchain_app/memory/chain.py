@@ -4,12 +4,13 @@ All of them are bounded. The process that writes a block advances its own memory
 Other processes are notified by an event and forget the changed values (`selectors.blocks.catch_up`).
 
 Hooks publish a change to the other processes of the machine before any response reveals it. They do nothing unless
-they are set: `BlockMemory.before_move` and `Memory.on_rewind`.
+they are set: `BlockMemory.before_move`, `PoolMemory.shared` and `Memory.on_rewind`.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.development.overrides import NextBlockOverrides
@@ -182,18 +183,40 @@ class TransactionMemory:
         self._by_hash.clear()
 
 
+SHARED_SECONDS = 1.0
+"""Seconds for which a pending nonce is kept if other processes change the pool too. They count their changes, except one
+that was killed between commit and count, and those of other machines whose event was lost."""
+
+NonceTag = tuple[int, int, int | None, float]
+"""Identifies a pool at a head: changes that this process knows of, changes by all processes of the machine, the head's
+height, and the period of time in which nonces are kept."""
+
+
+class PoolChanges(Protocol):
+    """Counts the changes of the pool by all processes of the machine."""
+
+    @property
+    def pool_changes(self) -> int:
+        """The number of changes so far."""
+
+    def count_pool_change(self) -> None:
+        """Count a change."""
+
+
 class PoolMemory:
     """Pending nonces, valid as long as neither the pool nor the head has changed.
 
-    Only for the embedded profile: there all changes of the pool happen in this process.
+    Only where all changes are counted: in the embedded profile one process makes them, in production the processes of a
+    machine share the count, and events announce the changes by other machines.
     """
 
-    def __init__(self, *, senders: int) -> None:
+    def __init__(self, *, senders: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.changes = 0
-        """Number of changes of the pool."""
-        self._nonces: BoundedCache[Address, tuple[tuple[int, int | None], int]] = BoundedCache(
-            senders
-        )
+        """Number of changes of the pool that this process made or heard of."""
+        self.shared: PoolChanges | None = None
+        """Counts the changes of this process and of others; None: no other process changes the pool."""
+        self._clock = clock
+        self._nonces: BoundedCache[Address, tuple[NonceTag, int]] = BoundedCache(senders)
         self.asked = HitCounter()
         self.entries: Mapping[PoolKey, PoolEntry] = {}
         """The pool's rows when they were last read: a row with a given key and hash never changes."""
@@ -201,12 +224,21 @@ class PoolMemory:
     def __len__(self) -> int:
         return len(self._nonces)
 
-    def tag(self, state: StateMemory) -> tuple[int, int | None]:
+    def tag(self, state: StateMemory) -> NonceTag:
         """Return the tag that identifies the current pool and head. Take it before reading a nonce."""
-        return self.changes, state.number
+        if self.shared is None:
+            return self.changes, 0, state.number, 0.0
+        period = self._clock() // SHARED_SECONDS
+        return self.changes, self.shared.pool_changes, state.number, period
 
     def changed(self) -> None:
-        """Record that the pool has changed: to be called after each commit that changed it."""
+        """Record that this process has changed the pool: after each commit that did, before any response shows it."""
+        self.changes += 1
+        if self.shared is not None:
+            self.shared.count_pool_change()
+
+    def heard(self) -> None:
+        """Record an event about pending transactions: another machine may have stored them."""
         self.changes += 1
 
     def reset(self) -> None:
@@ -214,7 +246,7 @@ class PoolMemory:
         self.changed()
         self.entries = {}
 
-    def nonce(self, address: Address, tag: tuple[int, int | None]) -> int | None:
+    def nonce(self, address: Address, tag: NonceTag) -> int | None:
         """Return the remembered pending nonce, if nothing has changed since."""
         kept = self._nonces.peek(address)
         if kept is None or kept[0] != tag:
@@ -222,10 +254,10 @@ class PoolMemory:
         self.asked.hit()
         return kept[1]
 
-    def remember_nonce(self, address: Address, nonce: int, tag: tuple[int, int | None]) -> None:
+    def remember_nonce(self, address: Address, nonce: int, tag: NonceTag) -> None:
         """Keep a pending nonce that was read after the tag was taken."""
         self.asked.miss()
-        if tag[1] is None:
+        if tag[2] is None:
             return  # the head was moving
         self._nonces.put(address, (tag, nonce))
 

@@ -98,7 +98,7 @@ def next_nonces(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, 
     """Return the pending nonces of accounts; the transactions of accounts that are not cached are read in one query."""
     memory = chain.memory
     tag = memory.pool.tag(memory.state)
-    remembers = chain.node.profile == "embedded"
+    remembers = chain.node.profile == "embedded" or memory.pool.shared is not None
     nonces: dict[Address, int] = {}
     missing: dict[Address, list[PoolEntry]] = {}
     for address in addresses:

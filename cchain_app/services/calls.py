@@ -4,8 +4,7 @@ It does not delay new blocks: transactions are executed again without a lock, an
 """
 
 import logging
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -23,7 +22,7 @@ from cchain_app.tracing.calls import PartialFrame
 from cchain_app.txs.transaction import Transaction, contract_address
 from chaindb.database import Row
 from chaindb.fields import HEIGHTS, height_of, row_id
-from chaindb.indexing import IndexBehind
+from chaindb.indexing import IndexBehind, TimeSlice, never
 from chaindb.locks import Lock
 
 ROWS_AT_ONCE: Final = 2000
@@ -153,13 +152,18 @@ def require_calls(chain: EvmChain, number: int = HEIGHTS) -> None:
         raise IndexBehind("internal calls", height, min(number, head))
 
 
-def index_calls(chain: EvmChain, *, seconds: float) -> int:
+def index_calls(chain: EvmChain, *, seconds: float, is_needed: Callable[[], bool] = never) -> int:
     """Write the calls of the next blocks, in order, for about the given time; return the number of blocks.
 
     The clock is checked after every million gas; at least that much is processed, if there is any. A process that was
     killed resumes where it stopped. If two processes index at the same time, one of them gives up.
+
+    Args:
+        chain: The chain.
+        seconds: The time.
+        is_needed: Returns whether a thread executes a request now, for which this one waits (`TimeSlice`).
     """
-    until = time.monotonic() + seconds
+    time_slice = TimeSlice(seconds, is_needed)
     batch = _begin(chain)
     first, last = batch.height, blocks.catch_up(chain).number
     try:
@@ -167,7 +171,7 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
             next_blocks = calls.next_blocks(chain, batch.height, last)
             if not next_blocks:
                 batch.reach(row_id(last + 1))
-            elif not _record(chain, next_blocks, batch, until):
+            elif not _record(chain, next_blocks, batch, time_slice):
                 break
         batch.write()
     except CallProgressMoved:
@@ -188,13 +192,12 @@ def _begin(chain: EvmChain) -> _CallBatch:
 
 
 def _record(
-    chain: EvmChain, blocks: Sequence[AcceptedBlock], batch: _CallBatch, until: float
+    chain: EvmChain, blocks: Sequence[AcceptedBlock], batch: _CallBatch, time_slice: TimeSlice
 ) -> bool:
     """Record consecutive blocks, at least a part of the first; return whether there is time left."""
     states = states_before_blocks(chain, blocks[0].number, blocks[-1].number)
     for block, state in zip(blocks, states, strict=True):
-        _BlockRecorder(chain, block, state, batch).run(until)
-        if time.monotonic() >= until:
+        if not _BlockRecorder(chain, block, state, batch).run(time_slice):
             return False
     return True
 
@@ -221,19 +224,20 @@ class _BlockRecorder:
             self._replay = BlockReplay(chain, block, half.state, half.position)
             self._place, self._singly = half.place, half.singly
 
-    def run(self, until: float) -> None:
-        """Record the block to its end, or until the time is over."""
+    def run(self, time_slice: TimeSlice) -> bool:
+        """Record the block to its end, or until the time is over; return whether there is time left."""
         replay, batch, number = self._replay, self._batch, self._block.number
         while not replay.ended:
             position = replay.position
             self._place = batch.add(number, position, self._place, self._record())
             batch.reach(self._key(self._place))
-            if time.monotonic() >= until and not replay.ended:
+            if time_slice.is_over() and not replay.ended:
                 self._chain.half_recorded = PartialFrame(
                     self._block.hash, replay.position, self._place, self._singly, replay.state
                 )
-                return
+                return False
         batch.reach(row_id(number + 1))
+        return not time_slice.is_over()
 
     def _key(self, place: int) -> int:
         return row_id(self._block.number, place)

@@ -1,4 +1,4 @@
-"""Keeps the processes of one machine at the same head: each publishes it in shared memory before it answers.
+"""Keeps the processes of one machine at the same head and pool: each publishes its changes in shared memory before it answers.
 
 Only the production profile has several processes. Every one of them publishes, and those with RPC interfaces follow.
 Processes on other machines learn of a head by chain events, some milliseconds later. If the published height is too low,
@@ -23,7 +23,7 @@ from chaindb.connections import in_thread
 from chaindb.followers import directory_of
 from jsonrpc.dispatch.calls import STOP
 
-_VERSION, _HEIGHT, _BEGUN = range(3)
+_VERSION, _HEIGHT, _BEGUN, _POOL = range(4)
 """Indexes of 64-bit words, each written and read atomically."""
 
 
@@ -35,7 +35,7 @@ class Publication(NamedTuple):
 
 
 class HeadPage:
-    """The published head. Thread-safe.
+    """The published head, and the number of changes of the pool (`cchain_app.memory.chain.PoolChanges`). Thread-safe.
 
     Args:
         descriptor: Of the page's open file.
@@ -81,6 +81,16 @@ class HeadPage:
     def begun(self) -> int:
         """The number of resets to a head; another number than before means that the rows may have been rewound."""
         return self._words[_BEGUN]
+
+    @property
+    def pool_changes(self) -> int:
+        """The number of times that a process of the machine has changed the pool."""
+        return self._words[_POOL]
+
+    def count_pool_change(self) -> None:
+        """Count a committed change of the pool before any request is answered from it."""
+        with self._alone():
+            self._words[_POOL] += 1
 
     def publish_head(
         self,
@@ -166,6 +176,7 @@ class SharedHead:
         self._reaching: asyncio.Task[None] | None = None
         self._reading: asyncio.Future[None] | None = None
         """The most recent read of the rows."""
+        chain.memory.pool.shared = page
         chain.memory.on_rewind = self._publish_rewind
         chain.on_accepted.append(lambda accepted: self._publish_head(accepted[-1].number, False))
 

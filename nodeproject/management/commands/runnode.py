@@ -207,7 +207,10 @@ def _prepare(node: Node) -> None:
             runtime.mine_on_arrival()
     if sys.platform == "linux":  # other systems cannot measure the CPU time of another thread
         of_this_thread = time.pthread_getcpuclockid(threading.get_ident())
-        node.evm_chain.indexing.beside(partial(time.clock_gettime, of_this_thread))
+        interpreter = node.endpoints.interpreter
+        node.evm_chain.indexing.beside(
+            partial(time.clock_gettime, of_this_thread), lambda: interpreter.needed_by > 0
+        )
 
 
 def _companions(node: Node) -> list[Companion]:

@@ -5,6 +5,8 @@ import pytest
 from chaindb.indexing import (
     BUSY_SHARE,
     CHECK_SECONDS,
+    GIVEN_SECONDS,
+    LONG_SECONDS,
     PATIENCE,
     PAUSE,
     REST_SECONDS,
@@ -12,6 +14,7 @@ from chaindb.indexing import (
     IndexBehind,
     IndexingTime,
     LaggingIndex,
+    TimeSlice,
     progress_text,
 )
 
@@ -179,3 +182,57 @@ def test_progress_names_the_missing_blocks() -> None:
         "rows from block 3 up to block 5 of 1,234; "
         "later blocks are missing until the index has caught up"
     )
+
+
+class Requests:
+    """A clock, and requests that are executed until a time."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.until = 0.0
+
+    def are_executed(self) -> bool:
+        return self.now < self.until
+
+    def slice(self, seconds: float) -> TimeSlice:
+        return TimeSlice(seconds, self.are_executed, clock=lambda: self.now, sleep=self.pass_by)
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_a_slice_ends_after_its_seconds_of_writing() -> None:
+    requests = Requests()
+    made = requests.slice(0.1)
+    assert not made.is_over()
+    requests.now += 0.06
+    requests.until = requests.now + 0.01
+    assert not made.is_over()
+    assert requests.now >= requests.until  # it has waited
+    requests.now += 0.03
+    assert not made.is_over()
+    requests.now += 0.02
+    assert made.is_over()
+
+
+def test_a_slice_ends_after_it_has_given_way_for_long() -> None:
+    requests = Requests()
+    made, began = requests.slice(1.0), requests.now
+    for _ in range(1_000):
+        requests.until = requests.now + LONG_SECONDS / 2
+        if made.is_over():
+            break
+    assert GIVEN_SECONDS <= requests.now - began < GIVEN_SECONDS + LONG_SECONDS
+
+
+def test_a_slice_does_not_wait_for_a_long_request_again() -> None:
+    requests = Requests()
+    made, began = requests.slice(0.1), requests.now
+    requests.until = began + 60.0
+    assert not made.is_over()
+    waited = requests.now - began
+    assert LONG_SECONDS <= waited < 2 * LONG_SECONDS
+    assert not made.is_over()
+    assert requests.now - began == waited
+    requests.now += 0.1
+    assert made.is_over()

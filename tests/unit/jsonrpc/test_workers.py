@@ -178,3 +178,61 @@ async def test_the_thread_that_ended_its_job_last_gets_the_next_one() -> None:
     assert len(set(alone)) == 1
     assert set(alone) < set(together)
     pool.close()
+
+
+def _name() -> str:
+    return threading.current_thread().name
+
+
+async def test_short_jobs_that_arrive_together_share_a_thread(clock: Clock) -> None:
+    pool = Workers(threads=8)
+    names = await asyncio.gather(*(pool.run(None, _name) for _ in range(16)))
+    assert len(set(names)) == 1
+    pool.close()
+
+
+async def test_the_pool_grows_by_a_thread_while_a_job_has_waited_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "GROWTH_SECONDS", 0.001)
+    pool, all_run = Workers(threads=3), threading.Barrier(3)
+
+    def meet() -> str:
+        all_run.wait(60)  # ends only if three jobs run at the same time
+        return _name()
+
+    names = await asyncio.gather(*(pool.run(None, meet) for _ in range(6)))
+    assert len(set(names)) == 3
+    later = await asyncio.gather(*(pool.run(None, meet) for _ in range(3)))
+    assert set(later) == set(names)
+    pool.close()
+
+
+def test_a_pool_grows_although_the_loop_of_its_first_jobs_was_closed(clock: Clock) -> None:
+    pool, begun, end = Workers(threads=2), threading.Event(), threading.Event()
+
+    def block() -> bool:
+        begun.set()
+        return end.wait(60)
+
+    async def leave_waiting() -> None:
+        first = asyncio.create_task(pool.run(None, block))
+        assert await asyncio.to_thread(begun.wait, 60)
+        with pytest.raises(TimeoutError):
+            await pool.run(0.0, int)  # schedules the start of another thread
+        first.cancel()
+
+    async def run_beside() -> int:
+        waiting = asyncio.create_task(pool.run(None, int, "7"))
+        while not waiting.done():
+            clock.now += 0.01
+            await asyncio.sleep(0.001)
+        return await waiting
+
+    try:
+        asyncio.run(leave_waiting())
+        clock.now += 2.0
+        assert asyncio.run(run_beside()) == 7
+    finally:
+        end.set()
+        pool.close()

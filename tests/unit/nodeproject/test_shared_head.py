@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app.memory.chain import BlockMemory
+from cchain_app.memory.chain import BlockMemory, PoolMemory
 from cchain_app.selectors import blocks
 from nodeproject.web import shared_head
 from nodeproject.web.shared_head import HeadPage, SharedHead, share_head
@@ -45,7 +45,8 @@ class Process:
         """The heights reported to the first listener."""
         self.blocks = BlockMemory(blocks=8)
         self.blocks.on_head = lambda number, _begins: self.moves.append(number)
-        self.memory: Any = SimpleNamespace(blocks=self.blocks, on_rewind=None)
+        self.pool = PoolMemory(senders=1)
+        self.memory: Any = SimpleNamespace(blocks=self.blocks, pool=self.pool, on_rewind=None)
         self._accepted: list[Callable[[Any], object]] = []
         chain: Any = SimpleNamespace(memory=self.memory, process=self, on_accepted=self._accepted)
         shared = share_head(chain, data)
@@ -152,6 +153,18 @@ async def test_a_process_that_got_the_event_reads_nothing(begin: Begin) -> None:
     other.blocks.follow(other.rows.head)
 
     assert await both_at(one, other, 1) == looks
+
+
+async def test_changes_of_the_pool_are_counted_for_all_processes(begin: Begin) -> None:
+    one, other = begin(), begin()
+    await both_at(one, other, 0)
+    state: Any = SimpleNamespace(number=0)
+    before = other.pool.tag(state)
+
+    one.pool.changed()
+
+    assert other.pool.tag(state) != before
+    assert [one.head.is_current(), other.head.is_current()] == [True, True]
 
 
 async def test_an_unpublished_head_of_a_killed_process_is_published_by_its_finder(
@@ -409,7 +422,8 @@ def test_an_older_head_is_not_published_again(tmp_path: Path) -> None:
 
 
 def test_a_process_that_knows_no_head_has_to_look(tmp_path: Path) -> None:
-    memory: Any = SimpleNamespace(blocks=BlockMemory(blocks=2), on_rewind=None)
+    pool = PoolMemory(senders=1)
+    memory: Any = SimpleNamespace(blocks=BlockMemory(blocks=2), pool=pool, on_rewind=None)
     chain: Any = SimpleNamespace(memory=memory, on_accepted=[])
     head = SharedHead(chain, HeadPage.at(tmp_path / "head"))
     assert not head.is_current()

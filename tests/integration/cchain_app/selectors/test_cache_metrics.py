@@ -1,6 +1,7 @@
 """Metrics of the C-Chain's cache: each lookup counts once, as a hit or as a miss."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import prefetch_accounts, prefetch_slots, state_at
+from nodeproject.web.shared_head import HeadPage
 from primitives.evm import Address, Hash, Slot
 from tests.builders import bytecode
 from tests.builders.node_settings import updated
@@ -161,3 +163,30 @@ def test_pending_nonces_are_worked_out_once(counts: Counts) -> None:
     for _ in range(3):
         assert pool.next_nonce(evm_chain(), STRANGER) == 0
     assert counts("pending_nonces") == (2, 1)
+
+
+@pytest.mark.node_settings(profile="production")
+def test_pending_nonces_are_kept_where_other_processes_count_their_changes(
+    counts: Counts, chain: Chain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = evm_chain().memory.pool
+    memory.reset()
+    monkeypatch.setattr(memory, "shared", None)
+    nonce = chain.nonce
+    for _ in range(2):  # the changes by other processes are not counted
+        assert pool.next_nonce(evm_chain(), SENDER) == nonce
+    assert counts("pending_nonces") == (0, 0)
+
+    page = HeadPage.at(tmp_path / "head")
+    monkeypatch.setattr(memory, "shared", page)
+    monkeypatch.setattr(memory, "_clock", lambda: 1.0)
+    for _ in range(3):
+        assert pool.next_nonce(evm_chain(), SENDER) == nonce
+    assert counts("pending_nonces") == (2, 1)
+
+    chain.send(chain.make())
+    assert pool.next_nonce(evm_chain(), SENDER) == nonce + 1
+    assert page.pool_changes == 1
+    page.count_pool_change()
+    assert pool.next_nonce(evm_chain(), SENDER) == nonce + 1
+    assert counts("pending_nonces") == (0, 2)
