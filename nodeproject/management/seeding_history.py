@@ -9,12 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks as cchain_blocks
+from cchain_app.services import calls
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
+from explorer_app.apps import explorer
+from explorer_app.services.statistics import summarise
+from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise
 from nodeproject.management.seeding_payments import (
@@ -63,6 +68,8 @@ class SeededHistory:
     """Seconds between two blocks that are committed together; 0: they have the node's time."""
     ago: int = 0
     """Seconds before now at which the first block of a new history that is committed together has its time."""
+    indexes: bool = False
+    """Whether the indexes of calls and tokens and the figures of days and accounts are written too; else the node does it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +102,14 @@ def seed(history: SeededHistory) -> HistoryTimings:
         UnexpectedBlock: Another process produces blocks too.
     """
     initialise(this_node())
-    return HistoryTimings(
+    made = HistoryTimings(
         empty=_empty(history),
         light=_transfers(history),
         platform=_platform(history.platform, history.payments),
     )
+    if history.indexes:
+        _write_indexes()
+    return made
 
 
 def _empty(history: SeededHistory) -> BlockRange:
@@ -133,6 +143,17 @@ def _make_together(history: SeededHistory, content: Iterable[Sequence[Transactio
     remaining = iter(content)
     while part := list(islice(remaining, history.together)):
         produce_together(part, clock.cchain_now() - history.ago, history.interval)
+
+
+def _write_indexes() -> None:
+    """Write the indexes that a node writes after its blocks, according to the settings, up to the head."""
+    site, chain = explorer(), evm_chain()
+    if calls.is_enabled(chain):
+        calls.index_calls(chain, seconds=inf)
+    if site.indexes_tokens:
+        index_tokens(chain, seconds=inf, now=clock.wall())
+    if site.summarises:
+        summarise(chain, seconds=inf)
 
 
 def _block_range(blocks: int, transactions: int, clocks: list[float]) -> BlockRange:

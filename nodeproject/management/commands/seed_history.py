@@ -47,6 +47,12 @@ class Command(BaseCommand):
                     f"--{field.name}", type=int, default=field.default, help=_OPTIONS[field.name]
                 )
 
+        parser.add_argument(
+            "--indexes",
+            action="store_true",
+            help="also write the indexes of calls and tokens, and the figures of days and accounts",
+        )
+
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.NODE.common.network_id != LOCAL:
@@ -56,7 +62,9 @@ class Command(BaseCommand):
                 "Nothing else may produce blocks meanwhile: set NODE_MINING to manual."
             )
         try:
-            past = seed(SeededHistory(**{name: options[name] for name in (*_NUMBERS, *_OPTIONS)}))
+            past = seed(
+                SeededHistory(**{name: options[name] for name in (*_NUMBERS, *_OPTIONS, "indexes")})
+            )
         except UnexpectedBlock as error:
             raise CommandError(str(error)) from error
         connections.close_all()

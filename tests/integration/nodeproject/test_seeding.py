@@ -10,9 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from cchain_app.apps import evm_chain
+from cchain_app.models import Call
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from chaindb import clock
+from explorer_app.models import RankedAccount
+from explorer_app.selectors import token_logs
 from nodeproject.apps import this_node
 from nodeproject.management.seeding_payments import FUNDER, owner
 from nodeproject.management.seeding_transfers import TransferSender, submit
@@ -38,7 +41,9 @@ def fresh(transactional_db: None, node_settings: Any, settings: Any, tmp_path: P
 
 def seed(subject: str, **numbers: object) -> str:
     out = StringIO()
-    options = [f"--{name}={value}" for name, value in numbers.items()]
+    options = [
+        f"--{name}" if value is True else f"--{name}={value}" for name, value in numbers.items()
+    ]
     call_command(f"seed_{subject}", *options, stdout=out)
     return out.getvalue()
 
@@ -125,6 +130,9 @@ def test_blocks_committed_together_are_like_others(fresh: Rpc, settings: Any) ->
     assert [account.balance for to in paid if to and (account := state.account(to))] == [3] * 4
     assert all(receipt.succeeded for block in made for receipt in block.receipts)
     assert chain.memory.blocks.head.hash == made[-1].hash
+    seed("history", **{**DIRECT, "empty": 0, "light": 0}, indexes=True)
+    assert (Call.objects.count(), RankedAccount.objects.filter(balance=3).count()) == (14, 4)
+    assert token_logs.state_of_index(chain, clock.wall()).height == 9
 
 
 @pytest.mark.node_settings(mining="manual")
