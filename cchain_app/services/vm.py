@@ -63,8 +63,8 @@ class EvmVM:
         the pool when the block is accepted, in addition to the block's own."""
         self._cheats_of: dict[ID, BlockCheats] = {}
         """Those of them that were built on the head, with their manual changes and overrides."""
-        self._offer: _DirectBlock | None = None
-        """The only transactions that the next block may contain; see `offering`."""
+        self._offer: _DirectBlocks | None = None
+        """The only transactions that the next blocks may contain; see `offering`."""
 
     @contextmanager
     def offering(self, transactions: Sequence[Transaction], parent: Hash) -> Iterator[None]:
@@ -74,7 +74,20 @@ class EvmVM:
         announced as pending transactions before the block. Accepting it raises `DirectBlockRefused` if the transactions
         may not bypass the pool.
         """
-        self._offer = _DirectBlock(transactions, parent)
+        with self.offering_blocks([transactions], parent):
+            yield
+
+    @contextmanager
+    def offering_blocks(
+        self, blocks: Sequence[Sequence[Transaction]], parent: Hash
+    ) -> Iterator[None]:
+        """Let the body build consecutive blocks above a parent as `offering` does, and accept them together.
+
+        Args:
+            blocks: The transactions of each block.
+            parent: The last accepted block.
+        """
+        self._offer = _DirectBlocks(blocks, parent)
         try:
             yield
         finally:
@@ -275,8 +288,8 @@ class EvmVM:
         self._cheats_of.clear()
         for block_id in block_ids:
             self._built.pop(block_id, None)
-        arrived = () if self._offer is None else self._offer.transactions
-        announce(self._chain, decision.blocks, [item.hash for item in arrived])
+        offered = () if self._offer is None else self._offer.blocks
+        announce(self._chain, decision.blocks, [item.hash for block in offered for item in block])
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
@@ -370,7 +383,7 @@ class EvmVM:
         """
         chosen: Sequence[Transaction]
         if self._offer is not None:
-            chosen = self._offer.transactions if self._offer.parent == parent.hash else ()
+            chosen = self._offer.after(tree.head.hash, len(branch))
         else:
             included = {transaction.hash for block in branch for transaction in block.transactions}
             exporters = self._exporters(tree, parent, branch)
@@ -439,12 +452,18 @@ class EvmVM:
             atomic.take_back(self._chain, moved)
 
 
-class _DirectBlock(NamedTuple):
-    """Transactions for a block that bypass the pool."""
+class _DirectBlocks(NamedTuple):
+    """Transactions for consecutive blocks that bypass the pool."""
 
-    transactions: Sequence[Transaction]
+    blocks: Sequence[Sequence[Transaction]]
     parent: Hash
-    """The only parent for which they may be used."""
+    """The only accepted block above which they may be used."""
+
+    def after(self, head: Hash, processing: int) -> Sequence[Transaction]:
+        """Return the transactions of the block above some processing blocks on a head; none if there is no such block."""
+        if head != self.parent or processing >= len(self.blocks):
+            return ()
+        return self.blocks[processing]
 
 
 class _Cheats(NamedTuple):
