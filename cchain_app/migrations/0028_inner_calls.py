@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("cchain_app", "0026_shorter_numbers"),
+        ("cchain_app", "0027_subnet_chain_reason"),
     ]
 
     operations = [
