@@ -17,7 +17,6 @@ from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services import calls
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
-from explorer_app.apps import explorer
 from explorer_app.services.statistics import summarise
 from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
@@ -147,7 +146,7 @@ def _make_together(history: SeededHistory, content: Iterable[Sequence[Transactio
 
 def _write_indexes() -> None:
     """Write the indexes that a node writes after its blocks, according to the settings, up to the head."""
-    site, chain = explorer(), evm_chain()
+    site, chain = this_node().explorer, evm_chain()
     if calls.is_enabled(chain):
         calls.index_calls(chain, seconds=inf)
     if site.indexes_tokens:
