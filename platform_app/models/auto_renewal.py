@@ -5,6 +5,7 @@ from typing_extensions import override
 
 from chaindb.fields import BytesField, IDField, UInt64Field
 from platform_app.models.staking import Staker
+from primitives.ids import ID
 
 
 class AutoRenewedValidator(models.Model):
@@ -81,3 +82,9 @@ class RenewedPeriod(models.Model):
     @override
     def __str__(self) -> str:
         return f"period of {self.staker_id} from block {self.joined_height}"
+
+    @property
+    def tx_id(self) -> ID:
+        """The transaction that added the validator."""
+        found: ID = self.staker_id
+        return found

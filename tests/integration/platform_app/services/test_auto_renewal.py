@@ -1,7 +1,5 @@
 """Auto-renewed validators on a chain: periods one after the other, their uptimes, and the end (etna.md 9)."""
 
-from typing import Any
-
 import pytest
 
 from chaindb import clock
@@ -9,27 +7,23 @@ from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
-from platform_app.config import MILLION, REFERENCE_UNIT
+from platform_app.config import MILLION
 from platform_app.executor.errors import AutoRenewalReason
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, own_stake, stakers
 from platform_app.selectors.coins_held import coins_held
 from platform_app.services import mempool, uptime
 from platform_app.services.time_travel import time_travel
-from platform_app.txs.base import Tx, inner_output
+from platform_app.txs.base import inner_output
 from platform_app.txs.codec import CODEC
-from platform_app.txs.l1 import AddAutoRenewedValidatorTx, SetAutoRenewedValidatorConfigTx
 from primitives.addresses import format_address
 from primitives.ids import NodeID, ShortID
 from tests.builders import platform
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, asking
-from tests.integration.platform_app.made import OWNERS, node, staker_of
+from tests.integration.platform_app.made import node, staker_of
+from tests.integration.platform_app.renewed import HOUR, NODE, STAKE, adding, changing
 from utxo.components import UTXO
-
-HOUR = 60 * 60
-STAKE = 2_000 * REFERENCE_UNIT
-NODE = node("renewed")
 
 
 @pytest.fixture
@@ -42,32 +36,6 @@ def pchain(helicon_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> PChain:
 @pytest.fixture
 def rpc(pchain: PChain) -> Rpc:
     return asking(this_node().endpoints.platform.dispatcher)
-
-
-def adding(pchain: PChain, *, shares: int = MILLION, period: int = HOUR, **changes: Any) -> Tx:
-    """Return a transaction that makes a node an auto-renewed validator; ewoq has all its rights."""
-    fields = {
-        "node_id": bytes(NODE),
-        "stake": pchain.stake(STAKE),
-        "signer": platform.proof_of_possession(),
-        "validation_rewards_owner": OWNERS,
-        "delegation_rewards_owner": OWNERS,
-        "validator_authority": OWNERS,
-        "delegation_shares": 100_000,
-        "auto_compound_reward_shares": shares,
-        "period": period,
-        **changes,
-    }
-    return pchain.make(AddAutoRenewedValidatorTx, **fields)
-
-
-def changing(pchain: PChain, tx: Tx, *, shares: int = 0, period: int = HOUR) -> Tx:
-    return pchain.make(
-        SetAutoRenewedValidatorConfigTx,
-        tx_id=tx.tx_id,
-        auto_compound_reward_shares=shares,
-        period=period,
-    )
 
 
 def platform_address(address: ShortID) -> str:
