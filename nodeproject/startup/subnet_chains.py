@@ -44,6 +44,7 @@ from platform_app.txs.subnets import CreateChainTx
 from primitives.cb58 import Cb58Error
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
+from primitives.networks import LOCAL
 
 SUBNET_EVM_ID: Final = ID.of_name("subnetevm")
 """The ID of subnet-evm as a virtual machine."""
@@ -132,6 +133,8 @@ class SubnetChains:
         self._again_at = 0.0
         """When that is due, by the monotonic clock."""
         self._obstacles = ChainObstacles()
+        self._deleted: set[ID] = set()
+        """The chains that were deleted here before the last look; only on the local network."""
         self._has_changed = False
         """Whether a chain has begun or ended since the SQL views over all chains were made."""
 
@@ -143,13 +146,15 @@ class SubnetChains:
     def look(self) -> None:
         """Begin the chains that were created since the last call. Blocking; threads may call it together.
 
-        After a rewind of the P-Chain's rows the chains that it does not have any more end.
+        After a rewind of the P-Chain's rows the chains that it does not have any more end, and so do chains that were
+        deleted.
 
         Raises:
             DatabaseError: The P-Chain's rows cannot be read; the next call tries again.
         """
         with self._lock:
             self._notice_rewind()
+            self._notice_deletions()
             if self._again and time.monotonic() >= self._again_at:
                 for created in tuple(self._again.values()):
                     self._take(created)
@@ -195,6 +200,24 @@ class SubnetChains:
                     _log.info("chain %s runs no longer: the P-Chain has gone back", chain.title)
         self._generation = number
 
+    def _notice_deletions(self) -> None:
+        """End the chains whose rows say that they were deleted (`startup.deleted_chains`)."""
+        if self._settings.common.network_id != LOCAL:
+            return
+        before, self._deleted = self._deleted, subnet_chain_rows.deleted(self._platform.db)
+        added = self._deleted - before
+        if not added:
+            return
+        for chain in tuple(self._running()):
+            if chain.blockchain_id in added:
+                self._end(chain)
+                self._has_changed = True
+                _log.info("chain %s runs no longer: it was deleted", chain.title)
+        # One that was refused is no fault any more: the others that do not run are refused again.
+        self._position = -1
+        self._again.clear()
+        self._forget_refused()
+
     def look_and_release(self) -> None:
         """Do the same in a thread that has no other work for its connections."""
         try:
@@ -203,6 +226,8 @@ class SubnetChains:
             release()
 
     def _take(self, created: BlockchainRecord) -> None:
+        if created.blockchain_id in self._deleted:
+            return
         row = SubnetChainRow(
             created.blockchain_id,
             created.subnet_id,
