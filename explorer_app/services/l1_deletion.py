@@ -8,7 +8,7 @@ import time
 from typing import Final
 
 from explorer_app.managers.ports import L1Tools
-from explorer_app.services.l1_node import is_served
+from explorer_app.services.l1_node import has_ended
 from explorer_app.store import l1_requests as rows
 from platform_app.chain import PlatformChain
 from primitives.ids import ID
@@ -47,7 +47,7 @@ def delete(
         ended = [] if subnet_id is None else list(tools.mark_deleted(subnet_id))
         until = time.monotonic() + END_SECONDS
         for blockchain_id in ended:
-            while is_served(tools.call, blockchain_id):
+            while not has_ended(tools.call, blockchain_id):
                 if time.monotonic() > until:
                     raise NotDeleted(
                         f"the node still runs {blockchain_id}, which it will end at its next start; then delete it again"

@@ -200,6 +200,15 @@ def reach_epoch(
             travel(LAG)
 
 
+def has_ended(call: NodeCall, blockchain_id: object) -> bool:
+    """Return whether the node runs a chain no longer, or does not run itself; a busy node still runs it."""
+    try:
+        call(f"/ext/bc/{blockchain_id}/rpc", "eth_chainId")
+    except CallRefused as error:
+        return any(words in str(error) for words in ("does not run on this node", "no answer"))
+    return False
+
+
 def is_served(call: NodeCall, blockchain_id: object) -> bool:
     """Return whether the node runs a chain."""
     try:

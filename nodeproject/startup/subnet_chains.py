@@ -54,6 +54,8 @@ _log: Final = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 10.0
 """Seconds after which a chain begins again that did not because its database or a file could not be used."""
 
+DELETED_HERE: Final = "it was deleted on this node"
+"""The reason of a chain that the operator has deleted."""
 _ENDED: Final = "it has ended, because the P-Chain has gone back to a state before its creation"
 
 _FORESEEN: Final = (CannotStart, DatabaseError, GenesisFileError, OSError, WrongChainInDatabase)
@@ -201,7 +203,7 @@ class SubnetChains:
         self._generation = number
 
     def _notice_deletions(self) -> None:
-        """End the chains whose rows say that they were deleted (`startup.deleted_chains`)."""
+        """End the chains whose rows say that they were deleted (`web.l1_tools`)."""
         if self._settings.common.network_id != LOCAL:
             return
         before, self._deleted = self._deleted, subnet_chain_rows.deleted(self._platform.db)
@@ -210,9 +212,10 @@ class SubnetChains:
             return
         for chain in tuple(self._running()):
             if chain.blockchain_id in added:
+                self._absent.note(chain.blockchain_id, chain.aliases, DELETED_HERE)
                 self._end(chain)
                 self._has_changed = True
-                _log.info("chain %s runs no longer: it was deleted", chain.title)
+                _log.info("chain %s runs no longer: %s", chain.title, DELETED_HERE)
         # One that was refused is no fault any more: the others that do not run are refused again.
         self._position = -1
         self._again.clear()
@@ -227,6 +230,7 @@ class SubnetChains:
 
     def _take(self, created: BlockchainRecord) -> None:
         if created.blockchain_id in self._deleted:
+            self._absent.note(created.blockchain_id, (), DELETED_HERE)  # its name is free
             return
         row = SubnetChainRow(
             created.blockchain_id,

@@ -15,6 +15,7 @@ from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import chain_views
 from nodeproject.startup.chain_databases import remove_database
 from nodeproject.startup.identity import make_files
+from nodeproject.startup.subnet_chains import DELETED_HERE
 from nodeproject.web.paths import running_url
 from nunatak.rpc import RpcError, Unreachable, call
 from platform_app.chain import PlatformChain
@@ -24,7 +25,6 @@ from primitives.node_identity import IdentityFiles
 
 DIRECTORY: Final = "l1"
 """The directory in the data directory with the keys of validators that are made for L1s."""
-DELETED: Final = "deleted on this node"
 
 _OTHERS_SECONDS: Final = 2.5
 """Seconds after which other processes of a production node have looked at their chains again."""
@@ -95,7 +95,9 @@ class NodeL1Tools:
         with db.atomic(durable=True):
             for one in created:
                 known = rows.row_of(db, one.blockchain_id) or SubnetChainRow(*one, rows.DELETED)
-                rows.record(db, known._replace(state=rows.DELETED, reason=DELETED, database=""))
+                rows.record(
+                    db, known._replace(state=rows.DELETED, reason=DELETED_HERE, database="")
+                )
         chain_views.refresh(db)
         return [one.blockchain_id for one in created]
 

@@ -66,13 +66,17 @@ def test_a_deleted_chain_ends_and_its_database_goes(world: World) -> None:
     assert str(gone) not in world.node.evm_chains
     assert str(kept) in world.node.evm_chains
     row = world.row(gone)
-    assert (row.state, row.reason, row.database) == (rows.DELETED, "deleted on this node", "")
+    assert (row.state, row.reason, row.database) == (
+        rows.DELETED,
+        "it was deleted on this node",
+        "",
+    )
     assert not path.exists()
     if not is_file:
         schemas = world.node.database.rows("SELECT nspname FROM pg_namespace")
         assert (alias_of(gone),) not in schemas
         assert (alias_of(kept),) in schemas
-    assert why_not(world.node.platform_chain, str(gone)) == "deleted on this node"
+    assert why_not(world.node.platform_chain, str(gone)) == "it was deleted on this node"
     status = world.ask("platform.getBlockchainStatus", blockchainID=str(gone))
     assert status == {"status": "Created"}
     assert delete(world, world.subnet_id) == [gone], "a second call removes what is left"
