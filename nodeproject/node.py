@@ -367,6 +367,7 @@ class Node:
         """The block explorer of its chains."""
         from explorer_app.services.composition import compose
         from explorer_app.site import Explorer
+        from nodeproject.web.l1_tools import NodeL1Tools
         from platform_app.api.presence import own_node_id
 
         made = Explorer(
@@ -381,6 +382,7 @@ class Node:
             refused=lambda: len(self.refused_chains),
             look_for_chains=self.find_chains,
             endpoint_of=lambda chain: self.endpoints.evm[chain.name],
+            l1_tools=NodeL1Tools(self.settings, self.platform_chain),
         )
         return compose(made, self.evm_runtime, lambda chain: self.evm_runtimes[chain.name])
 

@@ -172,7 +172,7 @@ def initiate_removal(validation_id: ID) -> bytes:
 
 
 def complete_removal(index: int = 0) -> bytes:
-    """Return the data of a call that takes the P-Chain's message that a validator is none."""
+    """Return the data of a call that takes the P-Chain's message that a node does not validate."""
     return _call("completeValidatorRemoval(uint32)", index)
 
 

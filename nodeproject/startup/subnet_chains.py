@@ -44,6 +44,7 @@ from platform_app.txs.subnets import CreateChainTx
 from primitives.cb58 import Cb58Error
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
+from primitives.networks import LOCAL
 
 SUBNET_EVM_ID: Final = ID.of_name("subnetevm")
 """The ID of subnet-evm as a virtual machine."""
@@ -53,6 +54,8 @@ _log: Final = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 10.0
 """Seconds after which a chain begins again that did not because its database or a file could not be used."""
 
+DELETED_HERE: Final = "it was deleted on this node"
+"""The reason of a chain that the operator has deleted."""
 _ENDED: Final = "it has ended, because the P-Chain has gone back to a state before its creation"
 
 _FORESEEN: Final = (CannotStart, DatabaseError, GenesisFileError, OSError, WrongChainInDatabase)
@@ -132,6 +135,8 @@ class SubnetChains:
         self._again_at = 0.0
         """When that is due, by the monotonic clock."""
         self._obstacles = ChainObstacles()
+        self._deleted: set[ID] = set()
+        """The chains that were deleted here before the last look; only on the local network."""
         self._has_changed = False
         """Whether a chain has begun or ended since the SQL views over all chains were made."""
 
@@ -143,13 +148,15 @@ class SubnetChains:
     def look(self) -> None:
         """Begin the chains that were created since the last call. Blocking; threads may call it together.
 
-        After a rewind of the P-Chain's rows the chains that it does not have any more end.
+        After a rewind of the P-Chain's rows the chains that it does not have any more end, and so do chains that were
+        deleted.
 
         Raises:
             DatabaseError: The P-Chain's rows cannot be read; the next call tries again.
         """
         with self._lock:
             self._notice_rewind()
+            self._notice_deletions()
             if self._again and time.monotonic() >= self._again_at:
                 for created in tuple(self._again.values()):
                     self._take(created)
@@ -195,6 +202,25 @@ class SubnetChains:
                     _log.info("chain %s runs no longer: the P-Chain has gone back", chain.title)
         self._generation = number
 
+    def _notice_deletions(self) -> None:
+        """End the chains whose rows say that they were deleted (`web.l1_tools`)."""
+        if self._settings.common.network_id != LOCAL:
+            return
+        before, self._deleted = self._deleted, subnet_chain_rows.deleted(self._platform.db)
+        added = self._deleted - before
+        if not added:
+            return
+        for chain in tuple(self._running()):
+            if chain.blockchain_id in added:
+                self._absent.note(chain.blockchain_id, chain.aliases, DELETED_HERE)
+                self._end(chain)
+                self._has_changed = True
+                _log.info("chain %s runs no longer: %s", chain.title, DELETED_HERE)
+        # One that was refused is no fault any more: the others that do not run are refused again.
+        self._position = -1
+        self._again.clear()
+        self._forget_refused()
+
     def look_and_release(self) -> None:
         """Do the same in a thread that has no other work for its connections."""
         try:
@@ -203,6 +229,9 @@ class SubnetChains:
             release()
 
     def _take(self, created: BlockchainRecord) -> None:
+        if created.blockchain_id in self._deleted:
+            self._absent.note(created.blockchain_id, (), DELETED_HERE)  # its name is free
+            return
         row = SubnetChainRow(
             created.blockchain_id,
             created.subnet_id,

@@ -147,7 +147,7 @@ class ManagedL1:
         return self.engine.call(env, message, self.state)
 
     def sent(self) -> L1Message:
-        """Return what the last call asked the P-Chain for."""
+        """Return the request of the last call to the P-Chain."""
         (sent,) = sent_messages(self.logs)
         call = parse_payload(sent.message.payload)
         assert isinstance(call, AddressedCall)
