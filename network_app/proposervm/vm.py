@@ -175,8 +175,8 @@ class ProposerVM(Generic[B]):
     def build(self, context: BlockContext, *, allow_empty: bool = False) -> ProposerBlock[B] | None:
         """Build a block on the preferred one and sign it; None if there is nothing to put into it.
 
-        Only the context's time is used; the outer block has its seconds. The inner block is built for the P-Chain height with which other nodes
-        will verify it.
+        Only the context's time is used; the outer block has its seconds. The inner block is built for the P-Chain
+        height with which other nodes will verify it.
 
         Raises:
             NotOurSlot: The current slot belongs to another validator.
