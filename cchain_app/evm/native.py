@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 import cchain_native
 
 from cchain_app.evm import native_values
-from cchain_app.evm.coreth import AssetContracts
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -37,7 +35,6 @@ from cchain_app.evm.tracing import (
     Recording,
     TraceTimedOut,
     TraceTooLarge,
-    TracingEngine,
     TransactionTrace,
 )
 from cchain_app.txs.transaction import Transaction
@@ -52,7 +49,7 @@ class NativeEngine:
 
     Unspecified: a block reward is never paid; a transaction whose fee is 2^128 wei or more cannot
     be read; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
-    makes no requests. Blocks of coreth's phases in which contracts move other assets are executed by the reference engine.
+    makes no requests.
     The crate reads deposits (EIP-6110) from mainnet's deposit contract, so the logs of another
     deposit contract are passed to it as mainnet's.
     """
@@ -80,9 +77,6 @@ class NativeEngine:
         Raises:
             ExecutionInvalid: A transaction cannot be in the block, and skip_invalid is off.
         """
-        if _needs_reference(env):
-            reference = _reference_of(env)
-            return reference.execute_block(env, transactions, state, skip_invalid=skip_invalid)
         env = with_predicates(env, transactions)
         try:
             included, outcomes, skipped, gas_used, changes, requests_hash = (
@@ -106,8 +100,6 @@ class NativeEngine:
         Raises:
             ExecutionInvalid: A system call failed, or a deposit cannot be read.
         """
-        if _needs_reference(env):
-            return _reference_of(env).close_block(env, state, logs)
         try:
             changes, requests_hash = cchain_native.close_block(
                 env, state, native_values.as_mainnets(env, logs)
@@ -137,10 +129,6 @@ class NativeEngine:
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
-        if _needs_reference(env):
-            return _reference_of(env, allowance).call(
-                env, message, state, time_limit=time_limit, with_access_list=with_access_list
-            )
         try:
             return _call_result(
                 cchain_native.call(
@@ -175,10 +163,6 @@ class NativeEngine:
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: A transaction took too long.
         """
-        if _needs_reference(env):
-            return _reference_of(env).trace_block(
-                env, transactions, state, recording, first=first, time_limit=time_limit
-            )
         env = with_predicates(env, transactions)
         try:
             return block_trace(
@@ -212,10 +196,6 @@ class NativeEngine:
             TraceTimedOut: It took too long.
         """
         _check_price(message)
-        if _needs_reference(env):
-            return _reference_of(env).trace_call(
-                env, message, state, recording, validate=validate, free=free, time_limit=time_limit
-            )
         environment = self._environment(env, message)
         try:
             return transaction_trace(
@@ -254,10 +234,6 @@ class NativeEngine:
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
-        if _needs_reference(env):
-            return _reference_of(env, allowance).estimate(
-                env, message, state, error_ratio=error_ratio, time_limit=time_limit
-            )
         try:
             gas, failure = cchain_native.estimate(
                 self.call_slots,
@@ -284,30 +260,6 @@ class NativeEngine:
         environment = cchain_native.Environment(env)
         self._seen = (env, environment)
         return environment
-
-
-def _needs_reference(env: BlockEnv) -> bool:
-    """Return whether contracts can move other assets in a block of coreth, which only the reference engine executes."""
-    return env.coreth.asset_contracts is AssetContracts.WORKING
-
-
-def _reference_of(env: BlockEnv, allowance: GasAllowance | None = None) -> TracingEngine:
-    """Return the engine for blocks with contracts that move other assets.
-
-    Raises:
-        CallInterrupted: There is an allowance: it is too slow for the event loop.
-        ExecutionInvalid: It is not installed.
-    """
-    if allowance is not None:
-        raise CallInterrupted("the reference engine is too slow for the event loop")
-    if find_spec("ethereum") is None:
-        raise ExecutionInvalid(
-            f"block {env.number} is of a phase in which contracts could move other assets, which needs the reference "
-            "engine: pip install 'nunatak[reference]'"
-        )
-    from cchain_app.evm.reference import ReferenceEngine
-
-    return ReferenceEngine()
 
 
 def recover_senders(
