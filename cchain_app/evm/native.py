@@ -12,7 +12,6 @@ from dataclasses import replace
 import cchain_native
 
 from cchain_app.evm import native_values
-from cchain_app.evm.coreth import AssetContracts
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -28,7 +27,7 @@ from cchain_app.evm.engine import (
     StateReader,
     TransactionResult,
 )
-from cchain_app.evm.installed import INSTALL_REFERENCE, has_reference, is_wide, missing_engine
+from cchain_app.evm.installed import is_wide, missing_engine
 from cchain_app.evm.native_trace import block_trace, transaction_trace
 from cchain_app.evm.native_values import changes_of, logs_of
 from cchain_app.evm.stateful import with_predicates, with_predicates_of_call
@@ -52,9 +51,9 @@ class NativeEngine:
     """revm, for every fork from Frontier to Osaka.
 
     Unspecified: a block reward is never paid; a transaction whose fee is 2^128 wei or more cannot
-    be read, except in a block whose base fee has more than 64 bits; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
-    makes no requests. The reference engine executes blocks of coreth's phases in which contracts move other assets, and
-    blocks with such a base fee.
+    be read, except in a block whose base fee has more than 64 bits, which the reference engine
+    executes; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
+    makes no requests.
     The crate reads deposits (EIP-6110) from mainnet's deposit contract, so the logs of another
     deposit contract are passed to it as mainnet's.
     """
@@ -84,7 +83,7 @@ class NativeEngine:
         """
         if is_wide(env) and not transactions:
             env = replace(env, base_fee=0)  # nothing reads it
-        if _needs_reference(env):
+        if is_wide(env):
             reference = _reference_of(env)
             return reference.execute_block(env, transactions, state, skip_invalid=skip_invalid)
         env = with_predicates(env, transactions)
@@ -112,7 +111,7 @@ class NativeEngine:
         """
         if is_wide(env):
             env = replace(env, base_fee=0)
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env).close_block(env, state, logs)
         try:
             changes, requests_hash = cchain_native.close_block(
@@ -143,7 +142,7 @@ class NativeEngine:
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env, allowance).call(
                 env, message, state, time_limit=time_limit, with_access_list=with_access_list
             )
@@ -181,7 +180,7 @@ class NativeEngine:
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: A transaction took too long.
         """
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env).trace_block(
                 env, transactions, state, recording, first=first, time_limit=time_limit
             )
@@ -218,7 +217,7 @@ class NativeEngine:
             TraceTimedOut: It took too long.
         """
         _check_price(message)
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env).trace_call(
                 env, message, state, recording, validate=validate, free=free, time_limit=time_limit
             )
@@ -260,7 +259,7 @@ class NativeEngine:
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env, allowance).estimate(
                 env, message, state, error_ratio=error_ratio, time_limit=time_limit
             )
@@ -292,16 +291,8 @@ class NativeEngine:
         return environment
 
 
-def _needs_reference(env: BlockEnv) -> bool:
-    """Return whether only the reference engine executes a block.
-
-    Contracts can move other assets in it, on coreth; or its base fee is wide, on a chain of a subnet.
-    """
-    return env.coreth.asset_contracts is AssetContracts.WORKING or is_wide(env)
-
-
 def _reference_of(env: BlockEnv, allowance: GasAllowance | None = None) -> TracingEngine:
-    """Return the engine for such blocks.
+    """Return the engine for a block whose base fee this one does not read.
 
     Raises:
         CallInterrupted: There is an allowance: it is too slow for the event loop.
@@ -311,11 +302,6 @@ def _reference_of(env: BlockEnv, allowance: GasAllowance | None = None) -> Traci
         raise CallInterrupted("the reference engine is too slow for the event loop")
     if missing := missing_engine(env):
         raise ExecutionInvalid(missing)
-    if not has_reference():
-        raise ExecutionInvalid(
-            f"block {env.number} is of a phase in which contracts could move other assets, which needs the reference "
-            f"engine: {INSTALL_REFERENCE}"
-        )
     from cchain_app.evm.reference import ReferenceEngine
 
     return ReferenceEngine()
