@@ -208,6 +208,10 @@ lock: $(STAMPS)/dev  ## Compile the lock files anew; they hold hashes and no add
 images:  ## Pin the images of deploy/ to the digests that their tags have now; needs docker and a registry
 	scripts/pin_images.sh
 
+.PHONY: manager
+manager: tests/clients/node_modules/.stamp  ## Compile the validator manager of L1s (explorer_app/managers)
+	$(PYTHON) scripts/compile_manager.py
+
 .PHONY: licences
 licences: $(STAMPS)/dev  ## List the licences of what is used anew
 	$(PYTHON) scripts/licences.py

@@ -60,6 +60,16 @@ def format_age(seconds: int) -> str:
     return f"{max(seconds, 0)} s"
 
 
+def format_duration(seconds: int) -> str:
+    """Return an exact duration: 2 d, 1 h 30 min."""
+    parts, rest = [], seconds
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count:,} {unit}")
+    return " ".join(parts) or "0 s"
+
+
 def percent(part: int, whole: int) -> int:
     """Return a share in whole percent, rounded down; 0 if the whole is 0."""
     return 100 * part // whole if whole else 0

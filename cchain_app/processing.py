@@ -7,6 +7,7 @@ block may have, and knows their senders.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from typing_extensions import override
@@ -30,6 +31,7 @@ from cchain_app.evm.engine import (
 from cchain_app.evm.overrides import BlockOverride, time_of_next
 from cchain_app.evm.pending_state import PendingState, leaves_of, merged, state_after, with_owners
 from cchain_app.evm.trie import NodeReader, OverlayReader, Tries, TrieUpdate, overlay
+from cchain_app.filling import FilledBlock, fill_up
 from cchain_app.rules.port import ChainRules
 from cchain_app.rules.precompiles import NO_HEIGHT, without_height
 from cchain_app.txs.transaction import Transaction
@@ -304,8 +306,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
                 has set another one.
             allow_empty: Build the block even if it contains no transaction.
             override: Fields of its environment that a cheat has set (devnet.md 2 and 7).
-            edits: Changes that cheats made to the head since its block. The state includes them already,
-                the trie does not (devnet.md 10).
+            edits: Changes that cheats made to the head since its block; the state includes them, the trie does not (devnet.md 10).
             choose_payload: Chooses the payload for the block's place; None: the block has none.
 
         Raises:
@@ -317,11 +318,10 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         assert parent is not None
         state = self.state_after(parent_id)
         time = time_of_next(parent.header.timestamp, context.now, override)
-        env = self._rules.on(state).env_after(parent, time)
+        env = self._rules.on(state).env_after(parent, time, context.fraction_of(time))
         if override is not None:
             env = override.apply(env)
-        begun = self._executor.begun(parent, env, state)
-        payload, effects = None, None
+        begun, payload, effects = self._executor.begun(parent, env, state), None, None
         acts_after = self._rules.extension.acts_after
         if choose_payload is not None and not acts_after:
             place = self.payload_place(parent_id, env, decided=False, begun=begun)
@@ -331,20 +331,20 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
         chosen = transactions(debits) if callable(transactions) else transactions
         env = self._rules.verify_messages(env, chosen, context)
         later = without_height(env, chosen, context)
-        out = later | self._rules.without_room(
-            env,
-            chosen,
-            has_payload=payload is not None or (acts_after and choose_payload is not None),
-        )
-        offered = [index for index in range(len(chosen)) if index not in out]
-        executed = self._executor.execute(
-            env,
-            [chosen[index] for index in offered],
-            state,
-            skip_invalid=True,
-            effects=effects,
-            begun=begun,
-        )
+        has_payload = payload is not None or (acts_after and choose_payload is not None)
+        left_out = partial(self._rules.without_room, env, chosen, has_payload=has_payload)
+        run = partial(self._executor.execute, env, skip_invalid=True, effects=effects, begun=begun)
+
+        def execute(indexes: Sequence[int]) -> ExecutedBlock:
+            return run([chosen[index] for index in indexes], state)
+
+        candidates = [index for index in range(len(chosen)) if index not in later]
+        out = left_out({})
+        offered: Sequence[int] = [index for index in candidates if index not in out]
+        executed = execute(offered)
+        if out:
+            filled = FilledBlock(executed, offered, out)
+            executed, offered, out = fill_up(filled, execute, left_out, candidates)
         if choose_payload is not None and acts_after:
             place = self.payload_place(parent_id, env, decided=False, begun=executed.changes)
             payload = choose_payload(place)
@@ -356,7 +356,7 @@ class EvmProcessingBlocks(ProcessingTree[VerifiedBlock, StateAfter]):
             *(replace(item, index=offered[item.index]) for item in executed.skipped),
             *(
                 SkippedTransaction(index, NO_HEIGHT if index in later else NO_ROOM, retry=True)
-                for index in sorted(out)
+                for index in sorted(later | out)
             ),
         )
         included = [chosen[offered[index]] for index in executed.included]

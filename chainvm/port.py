@@ -5,7 +5,7 @@ chain knows nothing about consensus. The caller must serialise all calls to one 
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 from primitives.ids import ID
 
@@ -32,6 +32,9 @@ class Block(Protocol):
 
 B = TypeVar("B", bound=Block)
 
+MILLISECONDS: Final = 1_000
+"""Milliseconds in a second."""
+
 
 class BlockContext(NamedTuple):
     """The values outside of a chain on which the validity of its blocks depends."""
@@ -49,6 +52,24 @@ class BlockContext(NamedTuple):
     executed yet, because the chains do not catch up at the same pace."""
     voted: bool = False
     """Whether nodes vote on the block, whose P-Chains differ in height: what depends on one needs `p_chain_height` then."""
+    fraction: int = 0
+    """Milliseconds that have passed since the beginning of the second `now`: coreth and subnet-evm have such times in their
+    headers. A node that decides alone builds its blocks at whole seconds."""
+
+    @classmethod
+    def at(cls, milliseconds: int, *, decided: bool = False) -> Self:
+        """Return the context at a time in Unix milliseconds."""
+        now, fraction = divmod(milliseconds, MILLISECONDS)
+        return cls(now, decided=decided, fraction=fraction)
+
+    @property
+    def milliseconds(self) -> int:
+        """The node's time in Unix milliseconds."""
+        return self.now * MILLISECONDS + self.fraction
+
+    def fraction_of(self, time: int) -> int:
+        """Return the milliseconds of a new block's time in Unix seconds, which is `now`, or the parent's if that is later."""
+        return self.fraction if time == self.now else 0
 
     @property
     def lacks_height(self) -> bool:
@@ -96,6 +117,15 @@ class ChainVM(Protocol[B]):
 
         Raises:
             HeadMoved: Another process has accepted a block in the meantime.
+        """
+
+    def builds_from(self, milliseconds: int) -> int | None:
+        """Return the time from which the chain's rules allow a block on the preferred one, in Unix milliseconds.
+
+        None: never, by the present rules.
+
+        Args:
+            milliseconds: The node's time in Unix milliseconds; the result is not before it.
         """
 
     def verify(self, block: B, context: BlockContext) -> None:

@@ -18,6 +18,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.transaction_log.declarations import KnownSignatures
 from chaindb.chains import C_CHAIN, X_CHAIN, is_left_out
 from chaindb.indexing import LaggingIndex, SingleRun
+from explorer_app.managers.ports import L1Tools
 from explorer_app.names.book import NameBook
 from explorer_app.settings import ExplorerSettings
 from explorer_app.verification.compilers import Compilers
@@ -158,6 +159,7 @@ class Explorer:
         refused: Returns how many EVM chains of tracked subnets do not run.
         look_for_chains: Begins to run EVM chains that were created since the last call. Blocking.
         endpoint_of: Returns the JSON-RPC interface of an EVM chain, with its limits for clients.
+        l1_tools: The parts of the node that create and delete L1s.
     """
 
     compilers: Compilers
@@ -180,6 +182,7 @@ class Explorer:
         refused: Callable[[], int],
         look_for_chains: Callable[[], object],
         endpoint_of: Callable[[EvmChain], Endpoint],
+        l1_tools: L1Tools,
     ) -> None:
         self.node = node
         self.settings = settings
@@ -190,6 +193,9 @@ class Explorer:
         self.node_id = node_id
         self.refused = refused
         self.look_for_chains = look_for_chains
+        self.l1_tools = l1_tools
+        self.creating: Final = SingleRun("creation of L1s")
+        """Lets one thread of this process at a time create an L1."""
         self.pages = ChainPages()
         """The URLs of the pages."""
         self._evms = evms

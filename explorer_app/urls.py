@@ -21,6 +21,7 @@ from explorer_app.views import (
     front,
     gas,
     l1,
+    l1_forms,
     moves,
     platform,
     platform_downloads,
@@ -70,6 +71,8 @@ urlpatterns = [
     path("", front.front, name="front"),
     *of_every_chain,
     path("chains", chains.chains, name="chains"),
+    path("chains/new", l1_forms.new_l1, name="new-l1"),
+    path("chains/l1/<str:text>", l1_forms.own_l1, name="own-l1"),
     path("chain/<str:chain_name>", front.front, name="chain-front"),
     path(
         "chain/<str:chain_name>/",

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import development, figures
 from cchain_app.selectors import figures as cchain
+from cchain_app.selectors.obstacles import obstacle
 from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
 from chaindb.chains import MISSING_VOTES, P_CHAIN, absence, is_left_out
@@ -183,7 +184,7 @@ class Checks:
         return rules.evm_chain(
             self._outstanding(runtime),
             self.writes.refusal(),
-            self._obstacle(chain),
+            self._obstacle(chain) or obstacle(chain, clock.now()),
             self._standstill(chain),
             limits=self._limits(),
         )

@@ -155,7 +155,7 @@ def get_blockchain_id(alias: str) -> Json:
     if blockchain_id is None and (further := _further_chain(alias)) is not None:
         blockchain_id = further.blockchain_id
     if blockchain_id is None:
-        raise refused(f"there is no ID with alias {shortened(alias)}")
+        raise refused(f"there is no ID with alias: {shortened(alias)}")
     return {"blockchainID": str(blockchain_id)}
 
 

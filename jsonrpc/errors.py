@@ -67,6 +67,10 @@ class TooManyConnections(Exception):
     """This process has as many sockets as allowed."""
 
 
+class ServiceEnded(Exception):
+    """The service of a socket has ended; the message says why."""
+
+
 def parse_error(reason: str = "") -> JsonRpcError:
     """Return the error for a body that is not JSON; `reason` is added if it is more than a syntax error."""
     return JsonRpcError(PARSE_ERROR, f"parse error: {reason}" if reason else "parse error")

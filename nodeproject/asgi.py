@@ -129,7 +129,10 @@ class Application:
         return HeadListener(rpc, progress, in_thread if is_primary else self._look)
 
     def _forget_removed(self, _: Endpoint, rpc: EvmRpc) -> None:
-        """Follow a chain no longer that the process runs no longer."""
+        """Follow a chain no longer that the process runs no longer, and close its WebSockets."""
+        if self._loop is not None:
+            ending = rpc.hub.end(f"chain {rpc.chain.name} has ended")
+            asyncio.run_coroutine_threadsafe(ending, self._loop)
         for follower in tuple(self._followers):
             if follower.rpc is rpc:
                 self._followers.remove(follower)
@@ -235,7 +238,7 @@ class _Requests:
                 memory=memory,
             )
 
-        nowhere = _NoWebSocket(endpoints.absent())
+        nowhere = _NoWebSocket(endpoints.absent)
         consumers = {name: consumer(rpc) for name, rpc in tuple(node.evm_rpcs.items())}
         sockets: list[Any] = []
         for one, rpc in endpoints.sockets().items():

@@ -26,6 +26,7 @@ from health_app.metrics.sharing import SharedProcesses, SingleProcess
 from jsonrpc.limits.interpreter import LoopTurn
 from network_app.selectors import has_peers, is_bootstrapped
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.absent_chains import AbsentChains
 from nodeproject.startup.c_chain import PlatformOfEvm, genesis_of_network
 from nodeproject.startup.further_chains import FurtherChain
 from nodeproject.startup.identity import files_of
@@ -132,6 +133,8 @@ class Node:
         """Called with each chain of a subnet that this process runs no longer, likewise."""
         self.on_serving_all: list[Callable[[PlainPages], object]] = []
         """Called with the pages for GET when all interfaces are served; must not raise."""
+        self.absent_chains = AbsentChains()
+        """Why requests for some chains are not answered."""
         self.refused_chains: dict[ID, RefusedChain] = {}
         """The chains of tracked subnets that do not run, by blockchain ID."""
         if further:
@@ -219,6 +222,7 @@ class Node:
             end=self._end_chain,
             refuse=self._refuse_chain,
             forget_refused=self._forget_refused_chains,
+            absent=self.absent_chains,
             has_peers=has_peers,
             least_time=self._platform.least_time,
             identify=self._platform.identity,
@@ -328,6 +332,7 @@ class Node:
         return Endpoints(
             settings=self.settings,
             evm_rpcs=self.evm_rpcs,
+            absent=self.absent_chains,
             platform_rpc=lambda: self.platform_rpc,
             avm_rpc=lambda: self.avm_rpc,
             network=lambda: self.network,
@@ -362,6 +367,7 @@ class Node:
         """The block explorer of its chains."""
         from explorer_app.services.composition import compose
         from explorer_app.site import Explorer
+        from nodeproject.web.l1_tools import NodeL1Tools
         from platform_app.api.presence import own_node_id
 
         made = Explorer(
@@ -376,6 +382,7 @@ class Node:
             refused=lambda: len(self.refused_chains),
             look_for_chains=self.find_chains,
             endpoint_of=lambda chain: self.endpoints.evm[chain.name],
+            l1_tools=NodeL1Tools(self.settings, self.platform_chain),
         )
         return compose(made, self.evm_runtime, lambda chain: self.evm_runtimes[chain.name])
 

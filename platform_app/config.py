@@ -78,11 +78,15 @@ class PlatformConfig:
     min_delegator_stake: int = 25 * UNIT
     min_delegation_fee: int = 20_000
     min_stake_duration: int = DAY
+    helicon_min_stake_duration: int = 60 * 60
+    """Of validators of the Primary Network since Helicon (ACP-273); delegators and subnets keep the other one."""
     max_stake_duration: int = 365 * DAY
     max_weight_factor: int = 5
     max_start_ahead: int = 14 * DAY
     synchrony_bound: int = 10
     uptime_requirement: int = 800_000
+    helicon_uptime_requirement: int = 900_000
+    """Of validators of the Primary Network that start at or after Helicon (ACP-267)."""
     durango: bool = False
     """Whether the reference's rules since its Durango upgrade apply: stakers start at chain time, whatever
     their transactions say, AddValidatorTx and AddDelegatorTx are rejected, and memos are empty."""
@@ -125,7 +129,13 @@ def specification_config(network_id: int) -> PlatformConfig:
         upgrades=replace(OWN_NETWORK, granite_epoch_duration=300) if is_public else OWN_NETWORK,
         fees=_fees(UNIT, create=1000 if mainnet else 100, transform=10_000, create_asset=10),
         min_stake_duration=14 * DAY if mainnet else DAY,
+        helicon_min_stake_duration=_helicon_min_stake_duration(network_id),
     )
+
+
+def _helicon_min_stake_duration(network_id: int) -> int:
+    """Return the minimum of ACP-273: 48 hours on mainnet, 12 on fuji, one on other networks."""
+    return {1: 48, 5: 12}.get(network_id, 1) * 60 * 60
 
 
 _REFERENCE_HRPS = {1: "avax", 2: "cascade", 3: "denali", 4: "everest", 5: "fuji", 10: "testing"}
@@ -153,6 +163,7 @@ def reference_config(network_id: int) -> PlatformConfig:
         max_validator_stake=3_000_000 * coin,
         min_delegator_stake=(1 if fuji else 25) * coin,
         min_stake_duration=14 * DAY if mainnet else DAY,
+        helicon_min_stake_duration=_helicon_min_stake_duration(network_id),
         durango=True,
         gas_fees_only=True,
         upgrades=MAINNET if mainnet else FUJI if fuji else OWN_NETWORK,

@@ -122,12 +122,32 @@ def sign(digest: Hash, private_key: bytes) -> Signature:
     Raises:
         InvalidPrivateKey: The bytes are not a private key.
     """
-    signature = _private_key(private_key).sign_recoverable(digest, hasher=None)
-    return Signature(
-        r=int.from_bytes(signature[:32], "big"),
-        s=int.from_bytes(signature[32:64], "big"),
-        y_parity=signature[64],
-    )
+    return SigningKey(private_key).sign(digest)
+
+
+class SigningKey:
+    """A private key that signs many digests: creating it takes longer than a signature.
+
+    Args:
+        private_key: 32 bytes.
+
+    Raises:
+        InvalidPrivateKey: The bytes are not a private key.
+    """
+
+    __slots__ = ("_key",)
+
+    def __init__(self, private_key: bytes) -> None:
+        self._key = _private_key(private_key)
+
+    def sign(self, digest: Hash) -> Signature:
+        """Sign a digest as `secp256k1.sign` does."""
+        signature = self._key.sign_recoverable(digest, hasher=None)
+        return Signature(
+            r=int.from_bytes(signature[:32], "big"),
+            s=int.from_bytes(signature[32:64], "big"),
+            y_parity=signature[64],
+        )
 
 
 def sign_sha256(digest: bytes, private_key: bytes) -> bytes:

@@ -45,10 +45,12 @@ class SubnetChainAdmin(IdentifierAdmin):
 
     @admin.display(description="State")
     def state_badge(self, row: SubnetChain) -> SafeString:
-        """Return whether the chain runs here."""
+        """Return whether the chain runs here, and whether it makes blocks."""
+        if row.state == SubnetChain.RUNNING and row.reason:
+            return display.badge("makes no blocks", "bad")
         return display.badge(row.get_state_display(), _COLOURS.get(row.state, "plain"))
 
-    @admin.display(description="Why it does not run")
+    @admin.display(description="Why it does not run or makes no blocks")
     def short_reason(self, row: SubnetChain) -> str:
         """Return the beginning of the reason."""
         return row.reason[:120]

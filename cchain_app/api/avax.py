@@ -26,7 +26,14 @@ from jsonrpc.dispatch.values import StartIndex, quoted, refused, shortened, too_
 from jsonrpc.errors import JsonRpcError
 from primitives.addresses import AddressError, format_address, parse_address
 from primitives.cb58 import Cb58Error
-from primitives.checksummed import EncodingError, EncodingReason, TextEncoding, decode, encode
+from primitives.checksummed import (
+    EncodingError,
+    EncodingReason,
+    TextEncoding,
+    decode,
+    encode,
+    encode_each,
+)
 from primitives.codec_errors import CodecError
 from primitives.hexadecimal import HexError, checksum_address, decode_address, decode_quantity
 from primitives.ids import EMPTY_ID, ID, IdError, ShortID, WrongIdLength
@@ -168,7 +175,8 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
     """avax.getUTXOs: a page of the outputs that another chain has exported to addresses on this chain.
 
     Unspecified: a page has at most 1024 outputs, which is also the default, in the order of addresses, then of UTXO
-    IDs. It begins after `startIndex`, where the reference's begins with it.
+    IDs; on a chain of coreth the newest outputs of an address come first, as in the reference. It begins after
+    `startIndex`, where the reference's begins with it.
     """
     if not addresses:
         raise refused("no addresses provided")
@@ -187,9 +195,11 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
         limit=limit if 0 < limit <= PAGE else PAGE,
     )
     end = page.end if page.utxos else FIRST
+    with saying("problem encoding utxo"):
+        utxos = encode_each(page.utxos, encoding) if page.utxos else []
     return {
         "numFetched": str(len(page.utxos)),
-        "utxos": [encode(raw, encoding) for raw in page.utxos],
+        "utxos": utxos,
         "endIndex": {"address": rpc.address(end.address), "utxo": str(end.utxo_id)},
         "encoding": encoding.value,
     }

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from cchain_app import feemarket
+from cchain_app.api import wire
 from cchain_app.api.loop_gas import LoopGas
 from cchain_app.api.rendered import BY_PYTHON, LogRenderer, RenderedBlocks, RenderedCache
 from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
@@ -24,6 +25,7 @@ from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.services.warp import MessageSignatures
 from cchain_app.transaction_log.console import CONSOLE
+from cchain_app.txs.transaction import Transaction
 from chaindb.connections import WOULD_BLOCK
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
 from jsonrpc.limits.interpreter import LoopTurn
@@ -232,6 +234,10 @@ class EvmRpc:
         if answers is not None and memoryview(result).nbytes <= LONGEST_KEPT:
             answers.keep_block(epoch, block.number, block.hash, full, bytes(result))
         return result
+
+    def pool_transaction(self, transaction: Transaction) -> wire.Json:
+        """Return a transaction of the pool as this chain's clients get it."""
+        return wire.pool_transaction(transaction, of_coreth=self.chain.is_of_coreth)
 
     def bind_kept(
         self, name: str, handler: Callable[["EvmRpc"], object], *, is_fee: bool = False

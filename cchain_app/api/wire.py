@@ -149,12 +149,16 @@ def mined_transaction(accepted: AcceptedBlock, index: int) -> Json:
     }
 
 
-def pool_transaction(transaction: Transaction) -> Json:
-    """Return a transaction of the pool, which has no block, and its fee cap as its price."""
+def pool_transaction(transaction: Transaction, *, of_coreth: bool = False) -> Json:
+    """Return a transaction of the pool, which has no block, and its fee cap as its price.
+
+    Like one of a block, it has no member for the block's time on coreth.
+    """
+    time = {} if of_coreth else {"blockTimestamp": None}
     return {
         "blockHash": None,
         "blockNumber": None,
-        "blockTimestamp": None,
+        **time,
         "transactionIndex": None,
         "gasPrice": hex(transaction.max_fee_per_gas),
         **_transaction_fields(transaction),

@@ -5,12 +5,13 @@ the block's transactions.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from cchain_app.atomic.errors import AtomicReason
 from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.atomic.transactions import AtomicTx, UnsignedExportTx, UnsignedImportTx
 from cchain_app.blocks.accepted import Withdrawal
-from cchain_app.evm.coreth import asset_slot
+from cchain_app.evm.coreth import MULTI_COIN_SLOT, asset_slot
 from cchain_app.evm.engine import (
     AccountChange,
     AccountState,
@@ -23,6 +24,8 @@ from primitives.evm import Address, Slot, Word
 from primitives.hashing import EMPTY_HASH
 from primitives.ids import ID
 from utxo.errors import InvalidTx
+
+_YES: Final = Word((1).to_bytes(32, "big"))
 
 
 def debits(
@@ -113,7 +116,7 @@ def credits_and_debits(
 def moved_asset(
     state: StateReader, address: Address, asset_id: ID, amount: int
 ) -> dict[tuple[Address, Slot], SlotChange]:
-    """Return the change of an account's balance of another asset, which is one of its slots (coreth.md 7.1).
+    """Return the changes of an account's balance of another asset and of its fifth field (coreth.md 7.1).
 
     Raises:
         InvalidTx: The account has too little.
@@ -123,7 +126,10 @@ def moved_asset(
     after = int.from_bytes(before, "big") + amount
     if after < 0:
         raise InvalidTx(AtomicReason.INSUFFICIENT_FUNDS)
-    return {(address, slot): SlotChange(before, Word((after % 2**256).to_bytes(32, "big")))}
+    return {
+        (address, slot): SlotChange(before, Word((after % 2**256).to_bytes(32, "big"))),
+        (address, MULTI_COIN_SLOT): SlotChange(state.storage(address, MULTI_COIN_SLOT), _YES),
+    }
 
 
 def _of_other_assets(

@@ -46,6 +46,11 @@ class AtomicExtension:
 
     acts_after: ClassVar[bool] = False
 
+    def has_fixed_gas(self, timestamp: int) -> bool:
+        """Return True: atomic transactions pay a fixed amount of gas in blocks of all times."""
+        del timestamp
+        return True
+
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return the payload's hash; no bytes for a block without payload."""
         return b"" if payload is None else keccak256(payload)

@@ -52,8 +52,8 @@ DELEGATED: Final = "precompile cannot be called with DELEGATECALL or CALLCODE"
 class CorethFeatures(NamedTuple):
     """The differences between the phases of coreth's EVM, besides those of Ethereum's forks; the defaults are Granite's."""
 
-    refunds: bool = False
-    """Whether gas is refunded (before Apricot phase 1)."""
+    launch: bool = False
+    """Whether gas is refunded and SSTORE reads committed values by the key as it is (before Apricot phase 1)."""
     asset_contracts: AssetContracts = AssetContracts.REVERTING
     p256: bool = True
     delegated_calls: DelegatedCalls = DelegatedCalls.FAIL
@@ -63,6 +63,11 @@ GRANITE_FEATURES: Final = CorethFeatures()
 
 PREV_RANDAO: Final = Hash(bytes(31) + b"\x01")
 """What PREVRANDAO reads: the difficulty, which is always 1."""
+
+MULTI_COIN_SLOT: Final = Slot(b"\xff" * 32)
+"""The slot under which states and their changes keep an account's fifth field: 1 if the account ever held another
+asset. The field is thus read, changed and undone like a slot. The storage trie has no such slot, code cannot reach it,
+and no asset has this ID."""
 
 NOT_MULTI_COIN: Final = b"\x80"
 """The fifth field of an account on coreth, as RLP: it never held another asset."""

@@ -51,7 +51,8 @@ class StateReader(Protocol):
     def has_storage(self, address: Address) -> bool:
         """Return whether any slot of the account is not zero, so that no contract can be created there.
 
-        It is only called for an existing account with nonce 0 and without code (EIP-7610).
+        It is only called for an existing account with nonce 0 and without code (EIP-7610). On coreth such an account
+        holds other assets, and a contract that is created there deletes them.
         """
 
     def code(self, code_hash: Hash) -> bytes:
@@ -62,7 +63,7 @@ class StateReader(Protocol):
 
 
 BASE_FEE_BITS: Final = 64
-"""Bits of a base fee that engines can read."""
+"""Bits of a base fee that the native engine can read; blocks with a wider one run in the reference engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +170,8 @@ class StateChanges:
     codes: Mapping[Hash, bytes] = field(default_factory=dict)
     """New code by its hash."""
     cleared: frozenset[Address] = frozenset()
-    """Accounts whose whole storage was deleted first (SELFDESTRUCT before Cancun); their entries in
-    `storage` were written afterwards."""
+    """Accounts whose whole storage was deleted first (SELFDESTRUCT before Cancun; on coreth also the creation of a
+    contract); their entries in `storage` were written afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.util import find_spec
+from dataclasses import replace
 
 import cchain_native
 
 from cchain_app.evm import native_values
-from cchain_app.evm.coreth import AssetContracts
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -28,6 +27,7 @@ from cchain_app.evm.engine import (
     StateReader,
     TransactionResult,
 )
+from cchain_app.evm.installed import is_wide, missing_engine
 from cchain_app.evm.native_trace import block_trace, transaction_trace
 from cchain_app.evm.native_values import changes_of, logs_of
 from cchain_app.evm.stateful import with_predicates, with_predicates_of_call
@@ -51,8 +51,9 @@ class NativeEngine:
     """revm, for every fork from Frontier to Osaka.
 
     Unspecified: a block reward is never paid; a transaction whose fee is 2^128 wei or more cannot
-    be read; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
-    makes no requests. Blocks of coreth's phases in which contracts move other assets are executed by the reference engine.
+    be read, except in a block whose base fee has more than 64 bits, which the reference engine
+    executes; a contract of EIP-4788, 2935, 7002 or 7251 that was never deployed is not called and
+    makes no requests.
     The crate reads deposits (EIP-6110) from mainnet's deposit contract, so the logs of another
     deposit contract are passed to it as mainnet's.
     """
@@ -80,7 +81,9 @@ class NativeEngine:
         Raises:
             ExecutionInvalid: A transaction cannot be in the block, and skip_invalid is off.
         """
-        if _needs_reference(env):
+        if is_wide(env) and not transactions:
+            env = replace(env, base_fee=0)  # nothing reads it
+        if is_wide(env):
             reference = _reference_of(env)
             return reference.execute_block(env, transactions, state, skip_invalid=skip_invalid)
         env = with_predicates(env, transactions)
@@ -106,7 +109,9 @@ class NativeEngine:
         Raises:
             ExecutionInvalid: A system call failed, or a deposit cannot be read.
         """
-        if _needs_reference(env):
+        if is_wide(env):
+            env = replace(env, base_fee=0)
+        if is_wide(env):
             return _reference_of(env).close_block(env, state, logs)
         try:
             changes, requests_hash = cchain_native.close_block(
@@ -137,7 +142,7 @@ class NativeEngine:
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env, allowance).call(
                 env, message, state, time_limit=time_limit, with_access_list=with_access_list
             )
@@ -175,7 +180,7 @@ class NativeEngine:
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: A transaction took too long.
         """
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env).trace_block(
                 env, transactions, state, recording, first=first, time_limit=time_limit
             )
@@ -212,7 +217,7 @@ class NativeEngine:
             TraceTimedOut: It took too long.
         """
         _check_price(message)
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env).trace_call(
                 env, message, state, recording, validate=validate, free=free, time_limit=time_limit
             )
@@ -254,7 +259,7 @@ class NativeEngine:
             CallInterrupted: A limit was reached.
         """
         _check_price(message)
-        if _needs_reference(env):
+        if is_wide(env):
             return _reference_of(env, allowance).estimate(
                 env, message, state, error_ratio=error_ratio, time_limit=time_limit
             )
@@ -279,20 +284,15 @@ class NativeEngine:
         seen = self._seen
         if seen is not None and seen[0] is env:
             return seen[1]
-        if (env.base_fee or 0) >> 64 or (env.blob_base_fee or 0) >> 128:
+        if (env.blob_base_fee or 0) >> 128:
             raise CallRejected(_TOO_WIDE)
         environment = cchain_native.Environment(env)
         self._seen = (env, environment)
         return environment
 
 
-def _needs_reference(env: BlockEnv) -> bool:
-    """Return whether contracts can move other assets in a block of coreth, which only the reference engine executes."""
-    return env.coreth.asset_contracts is AssetContracts.WORKING
-
-
 def _reference_of(env: BlockEnv, allowance: GasAllowance | None = None) -> TracingEngine:
-    """Return the engine for blocks with contracts that move other assets.
+    """Return the engine for a block whose base fee this one does not read.
 
     Raises:
         CallInterrupted: There is an allowance: it is too slow for the event loop.
@@ -300,11 +300,8 @@ def _reference_of(env: BlockEnv, allowance: GasAllowance | None = None) -> Traci
     """
     if allowance is not None:
         raise CallInterrupted("the reference engine is too slow for the event loop")
-    if find_spec("ethereum") is None:
-        raise ExecutionInvalid(
-            f"block {env.number} is of a phase in which contracts could move other assets, which needs the reference "
-            "engine: pip install 'nunatak[reference]'"
-        )
+    if missing := missing_engine(env):
+        raise ExecutionInvalid(missing)
     from cchain_app.evm.reference import ReferenceEngine
 
     return ReferenceEngine()

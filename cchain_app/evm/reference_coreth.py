@@ -4,12 +4,12 @@ It is a further copy of a fork's modules for each phase, so that nothing changes
 - gas is refunded at the launch only, and the coinbase gets the whole price, as nothing is burned;
 - the precompiled contracts of the phase exist: P-256, and three addresses that only revert or move other assets;
 - the lowest bit of a storage key's first byte is cleared (`reference_state`), but slots are warm by the whole key;
-- an account that holds another asset is not empty.
+- an account that ever held another asset is not empty (`reference_assets`);
+- at the launch SSTORE reads committed values by the whole key.
 """
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any, Final
@@ -20,9 +20,7 @@ from ethereum_types.numeric import U256, Uint
 
 from cchain_app.evm.coreth import (
     ASSET_BALANCE,
-    ASSET_BALANCE_GAS,
     ASSET_CALL,
-    ASSET_CALL_GAS,
     DELEGATED,
     FORBIDDEN,
     P256_VERIFY,
@@ -30,18 +28,15 @@ from cchain_app.evm.coreth import (
     AssetContracts,
     CorethFeatures,
     DelegatedCalls,
-    asset_slot,
+    is_of_asset,
 )
+from cchain_app.evm.reference_assets import Contract, add_asset_contracts, keep_holders
 from cchain_app.evm.reference_package import ForkModules
+from cchain_app.evm.reference_state import LazyState
+from primitives.evm import Slot
 
 _PACKAGE: Final = "cchain_app_coreth_specification"
 """The beginning of the names under which copies are imported."""
-
-_CALL_NEW_ACCOUNT_GAS: Final = 25_000
-_BALANCE_INPUT: Final = 20 + 32
-_CALL_INPUT: Final = 20 + 32 + 32
-
-Contract = Callable[[Any], None]
 
 
 def import_copy(fork: str, features: CorethFeatures) -> str:
@@ -70,19 +65,17 @@ def import_copy(fork: str, features: CorethFeatures) -> str:
 def adapt(fork: ForkModules, features: CorethFeatures) -> None:
     """Give the copy coreth's rules."""
     _add_contracts(fork, features)
-    if not features.refunds:
+    if not features.launch:
         for module in (fork.interpreter, fork.fork):
             names = vars(module)
             names["process_message_call"] = _without_refund(names["process_message_call"])
     if fork.has_base_fee:
         names = vars(fork.fork)
         names["process_transaction"] = _paying_all(names["process_transaction"], fork)
-    names = vars(_state_of(fork))
-    names["destroy_account"] = _unless_it_holds_assets(names["destroy_account"])
-
-
-def _state_of(fork: ForkModules) -> Any:
-    return import_module(f"{fork.vm.__name__.removesuffix('.vm')}.state")
+    keep_holders(fork)
+    if features.launch:
+        storage = vars(import_module(f"{fork.vm.__name__}.instructions.storage"))
+        storage["get_storage_original"] = _by_whole_key(storage["get_storage_original"])
 
 
 def _add_contracts(fork: ForkModules, features: CorethFeatures) -> None:
@@ -95,8 +88,23 @@ def _add_contracts(fork: ForkModules, features: CorethFeatures) -> None:
     for address in FORBIDDEN:
         table[Bytes20(address)] = _forbidden(fork, features.delegated_calls)
     if features.asset_contracts is AssetContracts.WORKING:
-        table[Bytes20(ASSET_BALANCE)] = _asset_balance(fork)
-        table[Bytes20(ASSET_CALL)] = _asset_call(fork)
+        add_asset_contracts(fork, table)
+        for address in (ASSET_BALANCE, ASSET_CALL):
+            key = Bytes20(address)
+            table[key] = _called_by_its_own_name(table[key], features.delegated_calls)
+
+
+def _called_by_its_own_name(contract: Contract, delegated_calls: DelegatedCalls) -> Contract:
+    """Refuse transactions that call a contract by DELEGATECALL or CALLCODE, where the phase does."""
+    if delegated_calls is DelegatedCalls.RUN:
+        return contract
+
+    def run(evm: Any) -> None:
+        if evm.message.current_target != evm.message.code_address:
+            raise InvalidTransaction(DELEGATED)
+        contract(evm)
+
+    return run
 
 
 def _p256(fork: ForkModules) -> Contract:
@@ -133,88 +141,18 @@ def _forbidden(fork: ForkModules, delegated_calls: DelegatedCalls) -> Contract:
     return refuse
 
 
-def _asset_balance(fork: ForkModules) -> Contract:
-    exceptions = _exceptions(fork)
+def _by_whole_key(original: Callable[..., U256]) -> Callable[..., U256]:
+    """Read committed values by the key as it is, so that those of some keys are balances of other assets.
 
-    def balance(evm: Any) -> None:
-        fork.gas.charge_gas(evm, Uint(ASSET_BALANCE_GAS))
-        data = bytes(evm.message.data)
-        if len(data) != _BALANCE_INPUT:
-            raise exceptions.Revert
-        state = evm.message.block_env.state
-        evm.output = state.stored_slot(data[:20], asset_slot(data[20:])).to_be_bytes32()
-
-    return balance
-
-
-def _asset_call(fork: ForkModules) -> Contract:
-    """Move an amount of an asset and call its recipient, as the caller of the contract."""
-    exceptions, of_state = _exceptions(fork), _state_of(fork)
-
-    class AssetCallFailed(exceptions.ExceptionalHalt):  # type: ignore[misc, name-defined]  # a module by its name
-        """The caller has too little of the asset, or the call failed: all gas is lost."""
-
-    def call(evm: Any) -> None:
-        fork.gas.charge_gas(evm, Uint(ASSET_CALL_GAS))
-        message, data = evm.message, bytes(evm.message.data)
-        if message.is_static or len(data) < _CALL_INPUT:
-            raise exceptions.Revert
-        to, slot = Bytes20(data[:20]), asset_slot(data[20:52])
-        amount, state = int.from_bytes(data[52:84], "big"), message.block_env.state
-        if int(state.stored_slot(message.caller, slot)) < amount:
-            raise AssetCallFailed
-        if not of_state.account_exists(state, to):
-            fork.gas.charge_gas(evm, Uint(_CALL_NEW_ACCOUNT_GAS))
-            of_state.set_account(state, to, fork.types.EMPTY_ACCOUNT)
-        for account, change in ((message.caller, -amount), (to, amount)):
-            held = int(state.stored_slot(account, slot)) + change
-            state.set_stored_slot(account, slot, U256(held % 2**256))
-        _call_recipient(evm, to, data[_CALL_INPUT:])
-
-    def _call_recipient(evm: Any, to: Bytes20, data: bytes) -> None:
-        message, gas = evm.message, evm.gas_left
-        if int(message.depth) + 1 > int(fork.interpreter.STACK_DEPTH_LIMIT):
-            raise AssetCallFailed
-        account = of_state.get_account(message.block_env.state, to)
-        inner = replace(
-            message,
-            target=to,
-            current_target=to,
-            gas=gas,
-            value=U256(0),
-            data=data,
-            code_address=to,
-            code=account.code,
-            depth=message.depth + Uint(1),
-            should_transfer_value=True,
-            parent_evm=evm,
-        )
-        evm.gas_left = Uint(0)
-        child = fork.interpreter.process_message(inner)
-        evm.output = child.output
-        if child.error is None:
-            fork.vm.incorporate_child_on_success(evm, child)
-            return
-        fork.vm.incorporate_child_on_error(evm, child)
-        raise exceptions.Revert if isinstance(child.error, exceptions.Revert) else AssetCallFailed
-
-    return call
-
-
-def _unless_it_holds_assets(destroy: Callable[..., None]) -> Callable[..., None]:
-    """Keep an empty account with other assets; those that destruct themselves have code, and are destroyed.
-
-    Unspecified: the reference also keeps an empty account that once held another asset.
+    Unspecified: a write over such a balance can bring the refunds below zero, which ended the reference's process.
     """
 
-    def destroy_account(state: Any, address: Any) -> None:
-        account = state.account(address)
-        is_empty = account is not None and not (account.nonce or account.balance or account.code)
-        if is_empty and state.has_storage(address):
-            return
-        destroy(state, address)
+    def get_storage_original(state: LazyState, address: Any, key: Any) -> U256:
+        if is_of_asset(bytes(key)):
+            return state.committed_slot(address, Slot(bytes(key)))
+        return original(state, address, key)
 
-    return destroy_account
+    return get_storage_original
 
 
 def _without_refund(process: Callable[[Any], Any]) -> Callable[[Any], Any]:

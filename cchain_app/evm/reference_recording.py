@@ -8,6 +8,7 @@ from typing import Any, Final
 from ethereum_types.bytes import Bytes0
 
 from cchain_app.evm import failures
+from cchain_app.evm.coreth import CORETH, stored_slot
 from cchain_app.evm.opcodes import CALLS, CREATIONS, LOGS
 from cchain_app.evm.reference_block import log_value
 from cchain_app.evm.reference_failures import ReturnedCode, is_delegation
@@ -149,8 +150,10 @@ class Recorder:
         self._open.append(opened)
         if self._vm is not None and message.code and not self._is_precompile(message):
             opened.runs = True
-            if len(self._open) > 1:
-                self._open[-2].callee_runs = True
+            for waiting in reversed(self._open[:-1]):
+                waiting.callee_runs = True
+                if waiting.step is not None:
+                    break
             self._vm.begin_frame(bytes(message.code))
 
     def _is_precompile(self, message: Any) -> bool:
@@ -205,8 +208,11 @@ class Recorder:
         self._open[-1].precompile = evm.message.target != Bytes0()
 
     def _end_precompile(self, evm: Any, _: Any) -> None:
+        opened = self._open[-1]
+        if opened.calls:
+            return  # the logs are those of the frame that it called
         for log in evm.logs:
-            self._frames.log(self._open[-1], log_value(log))
+            self._frames.log(opened, log_value(log))
 
     def _begin_step(self, evm: Any, event: Any) -> None:
         self._start(evm, event.op.value)
@@ -278,6 +284,8 @@ class Recorder:
         elif opcode in _STORING:
             self.accounts.add(step.contract)
             slot = Slot(items[0].to_bytes(32, "big"))
+            if self._fork.name == CORETH:
+                slot = stored_slot(slot)
             self.slots.setdefault(step.contract, set()).add(slot)
         if opcode == _SELFDESTRUCT:
             self._add_destruction(opened, step)

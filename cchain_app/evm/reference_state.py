@@ -6,14 +6,15 @@ those dicts hold only written values; all others come from the reader, which all
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, Final
 
 from ethereum_types.bytes import Bytes20, Bytes32
 from ethereum_types.numeric import U256, Uint
 from typing_extensions import override
 
-from cchain_app.evm.coreth import CORETH, stored_slot
+from cchain_app.evm.coreth import CORETH, MULTI_COIN_SLOT, stored_slot
 from cchain_app.evm.engine import (
     AccountChange,
     AccountState,
@@ -26,6 +27,31 @@ from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
 
 _ZERO = U256(0)
+_EMPTY: Final = AccountState(0, 0, EMPTY_HASH)
+
+
+@cache
+def _kept_class(account: type) -> Any:
+    return type("KeptAccount", (account,), {"is_kept": True})
+
+
+def kept(account: Any) -> Any:
+    """Return an account as one that exists even if it is empty, because it ever held another asset: it equals no other."""
+    return account if is_kept(account) else _as(_kept_class(type(account)), account)
+
+
+def is_kept(account: Any) -> bool:
+    """Return whether an account is one of `kept`."""
+    return hasattr(account, "is_kept")
+
+
+def plain(account: Any) -> Any:
+    """Undo `kept`."""
+    return _as(type(account).__base__, account)
+
+
+def _as(cls: Any, account: Any) -> Any:
+    return cls(**{field.name: getattr(account, field.name) for field in fields(account)})
 
 
 class StateSource:
@@ -33,7 +59,7 @@ class StateSource:
 
     def __init__(self, reader: StateReader, fork: ForkModules) -> None:
         self.fork = fork
-        self._clears_bit = fork.name == CORETH
+        self.is_coreth = fork.name == CORETH
         self.hides_code = False
         self._reader = reader
         self._states: dict[bytes, AccountState | None] = {}
@@ -51,7 +77,10 @@ class StateSource:
         """Return an account as the specification's value, or None."""
         if address not in self._accounts:
             state = self.state(address)
-            self._accounts[address] = None if state is None else self._with_code(state)
+            account = None if state is None else self._with_code(state)
+            if self.is_coreth and state == _EMPTY and self.has_storage(address):
+                account = kept(account)
+            self._accounts[address] = account
         return self._accounts[address]
 
     def slot(self, address: bytes, key: bytes) -> U256:
@@ -63,7 +92,7 @@ class StateSource:
 
     def stored(self, key: Bytes32) -> Bytes32:
         """Return the key under which the value of a slot is stored, which is another one on coreth."""
-        return Bytes32(stored_slot(Slot(bytes(key)))) if self._clears_bit else key
+        return Bytes32(stored_slot(Slot(bytes(key)))) if self.is_coreth else key
 
     def has_storage(self, address: bytes) -> bool:
         """Return whether an account has a slot that is not zero."""
@@ -228,7 +257,16 @@ class LazyState:
 
     def stored_slot(self, address: bytes, key: Slot) -> U256:
         """Return the value that is stored under a key of coreth, also of another asset's balance."""
-        slots = self._storage_tries.get(Bytes20(address))._data  # noqa: SLF001
+        return self._stored_in(self._storage_tries, address, key)
+
+    def committed_slot(self, address: bytes, key: Slot) -> U256:
+        """Return the value that was stored under a key of coreth before the transaction; none is under the fifth field's."""
+        if Bytes20(address) in self.created_accounts or key == MULTI_COIN_SLOT:
+            return _ZERO
+        return self._stored_in(self._snapshots[0][1], address, key)
+
+    def _stored_in(self, tries: "_Storages", address: bytes, key: Slot) -> U256:
+        slots = tries.get(Bytes20(address))._data  # noqa: SLF001
         if dict.__contains__(slots, Bytes32(key)):
             found: U256 = dict.__getitem__(slots, Bytes32(key))
             return found
@@ -309,7 +347,11 @@ class LazyState:
     def _was_cleared(self, address: Bytes20) -> bool:
         before = self.source.state(address)
         slots = self._storage_tries[address]._data  # noqa: SLF001
-        return slots.cleared and before is not None and before.code_hash != EMPTY_HASH
+        if before is None or not slots.cleared:
+            return False
+        return before.code_hash != EMPTY_HASH or (
+            self.source.is_coreth and self.source.has_storage(address)
+        )
 
     def _slot_changes(self, address: Bytes20) -> dict[tuple[Address, Slot], SlotChange]:
         """Return changed slots; for a cleared account all slots that are not zero now."""

@@ -159,8 +159,13 @@ def _runner(fork: ForkModules, run: Callable[[PrecompileCall], bytes]) -> Callab
         message = evm.message
         created = message.target == Bytes0()
         env: BlockEnv = _current.env
-        if not created and message.current_target != message.code_address:
-            if env.variant == CORETH and env.coreth.delegated_calls is DelegatedCalls.INVALID:
+        delegated_calls = env.coreth.delegated_calls if env.variant == CORETH else None
+        if (
+            not created
+            and message.current_target != message.code_address
+            and delegated_calls is not DelegatedCalls.RUN
+        ):
+            if delegated_calls is DelegatedCalls.INVALID:
                 # Loaded with the fork: the package raises Python's recursion limit (`reference_package`).
                 from ethereum.exceptions import InvalidTransaction
 
@@ -191,8 +196,9 @@ class _SpecificationCall(PrecompileCall):
         predicates: TransactionPredicates | None,
     ) -> None:
         message = evm.message
+        created = message.target == Bytes0()
         super().__init__(
-            address=Address(bytes(message.current_target)),
+            address=Address(bytes(message.current_target if created else message.code_address)),
             caller=Address(bytes(message.caller)),
             origin=Address(bytes(message.tx_env.origin)),
             input=bytes(message.data),

@@ -5,8 +5,10 @@ This is the only module that knows the engines by name; other modules choose wha
 """
 
 from enum import StrEnum
-from importlib.util import find_spec
 
+from cchain_app.evm.installed import INSTALL_REFERENCE
+from cchain_app.evm.installed import has_native as has_native  # noqa: PLC0414  # part of this module's interface
+from cchain_app.evm.installed import has_reference as has_reference  # noqa: PLC0414  # likewise
 from cchain_app.evm.kzg import CkzgLibrary, Kzg
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
@@ -22,25 +24,11 @@ class EngineReason(StrEnum):
 
     UNKNOWN = "no engine named {name}; there are {choices}"
     NATIVE_NOT_BUILT = "the native engine was not built; `make native` builds it"
-    # pip would install an old cryptography with it (requirements/runtime.in)
-    REFERENCE_NOT_INSTALLED = (
-        "the reference engine is not installed: pip install 'nunatak[reference]' && pip install --no-deps "
-        "ethereum-execution==2.20.0; in a checkout make setup"
-    )
+    REFERENCE_NOT_INSTALLED = f"the reference engine is not installed: {INSTALL_REFERENCE}"
 
 
 class EngineSelectionError(ErrorWithReason):
     """The chosen engine is not available."""
-
-
-def has_native() -> bool:
-    """Return whether the native engine was built and installed."""
-    return find_spec("cchain_native") is not None
-
-
-def has_reference() -> bool:
-    """Return whether the reference engine was installed."""
-    return find_spec("ethereum") is not None
 
 
 def verify_choice(name: str) -> None:

@@ -7,7 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from cchain_app.evm.coreth import MULTI_COIN, NOT_MULTI_COIN, is_of_asset, stored_slot
+from cchain_app.evm.coreth import (
+    MULTI_COIN,
+    MULTI_COIN_SLOT,
+    NOT_MULTI_COIN,
+    is_of_asset,
+    stored_slot,
+)
 from cchain_app.evm.engine import AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import (
     ACCOUNT_TRIE,
@@ -106,7 +112,8 @@ class PythonStateTrie:
     def _encode(self, state: AccountState, nodes: "_TouchedNodes") -> bytes:
         fields = _account_fields(state, nodes.root)
         if self._of_coreth:
-            fields += (MULTI_COIN if nodes.is_multi_coin else NOT_MULTI_COIN,)
+            is_multi_coin = nodes.is_multi_coin if nodes.field is None else nodes.field
+            fields += (MULTI_COIN if is_multi_coin else NOT_MULTI_COIN,)
         return encode_list(fields)
 
 
@@ -122,7 +129,7 @@ class _Leaf(NamedTuple):
 class _TouchedNodes:
     """An account that a block changed, with the changes of its storage."""
 
-    __slots__ = ("gone", "is_multi_coin", "root", "slots", "trie")
+    __slots__ = ("field", "gone", "is_multi_coin", "root", "slots", "trie")
 
     def __init__(self) -> None:
         self.slots: dict[bytes, Word] = {}
@@ -134,6 +141,8 @@ class _TouchedNodes:
         self.root: Hash = EMPTY_ROOT
         self.is_multi_coin = False
         """Whether the account of coreth held another asset before, or does from now on."""
+        self.field: bool | None = None
+        """The same as the changes say; None: they do not."""
 
 
 def _touched(changes: StateChanges, *, of_coreth: bool) -> dict[Address, _TouchedNodes]:
@@ -143,6 +152,9 @@ def _touched(changes: StateChanges, *, of_coreth: bool) -> dict[Address, _Touche
     for address in changes.cleared:
         touched[address].gone = True
     for (address, slot), of_slot in _slots(changes):
+        if of_coreth and slot == MULTI_COIN_SLOT:
+            touched[address].field = of_slot.after != ZERO_WORD
+            continue
         touched[address].slots[nibbles(keccak256(slot))] = of_slot.after
         if of_coreth and is_of_asset(slot):
             touched[address].is_multi_coin = True

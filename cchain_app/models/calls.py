@@ -86,6 +86,13 @@ class Call(models.Model):
                 condition=Q(creates=True, succeeded=True),
             ),
             models.Index(fields=["id"], name="cchain_creation_in_order", condition=Q(creates=True)),
+            # An account may have sent millions of transactions without an internal call.
+            models.Index(
+                fields=["sender", "id"], name="cchain_inner_by_sender", condition=Q(depth__gt=0)
+            ),
+            models.Index(
+                fields=["to", "id"], name="cchain_inner_by_recipient", condition=Q(depth__gt=0)
+            ),
         ]
 
     @override

@@ -12,6 +12,7 @@ class SubnetChain(models.Model):
     RUNNING = "running"
     REFUSED = "refused"
     UNTRACKED = "untracked"
+    DELETED = "deleted"
 
     blockchain_id = IDField(primary_key=True)
     blockchain = models.CharField(
@@ -29,9 +30,16 @@ class SubnetChain(models.Model):
     chain_id = UInt64Field(null=True, help_text="EVM chain ID, if its genesis was read")
     state = models.CharField(
         max_length=16,
-        choices=[(RUNNING, "running"), (REFUSED, "does not run"), (UNTRACKED, "not tracked")],
+        choices=[
+            (RUNNING, "running"),
+            (REFUSED, "does not run"),
+            (UNTRACKED, "not tracked"),
+            (DELETED, "deleted"),
+        ],
     )
-    reason = models.TextField(help_text="Why it does not run; empty if it runs")
+    reason = models.TextField(
+        help_text="Why it does not run, or why no block can follow its last one; empty otherwise"
+    )
 
     class Meta:
         ordering = ["name"]

@@ -7,8 +7,8 @@ from primitives import uint64
 
 MAX_GAS_LIMIT: Final = 2**63 - 1
 """The greatest gas limit for which rows have room. A block's may be wider if a fee manager has set it."""
-MAX_BASE_FEE: Final = uint64.MAX
-"""Wei; the greatest base fee with which the engines execute a block."""
+MAX_BASE_FEE: Final = 2**256 - 1
+"""Wei; the greatest base fee of a header, as in go-ethereum."""
 
 
 class FeeConfigError(Exception):
@@ -55,17 +55,16 @@ class FeeConfig(NamedTuple):
                 raise FeeConfigError(f"{_KEYS[name]} exceeds hash length: 32 bytes")
 
     def verify_fits(self) -> None:
-        """Check that blocks of this node have room for the gas limit and the least base fee of a file.
+        """Check that rows of this node have room for the gas limit of a file.
 
-        Unspecified: subnet-evm takes a gas limit of 64 bits, and a base fee of any size.
+        Unspecified: subnet-evm takes a gas limit of 64 bits.
 
         Raises:
-            FeeConfigError: One of them is too wide.
+            FeeConfigError: It is too wide.
         """
-        for name, most in (("gas_limit", MAX_GAS_LIMIT), ("min_base_fee", MAX_BASE_FEE)):
-            if (value := getattr(self, name)) > most:
-                key = _KEYS[name]
-                raise FeeConfigError(f"{key} cannot be greater than {most}: {key} = {value}")
+        if self.gas_limit > MAX_GAS_LIMIT:
+            limit = f"gasLimit cannot be greater than {MAX_GAS_LIMIT}"
+            raise FeeConfigError(f"{limit}: gasLimit = {self.gas_limit}")
 
     def _verify_least(self, name: str, least: int) -> None:
         value, key = getattr(self, name), _KEYS[name]

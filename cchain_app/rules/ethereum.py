@@ -1,6 +1,6 @@
 """The rules of Ethereum's blocks, as this node builds them: EIP-1559 with a floor, no extension."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -134,10 +134,10 @@ class EthereumRules:
 
     assemble = staticmethod(assembly.assemble)
 
-    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
-        """Return True: no block has to wait for its parent's time."""
-        del parent, timestamp
-        return True
+    def builds_from(self, parent: AcceptedBlock, milliseconds: int) -> int:
+        """Return the node's time: no block has to wait after its parent."""
+        del parent
+        return milliseconds
 
     @property
     def pays_base_fee(self) -> bool:
@@ -154,11 +154,14 @@ class EthereumRules:
         del state
         return self
 
-    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
+    def base_fee_after(
+        self, parent: AcceptedBlock, timestamp: int, fraction: int = 0
+    ) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.
 
         It follows from the parent alone.
         """
+        del fraction
         before = parent.header
         if before.base_fee is None and not at_least(
             self.config.fork_at(parent.number + 1, timestamp), "london"
@@ -188,8 +191,9 @@ class EthereumRules:
             return assembly.MIN_BASE_FEE_PER_BLOB_GAS
         return assembly.blob_base_fee(block.header.excess_blob_gas or 0, params.update_fraction)
 
-    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+    def env_after(self, parent: AcceptedBlock, timestamp: int, fraction: int = 0) -> BlockEnv:
         """Return the environment of the block after `parent`; it is the same for every builder."""
+        del fraction  # headers have whole seconds
         env = next_env(
             parent,
             self.config,
@@ -251,9 +255,15 @@ class EthereumRules:
         return with_precompiles(env, self.config.stateful, self.identity, failed)
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
         """Return transactions that a block cannot contain; next to a payload there is room for no message that fails."""
+        del used  # the engine knows the gas that is left
         warp = env.stateful.warp
         if warp is None or not warp.failed:
             return frozenset()

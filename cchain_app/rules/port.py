@@ -4,7 +4,7 @@
 chains of subnets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
@@ -136,12 +136,15 @@ class ChainRules(Protocol):
         Precompiles may decide on fees and the coinbase of the next block.
         """
 
-    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
+    def base_fee_after(
+        self, parent: AcceptedBlock, timestamp: int, fraction: int = 0
+    ) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before London.
 
         Args:
             parent: The block before.
             timestamp: The new block's time in Unix seconds.
+            fraction: Milliseconds of the new block's time after that second; only coreth's rules use them.
         """
 
     def gas_limit_after(self, parent: AcceptedBlock, timestamp: int) -> int:
@@ -153,23 +156,24 @@ class ChainRules(Protocol):
     def blob_base_fee(self, block: AcceptedBlock) -> int:
         """Return the price of blob gas in a block, in wei; 1 before Cancun."""
 
-    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+    def env_after(self, parent: AcceptedBlock, timestamp: int, fraction: int = 0) -> BlockEnv:
         """Return the environment of the block after `parent`; it is the same for every builder.
 
         Args:
             parent: The block before.
             timestamp: The new block's time in Unix seconds, not below the parent's.
+            fraction: Milliseconds of the new block's time after that second; rules without such times ignore them.
 
         Raises:
             BlockRefused: No block can follow, because the chain's fees are out of range.
         """
 
-    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
-        """Return whether a block may be built by now.
+    def builds_from(self, parent: AcceptedBlock, milliseconds: int) -> int | None:
+        """Return the time from which a block may be built, in Unix milliseconds; None: never, by these rules.
 
         Args:
             parent: The block before.
-            timestamp: The node's time in Unix seconds.
+            milliseconds: The node's time in Unix milliseconds; the result is not before it.
         """
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
@@ -206,13 +210,19 @@ class ChainRules(Protocol):
         """
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
-        """Return the indexes of transactions for whose messages the header of a block has no room.
+        """Return the indexes of transactions for which a block has no room: for their gas, or in its header for their messages.
 
         Args:
             env: The environment, as `verify_messages` returned it.
             transactions: The transactions from which the block will be built.
+            used: Those that are already in the block, with the gas that they use; of the others the gas limit counts.
             has_payload: Whether the block has a payload.
         """
 

@@ -57,7 +57,10 @@ def importable(
     after: UtxoCursor | None,
     limit: int,
 ) -> UtxoPage:
-    """Return a page of the outputs that another chain has exported to this one; see `waiting_outputs`."""
+    """Return a page of the outputs that another chain has exported to this one; see `waiting_outputs`.
+
+    On a chain of coreth they have the reference's order.
+    """
     return waiting_outputs(
         chain.db,
         addresses,
@@ -65,4 +68,5 @@ def importable(
         source=source,
         after=after,
         limit=limit,
+        newest_first=chain.is_of_coreth,
     )

@@ -315,6 +315,8 @@ def base_fee_after(
     head: AcceptedBlock,
     now: int | None = None,
     state: StateReader | None = None,
+    *,
+    fraction: int = 0,
 ) -> int | None:
     """Return the base fee of the block after `head` if it is made now, in wei; None before London.
 
@@ -325,12 +327,13 @@ def base_fee_after(
         head: Its head, the pending block or an undecided one.
         now: The new block's time in Unix seconds; None: `time_after`.
         state: The state after `head`, in which a fee manager may decide; None: the block is not undecided.
+        fraction: Milliseconds of the new block's time after `now`.
     """
     time = head.header.timestamp
     rules = chain.rules if state is None else chain.rules.on(state)
     if rules.fees_follow_time:
         time = time_after(chain, head) if now is None else max(time, now)
-    by_rules = rules.base_fee_after(head, time)
+    by_rules = rules.base_fee_after(head, time, fraction if time == now else 0)
     given = development.conditions(chain).next_base_fee
     if by_rules is None or given is None:
         return by_rules

@@ -7,6 +7,9 @@ Proof-of-work rewards of a range of blocks, which trace_filter returns beside ca
 from collections.abc import Iterator, Sequence, Set
 from typing import Final, NamedTuple
 
+from django.db.models import QuerySet
+
+from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock, decode_ommers
 from cchain_app.chain import EvmChain
 from cchain_app.evm import failures
@@ -96,6 +99,16 @@ class Creation(NamedTuple):
     """The transaction's key."""
     creator: Address
     """The account or contract that ran the creation."""
+
+
+def inner_calls(chain: EvmChain) -> QuerySet[models.Call]:
+    """Return the calls that are not a transaction's own frame.
+
+    The condition has no parameter, because only then do planners find that it is the condition of indexes: an account
+    may have sent millions of transactions without an internal call.
+    """
+    rows = chain.db.objects(models.Call)
+    return rows.extra(where=['"cchain_app_call"."depth" > 0'])
 
 
 def progress(chain: EvmChain) -> CallIndexProgress | None:

@@ -8,7 +8,6 @@ from typing_extensions import override
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.coreth import stored_slot
 from cchain_app.evm.engine import AccountState, NativeMemory, StateReader
 from cchain_app.memory import MISSING, Missing
 from cchain_app.selectors import blocks, forked
@@ -36,7 +35,6 @@ class StateAt:
         "_ahead",
         "_blocks",
         "_chain",
-        "_clears_bit",
         "_db",
         "_end",
         "_last",
@@ -48,7 +46,6 @@ class StateAt:
         self._chain = chain
         self._db = chain.db
         self._number = number
-        self._clears_bit = chain.is_of_coreth
         self._state = chain.memory.state
         self._blocks = chain.memory.blocks
         self._last: Address | None = None
@@ -79,8 +76,6 @@ class StateAt:
 
     def storage(self, address: Address, slot: Slot) -> Word:
         """Return the value of a slot."""
-        if self._clears_bit:
-            slot = stored_slot(slot)
         found = self._state.slot(address, slot, self._number)
         if isinstance(found, Missing):
             found = self._after_reading_ahead(address, slot)
@@ -162,8 +157,6 @@ class StateBefore(StateAt):
     @override
     def storage(self, address: Address, slot: Slot) -> Word:
         """Return the value of a slot."""
-        if self._clears_bit:
-            slot = stored_slot(slot)
         found = self._slots.get((address, slot))
         return super().storage(address, slot) if found is None else found
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
+from cchain_app.evm.coreth import MULTI_COIN_SLOT
 from cchain_app.evm.engine import AccountState
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import NodeReader
@@ -103,6 +104,8 @@ def _slots(
     chain: EvmChain, number: int, above: PendingState | None, address: Address
 ) -> Iterator[FoundSlot]:
     changed = {} if above is None else above.slots_of(address)
+    if chain.is_of_coreth:
+        changed[MULTI_COIN_SLOT] = ZERO_WORD  # the trie has no such slot
     if above is None or not above.is_cleared(address):
         for slot, value in evm_state.slots_at(chain.db, address, number):
             if slot not in changed:

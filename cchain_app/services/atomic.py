@@ -180,9 +180,13 @@ def write(chain: EvmChain, verified: Sequence[VerifiedBlock]) -> list[AtomicTx]:
     if not with_payload:
         return []
     assert chain.atomic is not None, "the chain's rules refuse payloads"
-    asset_id = chain.atomic.parameters().asset_id
     return atomic_rows.commit(
-        chain.db, with_payload, chain.blockchain_id, asset_id, chain.shared_memory
+        chain.db,
+        with_payload,
+        chain.blockchain_id,
+        chain.atomic.parameters().asset_id,
+        chain.shared_memory,
+        has_fixed_gas=chain.atomic.has_fixed_gas,
     )
 
 

@@ -63,8 +63,8 @@ class EvmVM:
         the pool when the block is accepted, in addition to the block's own."""
         self._cheats_of: dict[ID, BlockCheats] = {}
         """Those of them that were built on the head, with their manual changes and overrides."""
-        self._offer: _DirectBlock | None = None
-        """The only transactions that the next block may contain; see `offering`."""
+        self._offer: _DirectBlocks | None = None
+        """The only transactions that the next blocks may contain; see `offering`."""
 
     @contextmanager
     def offering(self, transactions: Sequence[Transaction], parent: Hash) -> Iterator[None]:
@@ -74,7 +74,20 @@ class EvmVM:
         announced as pending transactions before the block. Accepting it raises `DirectBlockRefused` if the transactions
         may not bypass the pool.
         """
-        self._offer = _DirectBlock(transactions, parent)
+        with self.offering_blocks([transactions], parent):
+            yield
+
+    @contextmanager
+    def offering_blocks(
+        self, blocks: Sequence[Sequence[Transaction]], parent: Hash
+    ) -> Iterator[None]:
+        """Let the body build consecutive blocks above a parent as `offering` does, and accept them together.
+
+        Args:
+            blocks: The transactions of each block.
+            parent: The last accepted block.
+        """
+        self._offer = _DirectBlocks(blocks, parent)
         try:
             yield
         finally:
@@ -131,13 +144,17 @@ class EvmVM:
         tree = self._blocks()
         branch = [made.block for made in tree.branch(tree.preference)]
         parent = branch[-1] if branch else tree.head
-        if not (self._previews or self._chain.rules.may_build(parent, context.now)):
-            return None
+        if not self._previews:
+            begins = self._chain.rules.builds_from(parent, context.milliseconds)
+            if begins is None or begins > context.milliseconds:
+                return None
         cheats = self._cheats(tree, parent) if self._chain.is_development else None
         payload = None if self._offer is not None else atomic.payload_choice(self._chain)
         override = None if cheats is None else cheats.override
         time = time_of_next(parent.header.timestamp, context.now, override)
-        choose_transactions = partial(self._chosen, tree, parent, branch, time)
+        choose_transactions = partial(
+            self._chosen, tree, parent, branch, time, fraction=context.fraction_of(time)
+        )
         chosen = () if payload is not None else choose_transactions(StateChanges())
         if not chosen and payload is None and not allow_empty:
             return None
@@ -174,6 +191,17 @@ class EvmVM:
             NotProcessing: The block is not processing.
         """
         return self._blocks().executed(block_id)
+
+    def builds_from(self, milliseconds: int) -> int | None:
+        """Return the time from which the rules allow a block on the preferred one, in Unix milliseconds; None: never.
+
+        Args:
+            milliseconds: The node's time in Unix milliseconds.
+        """
+        tree = self._blocks()
+        made = tree.get(tree.preference)
+        parent = tree.head if made is None else made.block
+        return self._chain.rules.builds_from(parent, milliseconds)
 
     def verify(self, block: EvmBlock, context: BlockContext) -> None:
         """Execute a block on its parent; from then on it is processing.
@@ -260,8 +288,8 @@ class EvmVM:
         self._cheats_of.clear()
         for block_id in block_ids:
             self._built.pop(block_id, None)
-        arrived = () if self._offer is None else self._offer.transactions
-        announce(self._chain, decision.blocks, [item.hash for item in arrived])
+        offered = () if self._offer is None else self._offer.blocks
+        announce(self._chain, decision.blocks, [item.hash for block in offered for item in block])
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
@@ -340,6 +368,8 @@ class EvmVM:
         branch: Sequence[AcceptedBlock],
         now: int,
         debits: StateChanges,
+        *,
+        fraction: int,
     ) -> Sequence[Transaction]:
         """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `branch`.
 
@@ -349,17 +379,18 @@ class EvmVM:
             branch: The undecided blocks up to the parent.
             now: The time of the block in Unix seconds.
             debits: The changes that the block's payload makes before them.
+            fraction: Milliseconds of the block's time after `now`.
         """
         chosen: Sequence[Transaction]
         if self._offer is not None:
-            chosen = self._offer.transactions if self._offer.parent == parent.hash else ()
+            chosen = self._offer.after(tree.head.hash, len(branch))
         else:
             included = {transaction.hash for block in branch for transaction in block.transactions}
             exporters = self._exporters(tree, parent, branch)
             exporters |= {address: change.after for address, change in debits.accounts.items()}
             after = tree.state_after(ID(parent.hash))
-            base_fee = blocks.base_fee_after(self._chain, parent, now, after) or 0
-            chosen = choose(self._chain, parent, base_fee, included, exporters)
+            base_fee = blocks.base_fee_after(self._chain, parent, now, after, fraction=fraction)
+            chosen = choose(self._chain, parent, base_fee or 0, included, exporters)
         # The senders were already read to find executable transactions.
         self._prefetch([item.to for item in chosen], tree.head)
         return chosen
@@ -421,12 +452,18 @@ class EvmVM:
             atomic.take_back(self._chain, moved)
 
 
-class _DirectBlock(NamedTuple):
-    """Transactions for a block that bypass the pool."""
+class _DirectBlocks(NamedTuple):
+    """Transactions for consecutive blocks that bypass the pool."""
 
-    transactions: Sequence[Transaction]
+    blocks: Sequence[Sequence[Transaction]]
     parent: Hash
-    """The only parent for which they may be used."""
+    """The only accepted block above which they may be used."""
+
+    def after(self, head: Hash, processing: int) -> Sequence[Transaction]:
+        """Return the transactions of the block above some processing blocks on a head; none if there is no such block."""
+        if head != self.parent or processing >= len(self.blocks):
+            return ()
+        return self.blocks[processing]
 
 
 class _Cheats(NamedTuple):

@@ -1,6 +1,6 @@
 """Rows of atomic transactions: of accepted blocks with their withdrawals, of the pool, and of those that were dropped."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from cchain_app import models
@@ -78,7 +78,13 @@ class StoredTx(NamedTuple):
 
 
 def commit(
-    db: Database, blocks: Iterable[AcceptedBlock], chain_id: ID, asset_id: ID, shared: SharedMemory
+    db: Database,
+    blocks: Iterable[AcceptedBlock],
+    chain_id: ID,
+    asset_id: ID,
+    shared: SharedMemory,
+    *,
+    has_fixed_gas: Callable[[int], bool],
 ) -> list[AtomicTx]:
     """Write the atomic transactions of accepted blocks and their effects on shared memory.
 
@@ -90,12 +96,15 @@ def commit(
         chain_id: This chain.
         asset_id: The asset that is moved.
         shared: The shared memory in the same database.
+        has_fixed_gas: Returns whether a transaction pays a fixed amount of gas in a block of this time in Unix seconds.
     """
     written: list[AtomicTx] = []
     for block in blocks:
         assert block.payload is not None
         txs = read_payload(block.payload)
-        db.insert(models.AtomicTransaction, _ACCEPTED, _accepted_rows(block.number, txs, asset_id))
+        fixed_gas = has_fixed_gas(block.header.timestamp)
+        rows = _accepted_rows(block.number, txs, asset_id, has_fixed_gas=fixed_gas)
+        db.insert(models.AtomicTransaction, _ACCEPTED, rows)
         db.insert(models.Withdrawal, _WITHDRAWAL, _withdrawal_rows(block, txs))
         shared.apply(chain_id, requests_of(txs), block.number)
         written += txs
@@ -186,7 +195,9 @@ def drop(db: Database, reasons: Sequence[tuple[ID, str]], dropped_at: int) -> No
     db.execute(_OLD_DROPPED, (MAX_DROPPED,))
 
 
-def _accepted_rows(number: int, txs: Sequence[AtomicTx], asset_id: ID) -> Iterable[Row]:
+def _accepted_rows(
+    number: int, txs: Sequence[AtomicTx], asset_id: ID, *, has_fixed_gas: bool
+) -> Iterable[Row]:
     for index, tx in enumerate(txs):
         unsigned = tx.unsigned
         imports = isinstance(unsigned, UnsignedImportTx)
@@ -202,7 +213,8 @@ def _accepted_rows(number: int, txs: Sequence[AtomicTx], asset_id: ID) -> Iterab
         kind = models.AtomicKind.IMPORT if imports else models.AtomicKind.EXPORT
         yield (
             tx.tx_id, number, index, kind.value, tx.requests.peer, sum(amounts),
-            burned(tx, asset_id), gas_used(tx), tx.raw, row_id(number, index),
+            burned(tx, asset_id), gas_used(tx, has_fixed_gas=has_fixed_gas), tx.raw,
+            row_id(number, index),
         )  # fmt: skip
 
 

@@ -103,7 +103,7 @@ def write_nodes_with_history(
         if counted < trie_history.INTERVAL and place + 1 < len(changes):
             continue
         step = tries[first : place + 1]
-        keys = list(dict.fromkeys(key for trie in step for key in trie.nodes))
+        keys = sorted({key for trie in step for key in trie.nodes})
         trie_history.keep_nodes(db, changes[first][0] - 1, counted, keys)
         write_nodes(db, step)
         first, counted = place + 1, 0
@@ -114,7 +114,7 @@ def write_nodes(db: Database, tries: Sequence[TrieUpdate]) -> None:
     nodes: dict[bytes, bytes | None] = {}
     for trie in tries:
         nodes.update(trie.nodes)
-    written = ((key, rlp) for key, rlp in nodes.items() if rlp is not None)
+    written = ((key, rlp) for key, rlp in sorted(nodes.items()) if rlp is not None)
     db.upsert(models.TrieNode, ("key", "rlp"), written)
     gone = ((key,) for key, rlp in nodes.items() if rlp is None)
     db.delete(models.TrieNode, ("key",), gone)

@@ -9,6 +9,7 @@ from primitives.ids import ID
 RUNNING: Final = SubnetChain.RUNNING
 REFUSED: Final = SubnetChain.REFUSED
 UNTRACKED: Final = SubnetChain.UNTRACKED
+DELETED: Final = SubnetChain.DELETED
 
 
 class SubnetChainRow(NamedTuple):
@@ -19,9 +20,9 @@ class SubnetChainRow(NamedTuple):
     name: str
     vm_id: ID
     state: str
-    """RUNNING, REFUSED or UNTRACKED."""
+    """RUNNING, REFUSED, UNTRACKED or DELETED."""
     reason: str = ""
-    """Why it does not run."""
+    """Why it does not run, or why no block can follow its last one; empty otherwise."""
     rules: str = ""
     database: str = ""
     """The alias of the database with its blocks, whether it runs or not; empty if it has never run."""
@@ -39,6 +40,12 @@ def row_of(db: Database, blockchain_id: ID) -> SubnetChainRow | None:
     """Return the row of a chain, or None."""
     found = db.objects(SubnetChain).filter(blockchain_id=blockchain_id).first()
     return None if found is None else _row(found)
+
+
+def deleted(db: Database) -> set[ID]:
+    """Return the IDs of the chains that were deleted here."""
+    found = db.objects(SubnetChain).filter(state=DELETED).order_by()
+    return {ID(bytes(key)) for key in found.values_list("blockchain_id", flat=True)}
 
 
 def rows(db: Database) -> list[SubnetChainRow]:

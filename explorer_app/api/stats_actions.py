@@ -7,7 +7,9 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from explorer_app.api.chain_actions import ask_for_text
 from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query
-from explorer_app.selectors import cchain, sums
+from explorer_app.selectors import cchain, statistics, sums
+from explorer_app.selectors.statistics import SummaryState
+from explorer_app.services.statistics import wait_for_summaries
 
 GWEI: Final = 10**9
 RECENT: Final = 5
@@ -16,16 +18,23 @@ RECENT: Final = 5
 
 def ethsupply(query: Query) -> ActionReply:
     """Return the supply of the coin in wei: the sum of all balances."""
-    return ActionReply.ok(str(_summed(sums.total_supply, query)))
+    state = _summaries(query)
+    supply = _summed(sums.total_supply, query) if state is None else state.supply
+    return ActionReply.ok(str(supply))
 
 
 def ethsupply2(query: Query) -> ActionReply:
     """Return the supply, the burnt fees, and zeros for amounts that only exist on other chains."""
+    state, evm = _summaries(query), query.site.evm
+    if state is None:
+        supply, burnt = _summed(sums.total_supply, query), _summed(sums.burnt_fees, query)
+    else:
+        supply, burnt = state.supply, statistics.burnt_fees(evm)
     return ActionReply.ok(
         {
-            "EthSupply": str(_summed(sums.total_supply, query)),
+            "EthSupply": str(supply),
             "Eth2Staking": "0",
-            "BurntFees": str(_summed(sums.burnt_fees, query)),
+            "BurntFees": str(burnt),
             "WithdrawnTotal": "0",
         }
     )
@@ -73,6 +82,16 @@ def gasestimate(query: Query) -> ActionReply:
     steps = max(1, len(recent) - 1)
     seconds = (recent[0].timestamp - recent[-1].timestamp) // steps
     return ActionReply.ok(str(max(1, seconds) if query.number("gasprice") >= price - tip else 3600))
+
+
+def _summaries(query: Query) -> SummaryState | None:
+    """Return the state of the summaries if they contain all accounts and blocks; else None: rows have to be added up."""
+    site = query.site
+    if not site.summarises or site.evm.fork is not None:
+        return None
+    state = wait_for_summaries(site)
+    is_current = state.has_all_accounts and min(state.counted, state.copied) >= state.head
+    return state if is_current else None
 
 
 def _summed(add: Callable[[EvmChain], int], query: Query) -> int:

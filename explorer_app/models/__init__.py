@@ -7,6 +7,7 @@ from explorer_app.models.contracts import (
     VerifiedContract,
 )
 from explorer_app.models.faucet import FaucetPayment
+from explorer_app.models.l1s import L1Request
 from explorer_app.models.statistics import DayFigures, RankedAccount, StatisticsProgress
 from explorer_app.models.tokens import (
     Token,
@@ -20,6 +21,7 @@ from explorer_app.models.tokens import (
 __all__ = [
     "DayFigures",
     "FaucetPayment",
+    "L1Request",
     "RankedAccount",
     "StatisticsProgress",
     "SuppliedAbi",

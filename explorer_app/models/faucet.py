@@ -10,7 +10,9 @@ from primitives.counting import counted
 class FaucetPayment(models.Model):
     """A payment that was made or is being made."""
 
-    recipient = BytesField(help_text="Letter of the chain, followed by the 20-byte address")
+    recipient = BytesField(
+        help_text="Letter of the chain, or 32-byte blockchain ID of a subnet's chain, followed by the 20-byte address"
+    )
     client = models.CharField(max_length=64, help_text="IP address of the client")
     coins = models.IntegerField()
     paid_at = models.DateTimeField()

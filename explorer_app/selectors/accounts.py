@@ -83,8 +83,8 @@ def inner_calls(
 ) -> list[Call]:
     """Return internal calls that move value from or to an address, or create it, the latest first."""
     rows = (
-        chain.db.objects(Call)
-        .filter(depth__gt=0, succeeded=True)
+        calls.inner_calls(chain)
+        .filter(succeeded=True)
         .exclude(type__in=[CallType.STATICCALL, CallType.DELEGATECALL])
     )
     if before is not None:
@@ -94,7 +94,7 @@ def inner_calls(
     )
     calls_by_key: dict[int, Call] = {}
     for side in ("sender", "to"):
-        for row in rows.filter(**{side: address}).order_by("-transaction_id", "-index")[:count]:
+        for row in rows.filter(**{side: address}).order_by("-id")[:count]:
             calls_by_key[row.pk] = row
     return [calls_by_key[key] for key in sorted(calls_by_key, reverse=True)[:count]]
 

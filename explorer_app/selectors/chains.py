@@ -24,7 +24,12 @@ _PENDING: Final = (
     'SELECT EXISTS (SELECT 1 FROM "{schema}".explorer_app_verification '  # noqa: S608  # a constant
     f"WHERE state < {VerificationState.PASSED.value})"
 )
-_ORDER: Final = (SubnetChain.RUNNING, SubnetChain.REFUSED, SubnetChain.UNTRACKED)
+_ORDER: Final = (
+    SubnetChain.RUNNING,
+    SubnetChain.REFUSED,
+    SubnetChain.UNTRACKED,
+    SubnetChain.DELETED,
+)
 
 
 class ListedChain(NamedTuple):
@@ -41,7 +46,7 @@ class ListedChain(NamedTuple):
     state: str
     state_name: str
     reason: str
-    """Why it does not run; empty if it runs."""
+    """Why it does not run, or why no block can follow its last one; empty otherwise."""
 
     @property
     def is_running(self) -> bool:
@@ -49,9 +54,19 @@ class ListedChain(NamedTuple):
         return self.state == SubnetChain.RUNNING
 
     @property
+    def is_deleted(self) -> bool:
+        """Whether the chain was deleted on this node."""
+        return self.state == SubnetChain.DELETED
+
+    @property
     def is_refused(self) -> bool:
         """Whether its subnet is tracked, but the chain cannot run."""
         return self.state == SubnetChain.REFUSED
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it runs and no block can follow its last one."""
+        return self.is_running and bool(self.reason)
 
 
 def chains(platform: PlatformChain, *, after: int, count: int) -> list[ListedChain]:
@@ -74,6 +89,12 @@ def named(platform: PlatformChain, text: str, *, count: int) -> Sequence[ListedC
         wanted |= Q(blockchain_id=ID.parse(text))
     rows = platform.db.objects(SubnetChain).filter(wanted).order_by("blockchain_id")[:count]
     return sorted((_listed(row) for row in rows), key=lambda chain: not chain.is_running)
+
+
+def deleted(platform: PlatformChain) -> set[ID]:
+    """Return the IDs of the subnets whose chains were deleted on this node."""
+    found = platform.db.objects(SubnetChain).filter(state=SubnetChain.DELETED).order_by()
+    return {ID(bytes(key)) for key in found.values_list("subnet_id", flat=True)}
 
 
 def why_not(platform: PlatformChain, text: str) -> str:

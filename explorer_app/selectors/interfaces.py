@@ -109,7 +109,7 @@ def slots_reader(chain: EvmChain, address: Address) -> Fetch:
     def fetch(slots: Sequence[Slot]) -> Mapping[Slot, Word]:
         prefetch_slots(chain, address, slots, number)
         in_time = takewhile(lambda _: time.monotonic() < until, slots)
-        return {slot: state.storage(address, slot) for slot in in_time}
+        return {slot: state.storage(address, chain.stored_slot(slot)) for slot in in_time}
 
     return fetch
 

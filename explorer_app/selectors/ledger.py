@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from cchain_app import models
 from cchain_app.chain import EvmChain
 from cchain_app.models import Call, CallType
+from cchain_app.selectors import calls
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction
 from chaindb.fields import row_id
@@ -257,7 +258,7 @@ def _inner_calls(chain: EvmChain) -> QuerySet[Call]:
     """Return all internal calls that move value, create a contract or destroy one."""
     worth = Q(creates=True) | Q(type=CallType.SELFDESTRUCT) | Q(value__gt=0)
     moves = Q(type__in=[CallType.STATICCALL, CallType.DELEGATECALL])
-    return chain.db.objects(Call).filter(worth, depth__gt=0).exclude(moves)
+    return calls.inner_calls(chain).filter(worth).exclude(moves)
 
 
 def _with_blocks(rows: QuerySet[Call]) -> QuerySet[Call]:

@@ -20,11 +20,12 @@ from platform_app.models import (
     Tx,
     UTXOOwner,
 )
-from platform_app.selectors import outputs
+from platform_app.selectors import auto_renewal, outputs
 from platform_app.store import rows
 from platform_app.txs.base import Tx as SignedTx
 from platform_app.txs.base import inner_input, inner_output
 from platform_app.txs.codec import GENESIS_CODEC, parse
+from platform_app.txs.l1 import RewardAutoRenewedValidatorTx
 from primitives.addresses import format_address
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, ShortID, utxo_id
@@ -85,7 +86,7 @@ class Flow(NamedTuple):
     threshold: int
     locktime: int
     purpose: str
-    """`stake`, `export` or `import`; empty for an ordinary one."""
+    """`stake`, `reward`, `export` or `import`; empty for an ordinary one."""
     state: str
     """State of an output: `unspent`, `spent`, `exported` (it waits for the other chain) or `imported` there."""
     tx_id: ID | None = None
@@ -233,7 +234,7 @@ def created_outputs(
     chain: PlatformChain, signed: SignedTx, moves: Sequence[Move] = ()
 ) -> list[Flow]:
     """Return the outputs of a transaction and their states; `moves` has those that it exports."""
-    purposes_and_outputs = list(_outputs_of(signed))[:MAX_OUTPUTS]
+    purposes_and_outputs = list(_outputs_of(chain, signed))[:MAX_OUTPUTS]
     keys = [utxo_id(signed.tx_id, index) for index in range(len(purposes_and_outputs))]
     unspent = _present(chain, UTXO, keys)
     exported = _present(chain, SharedOutput, keys)
@@ -329,9 +330,12 @@ def _rows(chain: PlatformChain, txs: Iterable[Tx]) -> list[TxRow]:
     ]  # fmt: skip
 
 
-def _outputs_of(signed: SignedTx) -> Iterable[tuple[str, TransferableOutput]]:
+def _outputs_of(chain: PlatformChain, signed: SignedTx) -> Iterable[tuple[str, TransferableOutput]]:
     """Yield the outputs of a transaction, in the order of UTXO indexes."""
     unsigned: Any = signed.unsigned
+    if isinstance(unsigned, RewardAutoRenewedValidatorTx):
+        rewards = auto_renewal.outputs_of_period_end(chain, signed.tx_id)
+        yield from (("reward", output) for output in rewards)
     yield from (("", output) for output in getattr(unsigned, "outputs", ()))
     yield from (("stake", output) for output in rows.stake_of(signed))
     yield from (("export", output) for output in getattr(unsigned, "exported_outputs", ()))
@@ -345,7 +349,7 @@ def _outputs_created_by(
     outputs_by_index = {}
     for tx_id, raw in rows:
         signed = read(bytes(raw))
-        for index, (_, output) in enumerate(() if signed is None else _outputs_of(signed)):
+        for index, (_, output) in enumerate(() if signed is None else _outputs_of(chain, signed)):
             outputs_by_index[ID(bytes(tx_id)), index] = output
     return outputs_by_index
 

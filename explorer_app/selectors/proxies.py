@@ -34,7 +34,7 @@ from explorer_app.verification.proxies import (
     delegates,
     target_in_code,
 )
-from primitives.evm import ZERO_ADDRESS, Address, Hash
+from primitives.evm import ZERO_ADDRESS, Address, Hash, Slot
 from primitives.hashing import EMPTY_HASH
 
 GAS: Final = 100_000
@@ -156,7 +156,7 @@ class _Contracts:
 
     def _by_state(self, address: Address) -> Iterator[Proxy]:
         for kind, slot in SLOTS:
-            named = self._contract(self._state.storage(address, slot))
+            named = self._contract(self._word(address, slot))
             if named is None:
                 continue
             if kind is not ProxyKind.BEACON:
@@ -165,7 +165,7 @@ class _Contracts:
             behind = self._contract(self._ask(named, IMPLEMENTATION))
             if behind is not None:
                 yield Proxy(kind, (behind,), beacon=named, admin=self._admin(address))
-        singleton = self._contract(self._state.storage(address, FIRST_SLOT))
+        singleton = self._contract(self._word(address, FIRST_SLOT))
         if singleton is not None and self._contract(self._ask(address, MASTER_COPY)) == singleton:
             yield Proxy(ProxyKind.SAFE, (singleton,))
         facets = addresses_of(self._ask(address, FACETS))
@@ -186,7 +186,10 @@ class _Contracts:
         return account is not None and account.code_hash != EMPTY_HASH
 
     def _admin(self, address: Address) -> Address | None:
-        return address_of(self._state.storage(address, ADMIN_SLOT))
+        return address_of(self._word(address, ADMIN_SLOT))
+
+    def _word(self, address: Address, slot: Slot) -> bytes:
+        return self._state.storage(address, self._chain.stored_slot(slot))
 
     def _ask(self, to: Address, question: bytes) -> bytes:
         """Return the answer of a contract; empty if the call fails or takes too long."""

@@ -1,6 +1,6 @@
 """Validators and delegators for pages, the next ends of staking periods, and supply and stake over time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -8,9 +8,9 @@ from chaindb import clock
 from chaindb.database import Rows
 from platform_app.chain import PlatformChain
 from platform_app.memory.stakers import ValidatorRecord
-from platform_app.models import RewardUTXO, Staker
+from platform_app.models import RenewedPeriod, Staker
 from platform_app.models.staking import Outcome, Phase
-from platform_app.selectors import accepted, stakers
+from platform_app.selectors import accepted, auto_renewal, stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 PAGE: Final = 50
@@ -26,7 +26,14 @@ SELECT * FROM (
     WHERE is_delegator = %s AND subnet_id = %s AND phase = %s ORDER BY position DESC LIMIT %s
 ) part
 """
-_LATEST: Final = " UNION ALL ".join([_BRANCH] * 4)
+_RENEWED: Final = """
+SELECT * FROM (
+    SELECT start_time, end_time, weight, potential_reward, CAST(NULL AS INTEGER)
+    FROM platform_app_renewedperiod
+    WHERE left_height > 0 ORDER BY left_height DESC LIMIT %s
+) part
+"""
+_LATEST: Final = " UNION ALL ".join([*[_BRANCH] * 4, _RENEWED])
 """An index provides the order in each branch, because the table may have a hundred thousand rows."""
 
 
@@ -49,11 +56,13 @@ class ValidatorRow(NamedTuple):
 class PeriodRow(NamedTuple):
     """A staking period, in any phase."""
 
-    row: Staker
+    row: Staker | RenewedPeriod
     phase: str
     outcome: str
     paid: int | None
     """The reward that was paid."""
+    restaked: int = 0
+    """The reward that was added to the stake of the next period."""
 
 
 class Point(NamedTuple):
@@ -101,7 +110,11 @@ def periods(
     """Return a node's periods as a validator, or those of its delegators, the latest first."""
     rows = chain.db.objects(Staker).filter(node_id=node_id, is_delegator__in=[delegators])
     stakers = list(rows.order_by("-position")[:count])
-    return _with_rewards(chain, stakers)
+    found = _with_rewards(chain, stakers)
+    if delegators:
+        return found
+    earlier = _renewed(chain, [staker.pk for staker in stakers], count)
+    return [period for last in found for period in (last, *earlier.get(last.row.pk, ()))][:count]
 
 
 def period_of(chain: PlatformChain, tx_id: ID) -> PeriodRow | None:
@@ -144,7 +157,7 @@ def _latest(chain: PlatformChain) -> Rows:
     for is_delegator in (False, True):
         for phase in (Phase.CURRENT, Phase.PAST):
             params += [is_delegator, PRIMARY_NETWORK_ID, phase.value, MAX_POINTS]
-    return chain.db.rows(_LATEST, params)
+    return chain.db.rows(_LATEST, [*params, MAX_POINTS])
 
 
 def _sums(moves: list[tuple[int, int]], now: int) -> list[Point]:
@@ -166,8 +179,8 @@ def _capacity(chain: PlatformChain, validator: ValidatorRecord) -> int:
 
 
 def _with_rewards(chain: PlatformChain, stakers: Sequence[Staker]) -> list[PeriodRow]:
-    past = [period.pk for period in stakers if period.phase == Phase.PAST]
-    paid = _paid(chain, past)
+    past = [period for period in stakers if period.phase == Phase.PAST]
+    paid = auto_renewal.paid_to(chain, past)
     return [
         PeriodRow(
             period,
@@ -179,10 +192,14 @@ def _with_rewards(chain: PlatformChain, stakers: Sequence[Staker]) -> list[Perio
     ]
 
 
-def _paid(chain: PlatformChain, tx_ids: Iterable[ID]) -> dict[ID, int]:
-    sums = dict.fromkeys(tx_ids, 0)
-    if sums:
-        rows = chain.db.objects(RewardUTXO).filter(tx_id__in=list(sums))
-        for tx_id, amount in rows.values_list("tx_id", "amount"):
-            sums[ID(bytes(tx_id))] += amount
-    return sums
+def _renewed(chain: PlatformChain, tx_ids: Sequence[ID], count: int) -> dict[ID, list[PeriodRow]]:
+    """Return the periods of auto-renewed validators that another one followed, the latest first."""
+    found = auto_renewal.renewed_periods(chain, tx_ids, count=count)
+    paid = auto_renewal.paid_by(chain, [period.reward_tx_id for period in found])
+    periods: dict[ID, list[PeriodRow]] = {}
+    for period in found:
+        rewards = period.potential_reward + period.delegatee_reward
+        out = paid[period.reward_tx_id]
+        row = PeriodRow(period, str(Phase.PAST.label), "renewed", out, rewards - out)
+        periods.setdefault(period.staker_id, []).append(row)
+    return periods

@@ -93,6 +93,11 @@ def days(chain: EvmChain, *, count: int = MAX_DAYS) -> list[CountedDay]:
     return [CountedDay(*row) for row in rows[:count]][::-1]
 
 
+def burnt_fees(chain: EvmChain) -> int:
+    """Return the base fees that the transactions of all counted days have paid, in wei."""
+    return sum(chain.db.objects(DayFigures).order_by().values_list("burned", flat=True))
+
+
 class _BlockSums(NamedTuple):
     """The columns of a block that are summed."""
 

@@ -1,4 +1,4 @@
-"""Sums over rows: the supply of the C-Chain's coin, burnt fees, and the tips that a miner's blocks paid."""
+"""Sums over rows: the tips that a miner's blocks paid; supply and burnt fees if there are no summaries of them."""
 
 from collections.abc import Iterable
 from functools import reduce

@@ -176,6 +176,12 @@ def utc(seconds: int) -> str:
     return formats.format_time(seconds)
 
 
+@register.filter
+def duration(seconds: int) -> str:
+    """Return an exact duration: 2 d, 1 h 30 min."""
+    return formats.format_duration(seconds)
+
+
 @register.simple_tag
 def share(part: float, whole: float) -> SafeString:
     """Return a share in percent with a bar."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from adminkit.formats import format_time, format_units
+from adminkit.formats import format_duration, format_time, format_units
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx, inner_input, inner_output
 from platform_app.txs.warp import (
@@ -99,6 +99,35 @@ def _reward(tx: Any, _coin: Coin) -> str:
     return f"Ends the staking period of {tx.tx_id} and decides whether its reward is paid"
 
 
+def _auto_renewed(tx: Any, coin: Coin) -> str:
+    stake = sum(inner_output(staked.output).amount for staked in tx.stake)
+    return (
+        f"{NodeID(tx.node_id)} stakes {coin.amount(stake)} to validate the Primary Network in periods of "
+        f"{format_duration(tx.period)} and restakes {_share(tx.auto_compound_reward_shares)} of its rewards"
+    )
+
+
+def _share(millionths: int) -> str:
+    """Return a share in percent, exactly."""
+    return f"{format_units(millionths, 10_000)} %"
+
+
+def _renewal_terms(tx: Any, _coin: Coin) -> str:
+    if tx.period == 0:
+        return f"Ends the renewal of the validator {tx.tx_id}: it leaves at the end of its present period"
+    return (
+        f"Renews the validator {tx.tx_id} for periods of {format_duration(tx.period)} "
+        f"and restakes {_share(tx.auto_compound_reward_shares)} of its rewards"
+    )
+
+
+def _period_end(tx: Any, _coin: Coin) -> str:
+    return (
+        f"Ends the staking period of {tx.tx_id} at {format_time(tx.timestamp)}, "
+        "and decides whether its reward is paid and the next period begins"
+    )
+
+
 def _advance(tx: Any, _coin: Coin) -> str:
     return f"Advances the chain time to {format_time(tx.time)}"
 
@@ -168,4 +197,7 @@ _WORDS: dict[type, Callable[[Any, Coin], str]] = {
     l1.SetL1ValidatorWeightTx: _set_weight,
     l1.IncreaseL1ValidatorBalanceTx: _increase,
     l1.DisableL1ValidatorTx: _disable,
+    l1.AddAutoRenewedValidatorTx: _auto_renewed,
+    l1.SetAutoRenewedValidatorConfigTx: _renewal_terms,
+    l1.RewardAutoRenewedValidatorTx: _period_end,
 }

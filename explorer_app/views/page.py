@@ -6,6 +6,9 @@ from http import HTTPStatus
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
 from django.http import (
     Http404,
     HttpRequest,
@@ -16,9 +19,9 @@ from django.http import (
 )
 from django.template.loader import render_to_string
 from django.urls import Resolver404, get_script_prefix, resolve, reverse
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import add_never_cache_headers, patch_vary_headers
 from django.views import defaults
-from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
 from cchain_app.forking.errors import UpstreamError
@@ -46,6 +49,7 @@ _MAX_REASON: Final = 300
 _SCRIPT: Final = "HX-Request"
 """The header that htmx sends with its requests."""
 
+_ADMIN_PERMISSION: Final = "platform_app.change_keystoreuser"
 _NO_PAGE: Final = "There is no page at this address."
 NO_PART: Final = "The page has no such tab or filter."
 _NO_CCHAIN: Final = "This node does not run the C-Chain."
@@ -149,6 +153,30 @@ def not_now(request: HttpRequest, message: str) -> HttpResponse:
 def form_page(show: Shown[P]) -> View:
     """Make a page that also accepts a POST from any site, because it needs no permission of the visitor."""
     view: View = csrf_exempt(require_http_methods(["GET", "HEAD", "POST"])(_view(show)))
+    return view
+
+
+def admin_page(show: Shown[P]) -> View:
+    """Make a page with a form for users of the admin who may change keystore users, as for the admin's L1 steps.
+
+    Others are sent to the admin's login. A POST needs the token of this site's forms.
+    """
+
+    @wraps(show)
+    def shown(
+        site: Explorer, request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs
+    ) -> HttpResponse:
+        if not admin.site.has_permission(request):
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        user = request.user
+        if not (isinstance(user, User) and user.has_perm(_ADMIN_PERMISSION)):
+            message = "Your account may not change keystore users, which this page needs."
+            return rendered(site, request, "not_found.html", {"message": message}, 403)
+        response = show(site, request, *args, **kwargs)
+        add_never_cache_headers(response)
+        return response
+
+    view: View = csrf_protect(require_http_methods([*_SAFE, "POST"])(_view(shown)))
     return view
 
 

@@ -29,15 +29,13 @@ _NAMES: Final = ("jsonrpc", "method", "id", "params")
 _KINDS: Final = {b'"': "string", b"[": "array", b"{": "object", b"t": "bool", b"f": "bool"}
 
 
-class _Members(msgspec.Struct, gc=False):
-    """A request object whose members have any type."""
+class _UnfitCall(RpcCall, gc=False):
+    """A request object with a member of another type, whose other members the error shows."""
 
-    jsonrpc: Raw = Raw()
-    method: Raw = Raw()
+    problem: str = ""
 
 
 _values: Final = msgspec.json.Decoder()
-_members: Final = msgspec.json.Decoder(_Members)
 _any_members: Final = msgspec.json.Decoder(dict[str, Raw])
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -61,12 +59,14 @@ class Gorilla:
     def read(self, body: bytes, _maximum: int = 1, /) -> RpcCall | list[RpcCall]:
         """Read the first JSON value of a body: one call.
 
+        A version or a method of another type than a string makes a call that `invalid_call` refuses.
+
         Raises:
             JsonRpcError: -32700, it is not a request object; the error's data shows an empty one.
         """
         first = body.lstrip(_SPACE)[:1]
         if first == b"[":
-            raise _unfit("array", "value")
+            raise _parse_error(_unfit("array", "value"))
         try:
             call, text = _read_first(body)
             if _lacks_member(call, text):
@@ -75,10 +75,8 @@ class Gorilla:
         except JsonRpcError as error:
             raise _parse_error(_words_of(error, first)) from error
         if first not in {b"{", b"n"}:
-            raise _unfit(_kind(first), "value")
-        if not call.method:
-            _check_members(text)
-        return call
+            raise _parse_error(_unfit(_kind(first), "value"))
+        return call if call.method else _read_members(text)
 
     def identifier(self, call: RpcCall) -> bytes | None:
         """Return the id to echo, of any JSON type; empty if missing or null; None if it is too long."""
@@ -88,8 +86,8 @@ class Gorilla:
         return b"" if identifier == envelope.NULL else identifier
 
     def is_notification(self, call: RpcCall) -> bool:
-        """Return whether a call gets no answer: without an id there is no answer, not even an error."""
-        return self.identifier(call) == b""
+        """Return whether a call gets no answer: without an id only a parse error is answered."""
+        return self.identifier(call) == b"" and not isinstance(call, _UnfitCall)
 
     def bind(self, params: Sequence[Param], raw: Raw) -> Sequence[Any]:
         """Return arguments from a JSON object, or from an array that begins with one.
@@ -112,7 +110,9 @@ class Gorilla:
         return bind_named(params, members)
 
     def invalid_call(self, call: RpcCall) -> JsonRpcError:
-        """Return the error for another version, or for a request without a method."""
+        """Return the error for a member of another type, for another version, or for a request without a method."""
+        if isinstance(call, _UnfitCall):
+            return JsonRpcError(errors.PARSE_ERROR, call.problem, _request_object(call))
         if call.jsonrpc == "2.0":
             return _ill_formed("")
         text = "jsonrpc must be 2.0"
@@ -184,7 +184,7 @@ def _in_lower_case(text: bytes) -> bytes:
     except msgspec.DecodeError:
         return text
     lower = {name.casefold(): value for name, value in members.items()}
-    return _encode({name: members.get(name, lower[name]) for name in _NAMES if name in lower})
+    return _encode({name: members.get(name, lower[name]) for name in lower if name in _NAMES})
 
 
 def _words_of(error: JsonRpcError, first: bytes) -> str:
@@ -197,25 +197,29 @@ def _words_of(error: JsonRpcError, first: bytes) -> str:
     return text
 
 
-def _check_members(body: bytes) -> None:
-    """Raise an error for the member that makes a request object invalid, if there is one.
-
-    Raises:
-        JsonRpcError: -32700, the version or the method is not a string.
-    """
+def _read_members(text: bytes) -> RpcCall:
+    """Read a request object without a method, or with members of other types: as in Go null is no value."""
     try:
-        members = _members.decode(body)
+        members = _any_members.decode(text)
     except msgspec.DecodeError:
-        return  # null, or a value followed by other data
-    for name in ("jsonrpc", "method"):
-        value = bytes(getattr(members, name))
-        if value and value[:1] not in {b'"', b"n"}:
-            raise _unfit(_kind(value[:1]), f"struct field serverRequest.{name}")
+        return RpcCall()  # null
+    strings, problem = {"jsonrpc": "", "method": ""}, ""
+    for name, raw in members.items():
+        value = bytes(raw)
+        if name in strings and value.startswith(b'"'):
+            strings[name] = _values.decode(value)
+        elif name in strings and value != envelope.NULL:
+            problem = problem or _unfit(_kind(value[:1]), f"struct field serverRequest.{name}")
+    identifier, params = (members.get(name, Raw()) for name in ("id", "params"))
+    version, method = strings["jsonrpc"], strings["method"]
+    if problem:
+        return _UnfitCall(version, method, identifier, params, problem)
+    return RpcCall(version, method, identifier, params)
 
 
-def _unfit(kind: str, place: str) -> JsonRpcError:
+def _unfit(kind: str, place: str) -> str:
     go_type = "json2.serverRequest" if place == "value" else "string"
-    return _parse_error(f"json: cannot unmarshal {kind} into Go {place} of type {go_type}")
+    return f"json: cannot unmarshal {kind} into Go {place} of type {go_type}"
 
 
 def _kind(first: bytes) -> str:

@@ -3,6 +3,7 @@
 The chain decides which events match a subscription's filter, and passes them to `outbound.notify`.
 """
 
+import asyncio
 import secrets
 import threading
 from collections import Counter
@@ -10,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jsonrpc.dispatch.caller import UNKNOWN_CALLER, Caller
-from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, TooManyConnections
-from jsonrpc.websocket.outbound import Sink, Subscription
+from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError, ServiceEnded, TooManyConnections
+from jsonrpc.websocket.outbound import GOING_AWAY, Sink, Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Hub:
         """Number of connections by client."""
         self._subscribed: Counter[str] = Counter()
         """Number of subscriptions by client."""
+        self._ended = ""
+        """The reason why the hub has ended; empty: it has not."""
         self._together = 0
         """Number of all subscriptions."""
 
@@ -65,9 +68,12 @@ class Hub:
         """Register an open socket; one without a client's name (a Unix socket) counts only in the total.
 
         Raises:
+            ServiceEnded: the hub has ended.
             TooManyConnections: the process is full, or this client has reached its limit.
         """
         with self._lock:
+            if self._ended:
+                raise ServiceEnded(self._ended)
             if len(self._connections) >= self._limits.connections:
                 raise TooManyConnections
             if client and self._of[client] >= self._limits.of_client:
@@ -86,6 +92,18 @@ class Hub:
                 self._of[client] -= 1
                 if not self._of[client]:
                     del self._of[client]
+
+    async def end(self, reason: str) -> None:
+        """Close all sockets, and refuse further sockets. Call it on the event loop of the sockets.
+
+        Args:
+            reason: Why, in ASCII; at most the 123 bytes of a close frame.
+        """
+        with self._lock:
+            self._ended = reason
+            sinks = tuple(self._connections)
+        closing = (sink.close(GOING_AWAY, reason) for sink in sinks)
+        await asyncio.gather(*closing, return_exceptions=True)
 
     def open(self, sink: Sink, topic: str, payload: object = None) -> Subscription:
         """Create a subscription that receives nothing until it is activated."""

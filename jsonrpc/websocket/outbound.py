@@ -27,6 +27,8 @@ from jsonrpc.limits.memory import UnreadMemory
 
 Send = Callable[[MutableMapping[str, Any]], Coroutine[Any, Any, None]]
 
+GOING_AWAY: Final = 1001
+"""The close code when the service ends, such as a chain that does not exist any more (RFC 6455, 7.4.1)."""
 TRY_AGAIN_LATER: Final = 1013
 """The close code for a slow reader, after which clients reconnect and resubscribe."""
 
@@ -66,6 +68,9 @@ class Sink(Protocol):
 
     def is_gone(self) -> bool:
         """Return whether its peer has disconnected. Can be called in any thread."""
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close after the messages already sent; queued ones are dropped."""
 
 
 @dataclass(slots=True, eq=False)

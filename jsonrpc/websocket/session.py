@@ -19,6 +19,7 @@ from jsonrpc.dispatch.envelope import NULL
 from jsonrpc.dispatch.gate import UNAUTHORIZED, Header, RequestHead
 from jsonrpc.errors import (
     Overloaded,
+    ServiceEnded,
     TooManyConnections,
     parse_error,
     rate_limit_exceeded,
@@ -105,6 +106,9 @@ class Session:
             self._hub.connect(self._socket, self._client)
         except TooManyConnections:
             await self._refuse(scope, head, HTTPStatus.SERVICE_UNAVAILABLE, "too many connections")
+            return
+        except ServiceEnded as ended:
+            await self._refuse(scope, head, HTTPStatus.NOT_FOUND, str(ended))
             return
         try:
             await self._send({"type": "websocket.accept"})

@@ -7,7 +7,6 @@
 use pyo3::prelude::*;
 use revm::{
     DatabaseCommit,
-    bytecode::opcode::{SLOAD, SSTORE},
     context::{Evm, TxEnv},
     context_interface::{
         ContextSetters, ContextTr, FrameStack, JournalTr,
@@ -15,17 +14,14 @@ use revm::{
         result::{EVMError, ExecutionResult, HaltReason},
     },
     handler::{FrameResult, Handler, instructions::EthInstructions, post_execution},
-    interpreter::{
-        instruction_table, instructions::gas_table_spec, interpreter::EthInterpreter,
-        interpreter_action::FrameInit,
-    },
+    interpreter::{instructions::gas_table_spec, interpreter_action::FrameInit},
     primitives::{Address, B256, Log, TxKind, hardfork::SpecId},
 };
 
 use crate::{
     coreth,
     environment::{Env, EvmContext, context},
-    frames::{self, EvmOf, RunError},
+    frames::{self, EvmOf, Plain, RunError},
     overlay::{Changes, Overlay},
     precompiles::ChangedPrecompiles,
     reader::{Reader, ReaderError},
@@ -58,7 +54,7 @@ impl Handler for BlockHandler {
         evm: &mut Self::Evm,
         result: &mut FrameResult,
     ) -> Result<(), RunError> {
-        if evm.ctx.chain.is_coreth {
+        if evm.ctx.chain.coreth.is_some() {
             coreth::reward(&mut evm.ctx, result.gas())?;
             return Ok(());
         }
@@ -70,7 +66,7 @@ impl Handler for BlockHandler {
         evm: &mut Self::Evm,
         first: FrameInit,
     ) -> Result<FrameResult, RunError> {
-        frames::run(evm, first)
+        frames::run::<Plain, _, _>(evm, first)
     }
 }
 
@@ -136,9 +132,9 @@ pub(crate) fn execute(
     reader: Reader,
     skip_invalid: bool,
 ) -> Result<Block, BlockFailure> {
-    let state = Overlay::new(reader, spec);
+    let state = Overlay::new(reader, spec, env.own_features().is_some());
     let mut evm = build(
-        context(state, env.block(spec), env.rules(spec), &env.stateful, env.is_coreth),
+        context(state, env.block(spec), env.rules(spec), &env.stateful, env.own_features()),
         env,
         spec,
     );
@@ -170,24 +166,18 @@ pub(crate) fn execute(
 
 /// Build the EVM of a block.
 pub(crate) fn build(context: EvmContext, env: &Env, spec: SpecId) -> BlockEvm {
-    let context_is_coreth = context.chain.is_coreth;
+    let instruction = if context.chain.coreth.is_some() {
+        EthInstructions::new(coreth::instructions(), gas_table_spec(spec), spec)
+    } else {
+        EthInstructions::new_mainnet_with_spec(spec)
+    };
     Evm {
         ctx: context,
         inspector: (),
-        instruction: instructions(spec, context_is_coreth),
+        instruction,
         precompiles: env.precompiles(spec),
         frame_stack: FrameStack::new_prealloc(8),
     }
-}
-
-fn instructions(spec: SpecId, is_coreth: bool) -> EthInstructions<EthInterpreter, EvmContext> {
-    if !is_coreth {
-        return EthInstructions::new_mainnet_with_spec(spec);
-    }
-    let mut table = instruction_table();
-    table[SLOAD as usize] = coreth::SLOAD;
-    table[SSTORE as usize] = coreth::SSTORE;
-    EthInstructions::new(table, gas_table_spec(spec), spec)
 }
 
 /// The failure of a block with an invalid transaction.
@@ -268,9 +258,9 @@ pub(crate) fn close(
     if !spec.is_enabled_in(SpecId::PRAGUE) {
         return Ok((Changes::default(), None));
     }
-    let state = Overlay::new(reader, spec);
+    let state = Overlay::new(reader, spec, env.own_features().is_some());
     let mut evm = build(
-        context(state, env.block(spec), env.rules(spec), &env.stateful, env.is_coreth),
+        context(state, env.block(spec), env.rules(spec), &env.stateful, env.own_features()),
         env,
         spec,
     );

@@ -1,33 +1,38 @@
 //! The EVM of the C-Chain of avalanchego's networks, where it differs from Ethereum's (coreth.md 7,
-//! 8.1, 15): storage keys lose a bit, no gas is refunded, the whole price goes to the coinbase, and
-//! there are further precompiles.
+//! 8.1, 15): storage keys lose a bit, no gas is refunded, the whole price goes to the coinbase,
+//! there are further precompiles, and an account that holds another asset is not empty. `assets` has
+//! the contracts that move other assets.
 
 use std::sync::OnceLock;
 
 use pyo3::{exceptions::PyValueError, prelude::*};
 use revm::{
+    bytecode::opcode,
     context::{CfgEnv, journal::JournalEntry},
     context_interface::{
         Block, Cfg, ContextTr, Host, JournalTr, Transaction,
         cfg::gas_params::GasId,
-        context::{SStoreResult, StateLoad},
+        context::{ContextError, SStoreResult, StateLoad},
         journaled_state::account::JournaledAccountTr,
     },
     interpreter::{
         Gas, Instruction, InstructionContext, InstructionExecResult, InstructionResult,
-        instructions::host, interpreter::EthInterpreter, interpreter_types::InputsTr,
+        InstructionTable, Interpreter, instruction_table,
+        instructions::{contract, host},
+        interpreter::EthInterpreter,
+        interpreter_types::InputsTr,
     },
     precompile::{
         Precompile, PrecompileId, PrecompileOutput, PrecompileResult, PrecompileSpecId,
         Precompiles, secp256r1::P256VERIFY_OSAKA,
     },
-    primitives::{Address, B256, Bytes, U256, address, hardfork::SpecId},
+    primitives::{Address, B256, Bytes, KECCAK_EMPTY, U256, address, hardfork::SpecId},
 };
 
 use crate::{environment::EvmContext, reader::ReaderError};
 
-/// The blackhole and the two contracts of native assets, which have been deprecated: they revert.
-pub(crate) const FORBIDDEN: [Address; 3] = [
+/// The blackhole and the two contracts of native assets. Where those do not work, all three revert.
+const FORBIDDEN: [Address; 3] = [
     address!("0100000000000000000000000000000000000000"),
     address!("0100000000000000000000000000000000000001"),
     address!("0100000000000000000000000000000000000002"),
@@ -46,25 +51,34 @@ pub(crate) fn stored(key: U256) -> U256 {
 /// Why a transaction cannot be in a block between 2025-08-02 and Granite.
 pub(crate) const DELEGATED: &str = "precompile cannot be called with DELEGATECALL or CALLCODE";
 
+/// Return the key under which an account's balance of another asset is stored.
+pub(crate) fn asset_slot(asset: U256) -> U256 {
+    asset | MARK
+}
+
 /// Return whether a stored slot is the balance of another asset.
 pub(crate) fn is_of_asset(slot: B256) -> bool {
     slot[0] & 1 == 1
 }
 
+/// The slot with an account's fifth field in the trie: 1 if the account ever held another asset. No
+/// asset has this ID.
+pub(crate) const MULTI_COIN_SLOT: U256 = U256::MAX;
+
 /// The port's `CorethFeatures`.
 #[derive(Clone, Copy, FromPyObject)]
 pub(crate) struct Features {
-    refunds: bool,
+    launch: bool,
     asset_contracts: AssetContracts,
     p256: bool,
     delegated_calls: DelegatedCalls,
 }
 
-/// What the blackhole and the two contracts of native assets do. Where those work, the port's
-/// engine does not use this crate.
+/// What the two contracts of native assets do; the blackhole reverts wherever they exist.
 #[derive(Clone, Copy, PartialEq)]
 enum AssetContracts {
     None,
+    Working,
     Reverting,
 }
 
@@ -74,6 +88,7 @@ impl<'py> FromPyObject<'_, 'py> for AssetContracts {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         match object.extract::<String>()?.as_str() {
             "none" => Ok(Self::None),
+            "working" => Ok(Self::Working),
             "reverting" => Ok(Self::Reverting),
             other => Err(PyValueError::new_err(format!("asset contracts {other}"))),
         }
@@ -108,15 +123,30 @@ impl Features {
         self.delegated_calls
     }
 
-    /// Return whether a precompile of Avalanche is at an address: one that only reverts.
-    pub(crate) fn is_forbidden(&self, address: &Address) -> bool {
-        self.asset_contracts == AssetContracts::Reverting && FORBIDDEN.contains(address)
+    /// Return whether the blackhole or one of the contracts of native assets is at an address.
+    pub(crate) fn is_at(&self, address: &Address) -> bool {
+        self.asset_contracts != AssetContracts::None && FORBIDDEN.contains(address)
+    }
+
+    /// Return the key of the slot with the committed value that SSTORE takes for that of a key; None:
+    /// the value is zero. At the launch it was the key as it is, so the balance of another asset.
+    pub(crate) fn committed_key(&self, key: U256) -> Option<U256> {
+        match key {
+            _ if !self.launch => Some(stored(key)),
+            MULTI_COIN_SLOT => None,
+            _ => Some(key),
+        }
+    }
+
+    /// Return whether contracts can move other assets.
+    pub(crate) fn assets_work(&self) -> bool {
+        self.asset_contracts == AssetContracts::Working
     }
 }
 
 /// Set the rules: no gas is refunded.
 pub(crate) fn adapt(rules: &mut CfgEnv, features: Features) {
-    if features.refunds {
+    if features.launch {
         return;
     }
     let mut gas_params = rules.gas_params.clone();
@@ -129,15 +159,11 @@ pub(crate) fn precompiles(spec: SpecId, features: Features) -> &'static Precompi
     static MADE: [OnceLock<Precompiles>; 3] = [const { OnceLock::new() }; 3];
     let place = match features {
         Features { p256: true, .. } => &MADE[0],
-        Features { asset_contracts: AssetContracts::Reverting, .. }
-            if spec.is_enabled_in(SpecId::CANCUN) =>
-        {
-            &MADE[1]
-        }
-        Features { asset_contracts: AssetContracts::Reverting, .. } => &MADE[2],
         Features { asset_contracts: AssetContracts::None, .. } => {
             return Precompiles::new(PrecompileSpecId::from_spec_id(spec));
         }
+        _ if spec.is_enabled_in(SpecId::CANCUN) => &MADE[1],
+        _ => &MADE[2],
     };
     place.get_or_init(|| {
         let mut all = Precompiles::new(PrecompileSpecId::from_spec_id(spec)).clone();
@@ -205,17 +231,22 @@ pub(crate) fn sstore(context: Context<'_>) -> InstructionExecResult {
         return Err(InstructionResult::OutOfGas);
     }
     let skips = interpreter.gas.remaining() < host.gas_params().cold_storage_cost();
-    let is_cold = host.sload_skip_cold_load(target, key, skips)?.is_cold;
-    let result: SStoreResult = without_warming(host, target, stored(key), |host| {
+    let by_key = host.sload_skip_cold_load(target, key, skips)?;
+    let mut result: SStoreResult = without_warming(host, target, stored(key), |host| {
         host.sstore(target, stored(key), value).map(|load| (load.data, load.is_cold))
     })?;
-    let load = StateLoad::new(result, is_cold);
+    match host.chain.coreth.and_then(|features| features.committed_key(key)) {
+        Some(committed) if committed == key => result.original_value = by_key.data,
+        Some(_) => {}
+        None => result.original_value = U256::ZERO,
+    }
+    let load = StateLoad::new(result, by_key.is_cold);
     let mut context = InstructionContext { interpreter, host };
     host::sstore_default_gas_accounting(&mut context, target, &load)
 }
 
 /// Load a slot; if it was cold it is cold again afterwards.
-fn without_warming<T>(
+pub(crate) fn without_warming<T>(
     host: &mut EvmContext,
     target: Address,
     key: U256,
@@ -237,6 +268,101 @@ fn without_warming<T>(
     Ok(found)
 }
 
-/// The two instructions in a table.
-pub(crate) const SLOAD: Instruction<EthInterpreter, EvmContext> = Instruction::new(sload);
-pub(crate) const SSTORE: Instruction<EthInterpreter, EvmContext> = Instruction::new(sstore);
+/// The gas for bringing an account into being.
+pub(crate) const NEW_ACCOUNT_GAS: u64 = 25_000;
+
+/// Return whether an account exists although revm takes it for empty: it ever held another asset.
+pub(crate) fn is_kept(context: &mut EvmContext, address: Address) -> Result<bool, ReaderError> {
+    let account = context.journaled_state.state.get(&address);
+    if account.is_some_and(|account| !account.info.is_empty() || account.is_created()) {
+        return Ok(false);
+    }
+    was_kept(context, address)
+}
+
+/// Return the same for an account that was empty before the present instruction.
+pub(crate) fn was_kept(context: &mut EvmContext, address: Address) -> Result<bool, ReaderError> {
+    if context.chain.coreth.is_none() {
+        return Ok(false);
+    }
+    let journal = &mut context.journaled_state;
+    let field = journal.inner.state.get(&address).and_then(|account| {
+        account.storage.get(&MULTI_COIN_SLOT).filter(|field| !field.present_value.is_zero())
+    });
+    if field.is_some() {
+        return Ok(true);
+    }
+    journal.database.is_kept(address)
+}
+
+fn is_kept_in(host: &mut EvmContext, word: U256) -> Result<bool, InstructionResult> {
+    is_kept(host, Address::from_word(word.into())).map_err(|error| {
+        host.error = Err(ContextError::Db(error));
+        InstructionResult::FatalExternalError
+    })
+}
+
+/// CALL: an account that is kept is not new.
+pub(crate) fn call(context: Context<'_>) -> InstructionExecResult {
+    let InstructionContext { interpreter, host } = context;
+    let is_known = match (interpreter.stack.peek(1), interpreter.stack.peek(2)) {
+        (Ok(to), Ok(value)) if !value.is_zero() => is_kept_in(host, to)?,
+        _ => false,
+    };
+    with_gift(interpreter, host, is_known, contract::call::<{ opcode::CALL }, _, _>)
+}
+
+/// SELFDESTRUCT: likewise.
+pub(crate) fn selfdestruct(context: Context<'_>) -> InstructionExecResult {
+    let InstructionContext { interpreter, host } = context;
+    let own = host.journaled_state.state.get(&interpreter.input.target_address());
+    let has_balance = own.is_some_and(|own| !own.info.balance.is_zero());
+    let is_known = match interpreter.stack.peek(0) {
+        Ok(beneficiary) if has_balance => is_kept_in(host, beneficiary)?,
+        _ => false,
+    };
+    with_gift(interpreter, host, is_known, host::selfdestruct)
+}
+
+/// Run an instruction that charges for a new account; if there is none, with that gas more.
+fn with_gift(
+    interpreter: &mut Interpreter<EthInterpreter>,
+    host: &mut EvmContext,
+    is_known: bool,
+    run: impl Fn(Context<'_>) -> InstructionExecResult,
+) -> InstructionExecResult {
+    if !is_known {
+        return run(InstructionContext { interpreter, host });
+    }
+    let gas = &mut interpreter.gas;
+    gas.set_remaining(gas.remaining() + NEW_ACCOUNT_GAS);
+    let outcome = run(InstructionContext { interpreter: &mut *interpreter, host });
+    if !matches!(outcome, Err(InstructionResult::Suspend | InstructionResult::SelfDestruct)) {
+        // It failed before it charged that gas.
+        let gas = &mut interpreter.gas;
+        gas.set_remaining(gas.remaining().saturating_sub(NEW_ACCOUNT_GAS));
+    }
+    outcome
+}
+
+/// EXTCODEHASH: an account that is kept has the hash of no code.
+pub(crate) fn extcodehash(context: Context<'_>) -> InstructionExecResult {
+    let InstructionContext { interpreter, host } = context;
+    let address = interpreter.stack.peek(0).unwrap_or_default();
+    host::extcodehash(InstructionContext { interpreter: &mut *interpreter, host: &mut *host })?;
+    if interpreter.stack.peek(0)?.is_zero() && is_kept_in(host, address)? {
+        interpreter.stack.set(0, KECCAK_EMPTY.into())?;
+    }
+    Ok(())
+}
+
+/// Return all instructions, with those that differ on coreth.
+pub(crate) fn instructions() -> InstructionTable<EthInterpreter, EvmContext> {
+    let mut table = instruction_table();
+    table[opcode::SLOAD as usize] = Instruction::new(sload);
+    table[opcode::SSTORE as usize] = Instruction::new(sstore);
+    table[opcode::EXTCODEHASH as usize] = Instruction::new(extcodehash);
+    table[opcode::CALL as usize] = Instruction::new(call);
+    table[opcode::SELFDESTRUCT as usize] = Instruction::new(selfdestruct);
+    table
+}

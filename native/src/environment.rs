@@ -15,6 +15,7 @@ use revm::{
 };
 
 use crate::{
+    assets::AssetCall,
     convert::{Addr, Blob, Uint, Word},
     coreth,
     limits::Meter,
@@ -48,7 +49,7 @@ pub(crate) struct Env {
     #[pyo3(from_py_with = shared)]
     pub(crate) stateful: Arc<Stateful>,
     #[pyo3(attribute("variant"), from_py_with = is_coreth)]
-    pub(crate) is_coreth: bool,
+    is_coreth: bool,
     #[pyo3(attribute("coreth"))]
     features: coreth::Features,
 }
@@ -90,8 +91,11 @@ pub(crate) struct Attached {
     pub(crate) stateful: Option<Arc<Stateful>>,
     /// The warp messages of the transaction.
     pub(crate) predicates: Option<Arc<TransactionPredicates>>,
-    /// Whether the EVM is that of coreth.
-    pub(crate) is_coreth: bool,
+    /// What differs in coreth's EVM; None on a chain with Ethereum's.
+    pub(crate) coreth: Option<coreth::Features>,
+    /// The calls of coreth's contract that moves assets, outermost first, that wait for the call that
+    /// they made.
+    pub(crate) asset_calls: Vec<AssetCall>,
 }
 
 /// An EVM's context, including the state.
@@ -174,7 +178,7 @@ impl Env {
     }
 
     /// Return coreth's features; None on a chain with Ethereum's EVM.
-    fn own_features(&self) -> Option<coreth::Features> {
+    pub(crate) fn own_features(&self) -> Option<coreth::Features> {
         self.is_coreth.then_some(self.features)
     }
 
@@ -284,8 +288,8 @@ impl Environment {
         {
             blobs.blob_gasprice = 0;
         }
-        let state = Overlay::passing(reader, self.spec);
-        let mut context = context(state, block, rules, &self.stateful, self.features.is_some());
+        let state = Overlay::passing(reader, self.spec, self.features.is_some());
+        let mut context = context(state, block, rules, &self.stateful, self.features);
         context.chain.predicates = self.predicates();
         context
     }
@@ -297,12 +301,12 @@ pub(crate) fn context(
     block: BlockEnv,
     rules: CfgEnv,
     stateful: &Arc<Stateful>,
-    is_coreth: bool,
+    features: Option<coreth::Features>,
 ) -> EvmContext {
     let mut context = EvmContext::new(state, rules.spec);
     context.block = block;
     context.cfg = rules;
-    context.chain.is_coreth = is_coreth;
+    context.chain.coreth = features;
     context.chain.stateful = stateful.is_any().then(|| Arc::clone(stateful));
     context
 }

@@ -7,6 +7,7 @@
 
 mod access;
 mod answers;
+mod assets;
 mod block;
 mod bls;
 mod call;

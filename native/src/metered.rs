@@ -336,7 +336,10 @@ pub(crate) const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
 pub(crate) const CORETH_TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     let mut table = TABLE;
     insert!(table, timed, SLOAD => coreth::sload);
+    insert!(table, timed, EXTCODEHASH => coreth::extcodehash);
     insert!(table, checked of (FRONTIER, 2, NOWHERE), SSTORE => coreth::sstore);
+    insert!(table, checked of (FRONTIER, 1, NOWHERE), SELFDESTRUCT => coreth::selfdestruct);
+    insert!(table, roomy of (FRONTIER, 7, CALL_WITH_VALUE), CALL => coreth::call);
     table
 };
 

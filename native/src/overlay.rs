@@ -16,6 +16,7 @@ use revm::{
 };
 
 use crate::{
+    coreth::MULTI_COIN_SLOT,
     reader::{Reader, ReaderError},
     slots::Turn,
 };
@@ -56,9 +57,20 @@ impl Entry {
         self.cleared = true;
     }
 
-    /// Return whether the account had code; without code it has no storage that could be cleared.
-    fn had_code(&self) -> bool {
-        self.before.as_ref().is_some_and(|info| info.code_hash != KECCAK_EMPTY)
+    /// Return whether the account may have had storage that could be cleared: it had code, or it is
+    /// one of coreth that held other assets.
+    fn had_storage(&self) -> bool {
+        self.before
+            .as_ref()
+            .is_some_and(|info| info.code_hash != KECCAK_EMPTY || self.stored == Some(true))
+    }
+
+    /// Return whether an account of coreth exists although it is empty: it ever held another asset.
+    fn is_kept(&self) -> bool {
+        match self.slots.get(&MULTI_COIN_SLOT) {
+            Some(field) if !field.now.is_zero() => true,
+            _ => !self.cleared && self.stored == Some(true),
+        }
     }
 }
 
@@ -73,7 +85,7 @@ pub(crate) struct Changes {
     /// afterwards are listed, even those that were set to their old value again.
     pub(crate) storage: Vec<(Address, U256, U256, U256)>,
     pub(crate) codes: Vec<(B256, Bytecode)>,
-    /// Accounts with code whose whole storage was deleted first.
+    /// Accounts whose whole storage was deleted first, if they may have had some.
     pub(crate) cleared: Vec<Address>,
 }
 
@@ -81,6 +93,7 @@ pub(crate) struct Changes {
 pub(crate) struct Overlay {
     reader: Reader,
     spec: SpecId,
+    is_coreth: bool,
     /// If true, `changes` is never called, so values that were read are kept only if reading them
     /// again is expensive.
     passing: bool,
@@ -94,10 +107,11 @@ pub(crate) struct Overlay {
 }
 
 impl Overlay {
-    pub(crate) fn new(reader: Reader, spec: SpecId) -> Self {
+    pub(crate) fn new(reader: Reader, spec: SpecId, is_coreth: bool) -> Self {
         Self {
             reader,
             spec,
+            is_coreth,
             passing: false,
             entries: AddressMap::default(),
             codes: B256Map::default(),
@@ -107,8 +121,8 @@ impl Overlay {
     }
 
     /// Return the state of a call, whose changes are not needed.
-    pub(crate) fn passing(reader: Reader, spec: SpecId) -> Self {
-        Self { passing: true, ..Self::new(reader, spec) }
+    pub(crate) fn passing(reader: Reader, spec: SpecId, is_coreth: bool) -> Self {
+        Self { passing: true, ..Self::new(reader, spec, is_coreth) }
     }
 
     /// Return whether there is currently code at an address.
@@ -122,7 +136,16 @@ impl Overlay {
         if entry.slots.values().any(|slot| !slot.now.is_zero()) {
             return Ok(true);
         }
-        if entry.cleared || entry.before.is_none() {
+        if entry.cleared {
+            return Ok(false);
+        }
+        self.had_storage(address)
+    }
+
+    /// Return whether any slot of an account without code was not zero before all changes.
+    pub(crate) fn had_storage(&mut self, address: Address) -> Result<bool, ReaderError> {
+        let entry = self.entry(address)?;
+        if entry.before.is_none() {
             return Ok(false);
         }
         if let Some(stored) = entry.stored {
@@ -133,11 +156,21 @@ impl Overlay {
         Ok(stored)
     }
 
+    /// Return whether an account of coreth is empty and exists all the same.
+    pub(crate) fn is_kept(&mut self, address: Address) -> Result<bool, ReaderError> {
+        let entry = self.entry(address)?;
+        Ok(entry.now.as_ref().is_some_and(AccountInfo::is_empty) && entry.is_kept())
+    }
+
     fn entry(&mut self, address: Address) -> Result<&mut Entry, ReaderError> {
         match self.entries.entry(address) {
             hash_map::Entry::Occupied(known) => Ok(known.into_mut()),
             hash_map::Entry::Vacant(unknown) => {
-                Ok(unknown.insert(Entry::new(self.reader.account(address)?)))
+                let mut entry = Entry::new(self.reader.account(address)?);
+                if self.is_coreth && entry.before.as_ref().is_some_and(AccountInfo::is_empty) {
+                    entry.stored = Some(self.reader.has_storage(address)?);
+                }
+                Ok(unknown.insert(entry))
             }
         }
     }
@@ -152,14 +185,15 @@ impl Overlay {
             return;
         }
         if account.is_created() {
-            for slot in entry.slots.values_mut() {
-                slot.now = U256::ZERO;
-            }
+            entry.clear_storage();
         }
         for (key, slot) in account.changed_storage_slots() {
             entry.slots.entry(*key).or_default().now = slot.present_value;
         }
-        if account.is_empty() && self.spec.is_enabled_in(SpecId::SPURIOUS_DRAGON) {
+        if account.is_empty()
+            && self.spec.is_enabled_in(SpecId::SPURIOUS_DRAGON)
+            && !(self.is_coreth && entry.is_kept())
+        {
             entry.now = None;
             return;
         }
@@ -191,6 +225,12 @@ impl Overlay {
                     changes.cleared.push(address);
                 }
             } else {
+                let entry = self.entries.get(&address);
+                if account.is_created()
+                    && entry.is_some_and(|entry| !entry.cleared && entry.stored == Some(true))
+                {
+                    changes.cleared.push(address);
+                }
                 let mut slots: Vec<_> = account
                     .changed_storage_slots()
                     .map(|(key, slot)| (address, *key, slot.original_value, slot.present_value))
@@ -221,7 +261,7 @@ impl Overlay {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(address, _)| *address);
         for (&address, entry) in entries {
-            let cleared = entry.cleared && entry.had_code();
+            let cleared = entry.cleared && entry.had_storage();
             if cleared {
                 changes.cleared.push(address);
             }

@@ -11,6 +11,7 @@ use revm::{
 };
 
 use crate::{
+    assets,
     coreth::{self, DelegatedCalls},
     environment::EvmContext,
     precompile_errors, stateful,
@@ -100,7 +101,7 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
         if is_delegated
             && self.features.is_some_and(|features| {
                 features.delegated_calls() == DelegatedCalls::Invalid
-                    && (features.is_forbidden(&inputs.bytecode_address)
+                    && (features.is_at(&inputs.bytecode_address)
                         || stateful.as_ref().is_some_and(|one| one.is_at(&inputs.bytecode_address)))
             })
         {
@@ -112,6 +113,12 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
             let result = stateful::run(context, &stateful, inputs, given);
             return metered(context, inputs, result, given, limit).map(Some);
         }
+        if assets::is_balance(context, inputs) {
+            let (most, limit) = context.chain.meter.for_precompile();
+            let given = inputs.gas_limit.min(most);
+            let result = assets::balance(context, inputs, given);
+            return metered(context, inputs, result, given, limit).map(Some);
+        }
         let origin = match self.moves.get(&inputs.bytecode_address) {
             None => inputs.bytecode_address,
             Some(None) => return Ok(None),
@@ -120,7 +127,7 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
         let Some(precompile) = self.of_fork.precompiles.get(&origin) else { return Ok(None) };
         if is_delegated
             && self.features.is_some_and(|features| {
-                features.delegated_calls() == DelegatedCalls::Fail && features.is_forbidden(&origin)
+                features.delegated_calls() == DelegatedCalls::Fail && features.is_at(&origin)
             })
         {
             return Ok(Some(InterpreterResult {

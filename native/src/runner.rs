@@ -19,7 +19,7 @@ use revm::{
 use crate::{
     call::{Answer, CallFailure},
     environment::EvmContext,
-    frames::{self, EvmOf, RunError},
+    frames::{self, EvmOf, Inspected, Plain, RunError},
     halt::{self, LastStep},
     limits, message, metered,
     precompiles::ChangedPrecompiles,
@@ -54,7 +54,7 @@ impl<I> Handler for CallHandler<I> {
         evm: &mut CallEvm<I>,
         first: FrameInit,
     ) -> Result<FrameResult, RunError> {
-        frames::run(evm, first)
+        frames::run::<Plain, _, _>(evm, first)
     }
 }
 
@@ -66,7 +66,7 @@ impl<I: Inspector<EvmContext>> InspectorHandler for CallHandler<I> {
         evm: &mut CallEvm<I>,
         first: FrameInit,
     ) -> Result<FrameResult, RunError> {
-        frames::inspect(evm, first)
+        frames::run::<Inspected, _, _>(evm, first)
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Runner<I> {
 impl Runner<()> {
     /// Return an EVM without an inspector, which stops when the context's meter reaches a limit.
     pub(crate) fn new(context: EvmContext, precompiles: ChangedPrecompiles) -> Self {
-        let instruction = metered::instructions(context.cfg.spec, context.chain.is_coreth);
+        let instruction = metered::instructions(context.cfg.spec, context.chain.coreth.is_some());
         // Do not preallocate frames for the deepest nesting: most calls do not nest, and a frame
         // has 32 KiB.
         let frame_stack = FrameStack::new();

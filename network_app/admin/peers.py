@@ -24,6 +24,8 @@ from platform_app.admin.display import format_fraction
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.config import MILLION
+from platform_app.executor.proposal import required_uptime
+from platform_app.memory.stakers import ValidatorRecord
 from platform_app.models import Phase, Validator
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
@@ -40,8 +42,10 @@ class PeerDetails:
     """Stake of a current validator including its delegators, in smallest units."""
     uptime: float | None = None
     """Fraction of its time that a current validator was online, as observed by this node; None if never."""
-    validating: bool = False
-    """Whether this node is a current validator; otherwise no peer has observed its uptime."""
+    enough: bool = False
+    """Whether that fraction suffices for the validator's reward."""
+    required: int | None = None
+    """Percent of uptime that this node needs for its reward; None if it does not validate, so that no peer observes it."""
 
 
 def read(found: Sequence[Peer]) -> list[PeerDetails]:
@@ -50,46 +54,50 @@ def read(found: Sequence[Peer]) -> list[PeerDetails]:
         return []
     status, now = selectors.status(), datetime.now(UTC)
     reported = status is not None and selectors.is_fresh(status)
-    stakes = _stakes()
+    current = _current()
+    stakes = {node_id: one.weight + one.delegator_weight for node_id, one in current.items()}
     uptimes = _uptimes([peer.node_id for peer in found if peer.node_id in stakes])
-    validating = _is_ours(stakes)
+    required = _required(current)
     return [
-        PeerDetails(now, reported, stakes.get(peer.node_id), uptimes.get(peer.node_id), validating)
+        PeerDetails(
+            now,
+            reported,
+            stakes.get(peer.node_id),
+            *uptimes.get(peer.node_id, (None, False)),
+            required=required,
+        )
         for peer in found
     ]
 
 
-def _is_ours(stakes: Mapping[NodeID, int]) -> bool:
+def _required(current: Mapping[NodeID, ValidatorRecord]) -> int | None:
+    chain = platform_chain()
     try:
-        return platform_chain().node_id in stakes
+        own = current.get(chain.node_id)
     except OSError:  # the certificate is created on the first start
-        return False
+        return None
+    return None if own is None else required_uptime(chain.config, own.start) // (MILLION // 100)
 
 
-def _stakes() -> dict[NodeID, int]:
+def _current() -> Mapping[NodeID, ValidatorRecord]:
     try:
-        current = stakers.current_validators(platform_chain())
+        return stakers.current_validators(platform_chain()).by_node
     except NoPlatformGenesis:
         return {}
-    return {
-        validator.node_id: validator.weight + validator.delegator_weight
-        for validator in current.validators
-    }
 
 
-def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, float]:
+def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, tuple[float, bool]]:
+    """Return the observed fractions, and whether they suffice for rewards."""
     if not nodes:
         return {}
     now, since = clock.now(), stakers.tracked_since(platform_chain())
+    config = platform_chain().config
     return {
-        node_id: fraction
+        node_id: (fraction, fraction * MILLION >= required_uptime(config, seen.start))
         for node_id, seen in stakers.uptimes(platform_chain(), nodes).items()
         if (fraction := seen.observed(now, since)) is not None
     }
 
-
-_REWARDING = 80
-"""Percent of uptime from which a peer supports this node's reward."""
 
 _VALIDATING = Validator.objects.filter(
     subnet_id=PRIMARY_NETWORK_ID, phase__lt=Phase.PAST, phase=Phase.CURRENT, is_delegator=False
@@ -281,16 +289,17 @@ class PeerAdmin(NetworkRowsAdmin):
         if fraction is None:
             unseen = peer.facts.stake is not None
             return display.muted("not observed") if unseen else display.NOTHING
-        enough = fraction * MILLION >= platform_chain().config.uptime_requirement
+        enough = peer.facts.enough
         return display.share_bar(format_fraction(fraction), int(fraction * 100), enough=enough)
 
     @admin.display(description="This node's uptime, as reported")
     def observed(self, peer: Any) -> SafeString:
         """Return this node's uptime as reported by the peer; nothing while this node does not validate."""
-        if not peer.facts.validating:
+        required = peer.facts.required
+        if required is None:
             return display.NOTHING
         share = peer.observed_uptime
-        return display.share_bar(f"{share} %", share, enough=share >= _REWARDING)
+        return display.share_bar(f"{share} %", share, enough=share >= required)
 
     @admin.display(description="Benched on")
     def bench(self, peer: Peer) -> SafeString:

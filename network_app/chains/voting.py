@@ -140,9 +140,9 @@ class _FollowedTime(Generic[B]):
         """Return the node's time in Unix seconds."""
         return time.time() + self._offset
 
-    def verified_at(self, block: ProposerBlock[B]) -> int:
+    def verified_at(self, block: ProposerBlock[B]) -> float:
         """Return the time at which a block is verified, Unix seconds."""
-        return max(int(self.now()), self._time_of_followed(block))
+        return max(self.now(), self._time_of_followed(block))
 
     def follow(self, block_id: ID) -> None:
         """Move the node's clock to an accepted block's time, in the transaction that stores the block."""

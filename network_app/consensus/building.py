@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from chainvm.port import MILLISECONDS
 from network_app.consensus.vm import BuildOutcome, ThreadedVM
 from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.parameters import SnowParameters
@@ -11,7 +12,7 @@ from primitives.ids import ID
 
 
 class BuildScheduler:
-    """Forwards the chain's request to build a block to the engine, but not before the slot begins.
+    """Forwards the chain's request to build a block to the engine, as soon as slot and rules allow it.
 
     Args:
         vm: The chain.
@@ -44,15 +45,15 @@ class BuildScheduler:
                 self._wake()
 
     async def look(self, engine: SnowmanEngine[Any]) -> None:
-        """Build a block if one is wanted and the slot has begun; otherwise set a timer for the slot."""
+        """Build a block if one is wanted and allowed by now; otherwise set a timer for that time."""
         self.stop()
         if not self._is_wanted or self._is_full(engine):
             return
-        begins = await self._vm.builds_from()
-        if begins is None:
+        milliseconds = await self._vm.delay()
+        if milliseconds is None:
             return
-        seconds = begins - self._vm.now()
-        if seconds > 0:
+        if milliseconds > 0:
+            seconds = milliseconds / MILLISECONDS
             self._timer = asyncio.get_running_loop().call_later(seconds, self._wake)
             return
         notified = self._notifications
@@ -66,7 +67,7 @@ class BuildScheduler:
                 pass  # the periodic check tries again
 
     def stop(self) -> None:
-        """Cancel the timer for the next slot."""
+        """Cancel the timer for the next block."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from typing_extensions import override
 
 from chainvm.errors import InvalidBlock
-from chainvm.port import Block, BlockContext, ChainVM, HeadMoved, Written
+from chainvm.port import MILLISECONDS, Block, BlockContext, ChainVM, HeadMoved, Written
 from network_app.ports import RunInThread
 from network_app.proposervm.errors import NotOurSlot
 from network_app.proposervm.ports import Proposal
@@ -42,8 +42,14 @@ def _at_once() -> None:
 class ProposingVM(ChainVM[B], Protocol[B]):
     """A VM that knows the proposers of each slot: `proposervm.vm.ProposerVM`."""
 
-    def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
-        """Return the time from which this node may build on the preferred block (Unix seconds), or None."""
+    @override
+    def builds_from(self, milliseconds: int, *, minimum_delay: int = 0) -> int | None:
+        """Return the time from which this node may build on the preferred block (Unix milliseconds), or None."""
+
+
+def _milliseconds(seconds: float) -> int:
+    """Return the whole milliseconds of a time in seconds."""
+    return int(seconds * MILLISECONDS)
 
 
 def _undecided() -> bool:
@@ -65,7 +71,7 @@ class VotedChain(Generic[B]):
     """Returns Unix seconds."""
     minimum_delay: int = 0
     """Minimum seconds between a block's time and the next block built here (p2p.md 11.5)."""
-    verified_at: Callable[[B], int] | None = None
+    verified_at: Callable[[B], float] | None = None
     """Returns the time at which a block is verified, Unix seconds; None: `now`."""
     proposal: Callable[[B], Proposal] = _without_proposer
     """Returns the proposer and slot of a processing block."""
@@ -152,10 +158,13 @@ class ThreadedVM(EngineVM[B]):
         self._last = last
         return last
 
-    async def builds_from(self) -> int | None:
-        """Return the time from which this node may build on the preferred block (Unix seconds), or None."""
-        now, delay = int(self.now()), self._minimum_delay
-        return await self.run(partial(self._vm.builds_from, now=now, minimum_delay=delay))
+    async def delay(self) -> int | None:
+        """Return the milliseconds until this node may build on the preferred block, at least 0; None: it may not."""
+        now = _milliseconds(self.now())
+        begins = await self.run(
+            partial(self._vm.builds_from, now, minimum_delay=self._minimum_delay)
+        )
+        return None if begins is None else max(0, begins - now)
 
     @property
     def last(self) -> B | None:
@@ -194,7 +203,7 @@ class ThreadedVM(EngineVM[B]):
     @override
     async def build(self) -> B | None:
         block: B | None = None
-        context = BlockContext(int(self.now()))
+        context = BlockContext.at(_milliseconds(self.now()))
 
         def build() -> tuple[B | None, float]:
             began = time.monotonic()
@@ -218,10 +227,8 @@ class ThreadedVM(EngineVM[B]):
 
     @override
     async def verify(self, block: B) -> bool:
-        context = BlockContext(
-            int(self.now()) if self._verified_at is None else self._verified_at(block),
-            decided=self._is_decided(),
-        )
+        time_of_check = self.now() if self._verified_at is None else self._verified_at(block)
+        context = BlockContext.at(_milliseconds(time_of_check), decided=self._is_decided())
 
         def verify() -> tuple[Proposal, float]:
             began = time.monotonic()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from chainvm.errors import UnknownParent
-from chainvm.port import Block, BlockContext, ChainVM, Written
+from chainvm.port import MILLISECONDS, Block, BlockContext, ChainVM, Written
 from chainvm.processing import ProcessingTree
 from network_app.proposervm import windower
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_option, parse
@@ -175,8 +175,8 @@ class ProposerVM(Generic[B]):
     def build(self, context: BlockContext, *, allow_empty: bool = False) -> ProposerBlock[B] | None:
         """Build a block on the preferred one and sign it; None if there is nothing to put into it.
 
-        Only the context's time is used. The inner block is built for the P-Chain height with which other nodes
-        will verify it.
+        Only the context's time is used; the outer block has its seconds. The inner block is built for the P-Chain
+        height with which other nodes will verify it.
 
         Raises:
             NotOurSlot: The current slot belongs to another validator.
@@ -188,7 +188,8 @@ class ProposerVM(Generic[B]):
         epoch = epoch_of_child(parent, time, self._upgrades)
         inner_height = inner_p_chain_height(parent, time, height, epoch, self._upgrades)
         inner = self._inner.build(
-            BlockContext(context.now, inner_height, voted=True), allow_empty=allow_empty
+            context._replace(p_chain_height=inner_height, decided=False, voted=True),
+            allow_empty=allow_empty,
         )
         if inner is None:
             return None
@@ -205,20 +206,23 @@ class ProposerVM(Generic[B]):
             self._tree.add(block, follow(parent, outer, self._inner_facts(inner)))
         return block
 
-    def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
-        """Return the time from which this node may build on the preferred block (Unix seconds).
+    def builds_from(self, milliseconds: int, *, minimum_delay: int = 0) -> int | None:
+        """Return the time from which this node may build on the preferred block, in Unix milliseconds.
 
-        None: it owns no slot within the hour. The answer changes when another block becomes preferred.
+        None: it owns no slot within the hour, or the chain's rules allow no block. The answer changes when another block
+        becomes preferred.
 
         Args:
-            now: The node's time in Unix seconds.
+            milliseconds: The node's time in Unix milliseconds.
             minimum_delay: Minimum seconds between the preferred block's time and the new block.
         """
         parent = self._preferred()
-        time = max(now, parent.time + minimum_delay)
-        if parent.p_chain_height is None:
+        time = self._inner.builds_from(
+            max(milliseconds, (parent.time + minimum_delay) * MILLISECONDS)
+        )
+        if time is None or parent.p_chain_height is None:
             return time
-        first = windower.slot_of(time, parent.time)
+        first = windower.slot_of(time // MILLISECONDS, parent.time)
         slot = windower.next_slot(
             self.chain_id,
             parent.height + 1,
@@ -228,7 +232,7 @@ class ProposerVM(Generic[B]):
         )
         if slot is None or slot == first:
             return None if slot is None else time
-        return parent.time + slot * windower.WINDOW_DURATION
+        return (parent.time + slot * windower.WINDOW_DURATION) * MILLISECONDS
 
     def verify(self, block: ProposerBlock[B], context: BlockContext) -> None:
         """Verify an outer block and its inner block against their parents; then it is processing.

@@ -23,7 +23,7 @@ from network_app.addresses import MalformedAddress
 from nodeproject.management import x_accounts
 from nodeproject.node import Node
 from nodeproject.startup.database import explained, make_tables
-from nodeproject.startup.identity import make_identity
+from nodeproject.startup.identity import make_identity, require_identity
 from platform_app.selectors.stored import stored_platform
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL, REFERENCE_UNIT, SPECIFICATION_UNIT
@@ -36,19 +36,23 @@ _OPERATORS_BUSINESS = (ErrorWithReason, GenesisFileError, MalformedAddress)
 
 
 def initialise_or_explain(
-    node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
+    node: Node,
+    load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis,
+    *,
+    makes_identity: bool = True,
 ) -> None:
     """Initialise for a command; problems that the operator can fix are reported without a traceback.
 
     Args:
         node: The node.
         load_cchain: As in `initialise`.
+        makes_identity: Likewise.
 
     Raises:
         CommandError: Settings, files or the database keep the node from starting.
     """
     try:
-        initialise(node, load_cchain)
+        initialise(node, load_cchain, makes_identity=makes_identity)
     except _OPERATORS_BUSINESS as error:
         raise CommandError(str(error)) from error
     except (DatabaseError, OSError) as error:
@@ -56,13 +60,17 @@ def initialise_or_explain(
 
 
 def initialise(
-    node: Node, load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis
+    node: Node,
+    load_cchain: Callable[[EvmChain], object] = cchain_genesis.load_genesis,
+    *,
+    makes_identity: bool = True,
 ) -> None:
     """Prepare the data directory and its database, so that the node can run.
 
     Args:
         node: The node.
         load_cchain: Writes the C-Chain's genesis block if it is missing, and refuses that of another chain.
+        makes_identity: Whether a node whose database exists may get a new identity here. Otherwise its files must be there.
 
     Raises:
         WrongChainInDatabase: The database holds another chain.
@@ -84,6 +92,8 @@ def initialise(
     _keep_private(node.settings.common.directory, connection.settings_dict)
     make_tables()
     versions.record(node.database, VERSION, clock.wall())
+    if not makes_identity and stored_platform(node.database) is not None:
+        require_identity(node.settings)
     make_identity(node.settings, clock.now())
     if node.settings.common.bootstrap:
         from network_app.joining import fetch_genesis  # few starts ask other nodes

@@ -5,22 +5,24 @@ production; a node that serves clients also has to handle their requests.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from itertools import islice
+from math import inf
+from typing import NamedTuple
 
-from cchain_app.apps import evm_chain, evm_runtime
+from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks as cchain_blocks
-from cchain_app.services import transactions
-from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
-from cchain_app.txs.transaction import DYNAMIC_FEE
+from cchain_app.services import calls
+from cchain_app.txs.transaction import Transaction
 from chaindb import clock
+from explorer_app.services.statistics import summarise
+from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise
 from nodeproject.management.seeding_payments import (
     FEE,
-    FUNDER,
     RICH,
     SeededOwner,
     coins_of,
@@ -29,21 +31,18 @@ from nodeproject.management.seeding_payments import (
     split,
     transfer,
 )
+from nodeproject.management.seeding_transfers import (
+    TransferBlocks,
+    UnexpectedBlock,
+    produce,
+    produce_together,
+    submit,
+)
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
 from platform_app.txs.base import Tx
-from primitives.counting import counted
-from primitives.evm import Address
 from utxo.components import UTXO
-
-ALLOWANCE: Final = 10**18
-"""Wei that each sender gets."""
-RECIPIENTS: Final = 1_000
-GWEI: Final = 10**9
-MAX_FEE: Final = 100 * GWEI
-"""Wei per gas: far above the base fee that a history reaches."""
-TRANSFER_GAS: Final = 21_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,16 @@ class SeededHistory:
     """Number of the P-Chain's blocks with payments."""
     payments: int
     """Payments in each of these blocks."""
+    recipients: int = 1_000
+    """Accounts that get the transfers."""
+    together: int = 0
+    """Blocks of the C-Chain that are committed together, without the pool; 0: each is built from the pool and committed."""
+    interval: int = 0
+    """Seconds between two blocks that are committed together; 0: they have the node's time."""
+    ago: int = 0
+    """Seconds before now at which the first block of a new history that is committed together has its time."""
+    indexes: bool = False
+    """Whether the indexes of calls and tokens and the figures of days and accounts are written too; else the node does it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class BlockRange:
     high: int
     transactions: int
     seconds: float
-    """Seconds that their production took, including the submission of transactions."""
+    """Seconds that their production took, including the submission of transactions, or their signing without the pool."""
     processor: float
     """Seconds of CPU time that it took."""
 
@@ -85,10 +94,6 @@ class HistoryTimings(NamedTuple):
     platform: BlockRange
 
 
-class UnexpectedBlock(Exception):
-    """A block of the history has unexpected content."""
-
-
 def seed(history: SeededHistory) -> HistoryTimings:
     """Produce the history in the data directory of the settings.
 
@@ -96,72 +101,64 @@ def seed(history: SeededHistory) -> HistoryTimings:
         UnexpectedBlock: Another process produces blocks too.
     """
     initialise(this_node())
-    return HistoryTimings(
-        empty=_empty(history.empty),
-        light=_transfers(history.light, history.transfers),
+    made = HistoryTimings(
+        empty=_empty(history),
+        light=_transfers(history),
         platform=_platform(history.platform, history.payments),
     )
+    if history.indexes:
+        _write_indexes()
+    return made
 
 
-def _empty(count: int) -> BlockRange:
+def _empty(history: SeededHistory) -> BlockRange:
     with _timed() as clocks:
-        for _ in range(count):
-            _produce(0)
-    return _block_range(count, 0, clocks)
+        if history.together:
+            _make_together(history, ([] for _ in range(history.empty)))
+        else:
+            for _ in range(history.empty):
+                produce(0)
+    return _block_range(history.empty, 0, clocks)
 
 
-def _transfers(count: int, each: int) -> BlockRange:
+def _transfers(history: SeededHistory) -> BlockRange:
     """Produce blocks of transfers, one from each sender."""
-    senders = [owner("history", number) for number in range(each)]
-    recipients = [owner("recipient", number).address for number in range(RECIPIENTS)]
-    _submit([_pay(FUNDER, nonce, key.address, ALLOWANCE) for nonce, key in enumerate(senders)])
-    _produce(each)
-    batches = [
-        [
-            _pay(key, nonce, recipients[(nonce * each + place) % RECIPIENTS], 1)
-            for place, key in enumerate(senders)
-        ]
-        for nonce in range(count)
-    ]
-    with _timed() as clocks:
-        for raws in batches:
-            _submit(raws)
-            _produce(each)
-    return _block_range(count, count * each, clocks)
+    source = TransferBlocks(history.light, history.transfers, history.recipients)
+    if history.light:
+        source.fund()
+    if history.together:
+        with _timed() as clocks:
+            _make_together(history, source)
+    else:
+        signed = list(source)
+        with _timed() as clocks:
+            for payments in signed:
+                submit(payments)
+                produce(len(payments))
+    return _block_range(history.light, history.light * history.transfers, clocks)
+
+
+def _make_together(history: SeededHistory, content: Iterable[Sequence[Transaction]]) -> None:
+    remaining = iter(content)
+    while part := list(islice(remaining, history.together)):
+        produce_together(part, clock.cchain_now() - history.ago, history.interval)
+
+
+def _write_indexes() -> None:
+    """Write the indexes that a node writes after its blocks, according to the settings, up to the head."""
+    site, chain = this_node().explorer, evm_chain()
+    if calls.is_enabled(chain):
+        calls.index_calls(chain, seconds=inf)
+    if site.indexes_tokens:
+        index_tokens(chain, seconds=inf, now=clock.wall())
+    if site.summarises:
+        summarise(chain, seconds=inf)
 
 
 def _block_range(blocks: int, transactions: int, clocks: list[float]) -> BlockRange:
-    """Return the most recent blocks of the C-Chain as a stretch."""
+    """Return the most recent blocks of the C-Chain."""
     high = cchain_blocks.catch_up(evm_chain()).number
     return BlockRange("C", high - blocks, high, transactions, *clocks)
-
-
-def _pay(sender: SeededOwner, nonce: int, to: Address, value: int) -> bytes:
-    """Return a signed transfer of an amount in wei."""
-    transaction = UnsignedTransaction(
-        type=DYNAMIC_FEE,
-        chain_id=evm_chain().config.chain_id,
-        nonce=nonce,
-        gas=TRANSFER_GAS,
-        to=to,
-        value=value,
-        max_fee_per_gas=MAX_FEE,
-        max_priority_fee_per_gas=GWEI,
-    )
-    return sign_transaction(transaction, sender.key)
-
-
-def _submit(raws: Sequence[bytes]) -> None:
-    for outcome in transactions.submit(evm_runtime(), raws):
-        if isinstance(outcome, Exception):
-            raise outcome
-
-
-def _produce(wanted: int) -> None:
-    made = evm_runtime().consensus.produce(now=clock.cchain_now(), allow_empty=True)
-    block = None if made is None else cchain_blocks.by_number(evm_chain(), made.height)
-    if block is None or len(block.transactions) != wanted:
-        raise UnexpectedBlock(f"{block} has not {counted(wanted, 'transaction')}")
 
 
 def _platform(count: int, each: int) -> BlockRange:

@@ -57,8 +57,8 @@ def node_id(number: int) -> NodeID:
 RICH: Final = owner_of(EWOQ_KEY)
 """The owner that every local network funds on the P-Chain."""
 
-FUNDER: Final = owner_of(bytes.fromhex(list(DEV_KEYS.values())[1][2:]))
-"""The owner that it funds on the C-Chain: account 0 of the well-known mnemonic."""
+FUNDER: Final = owner_of(bytes.fromhex(list(DEV_KEYS.values())[2][2:]))
+"""An owner that it funds on the C-Chain: account 1 of the well-known mnemonic. Clients of a seeded chain use account 0."""
 
 
 FEE: Final = specification_config(LOCAL).fees.tx

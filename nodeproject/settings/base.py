@@ -81,8 +81,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "nodeproject.web.middleware.ChainChoice",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "nodeproject.web.middleware.ChainChoice",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "health_app.metrics.exposition.After",
 ]

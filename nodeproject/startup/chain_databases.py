@@ -4,26 +4,38 @@ A database gets Django's alias when its chain begins or the node starts; all thr
 """
 
 import fcntl
+import logging
 import sqlite3
 from copy import deepcopy
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, ProgrammingError, connections
 
 from chaindb import clock, versions
 from chaindb.database import Database
+from chaindb.definitions import copy_definitions
 from chaindb.locks import Lock as RowLock
 from chaindb.replicas import alias_on, replica_aliases
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.database import make_tables
+from nodeproject.startup.database import is_current, make_tables, verify_writers
 from primitives.ids import ID
 from primitives.product import VERSION
 
 DIRECTORY: Final = "chains"
 """Directory of the SQLite files in the data directory."""
+
+OF_ALL: Final = "evm_"
+"""Prefix of the views of all EVM chains in the node's own database (`chain_views`)."""
+
+_MIGRATIONS: Final = """
+    INSERT INTO "{schema}".django_migrations (app, name, applied)
+    SELECT app, name, applied FROM django_migrations ORDER BY id
+"""
+
+_log: Final = logging.getLogger(__name__)
 
 _LOG_PAGES: Final = 1_000
 _CONNECTIONS: Final = 8
@@ -84,14 +96,39 @@ def make_database(blockchain_id: ID, settings: NodeSettings) -> Database:
         make_tables(db.alias)
     else:
         own = Database()
-        with own.atomic(durable=True):  # processes begin the chain together
-            own.acquire(RowLock.INIT)
-            own.execute(f'CREATE SCHEMA IF NOT EXISTS "{db.alias}"')
-        with own.atomic(durable=True):
-            own.acquire(RowLock.INIT)
-            make_tables(db.alias)
+        if not _has_schema(own, db.alias):
+            _make_schema(own, db.alias)
+        if not is_current(db.alias):  # such as after an upgrade
+            with own.atomic(durable=True):  # processes begin the chain together
+                own.acquire(RowLock.INIT)
+                own.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                make_tables(db.alias)
+        verify_writers(versions.recorded(db))
     versions.record(db, VERSION, clock.wall())
     return db
+
+
+def _has_schema(own: Database, schema: str) -> bool:
+    return own.row("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)) is not None
+
+
+def _make_schema(own: Database, schema: str) -> None:
+    """Create the schema of a chain with the tables of the node's own database.
+
+    Running the migrations again would take half a minute on a busy machine, while other processes wait. That is done only
+    if the tables cannot be copied.
+    """
+    try:
+        with own.atomic(durable=True):  # processes begin the chain together
+            own.acquire(RowLock.INIT)
+            if not _has_schema(own, schema):
+                copy_definitions(own, schema, except_views=OF_ALL)
+                own.execute(_MIGRATIONS.format(schema=schema))
+    except (ProgrammingError, NotSupportedError) as error:
+        _log.warning("the tables of chain %s are made by migrations: %s", schema, error)
+        with own.atomic(durable=True):
+            own.acquire(RowLock.INIT)
+            own.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
 
 
 def remove_database(blockchain_id: ID, settings: NodeSettings) -> None:

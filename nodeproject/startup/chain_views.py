@@ -13,13 +13,11 @@ from chaindb.chains import C_CHAIN, title
 from chaindb.database import Database
 from chaindb.locks import Lock
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.chain_databases import alias_of, file_of
+from nodeproject.startup.chain_databases import OF_ALL, alias_of, file_of
 from primitives.ids import ID
 
 OF_C_CHAIN: Final = "c_"
 """Prefix of the views of one EVM chain, which each database has."""
-OF_ALL: Final = "evm_"
-"""Prefix of the views of all EVM chains."""
 
 _COLUMNS: Final = """
     SELECT c.table_schema, c.table_name, string_agg(quote_ident(c.column_name), ', ' ORDER BY c.ordinal_position)

@@ -256,14 +256,15 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_helicon(**_kwargs: Any) -> list[CheckMessage]:
-    """Check that the Helicon upgrade, whose rules this version does not execute, is not active on the network."""
+    """Check that the Helicon upgrade, whose rules for the C-Chain this version does not execute, is not active."""
     node = settings.NODE.common
+    if node.parameters != "avalanchego" or "C" not in node.chains:
+        return []  # an own C-Chain has no such upgrade
     if not node.upgrades and node.network_id not in PUBLIC_CHAIN_IDS:
         return []  # the upgrade has no time there
-    from platform_app.config import reference_config, specification_config  # few starts need them
+    from platform_app.config import reference_config  # few starts need it
 
-    found = reference_config if node.parameters == "avalanchego" else specification_config
-    upgrades = found(node.network_id).upgrades
+    upgrades = reference_config(node.network_id).upgrades
     if node.upgrades:
         try:
             upgrades = read_upgrades(Path(node.upgrades))
@@ -274,9 +275,11 @@ def check_helicon(**_kwargs: Any) -> list[CheckMessage]:
     since = datetime.fromtimestamp(upgrades.helicon, UTC).isoformat()
     return [
         Warning(
-            f"The Helicon upgrade of network {node.network_id} is active since {since}, and this version does not execute its "
-            "rules: the node stops at the first block that needs them.",
-            hint="Run a later version, or set another heliconTime in the file of NODE_UPGRADES.",
+            f"The Helicon upgrade of network {node.network_id} is active since {since}. This version executes its rules on "
+            "the P-Chain, but not those of the C-Chain, which executes blocks after it has accepted them: the C-Chain stops "
+            "at the first such block.",
+            hint="Run a later version, leave the C-Chain out (NODE_CHAINS=P,X), or set another heliconTime in the file of "
+            "NODE_UPGRADES.",
             id="node.W002",
         )
     ]

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connection, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import load_backend
 
@@ -140,7 +139,7 @@ def make_tables(alias: str = DEFAULT_DB_ALIAS) -> None:
             if error.errno in _FULL:
                 raise OperationalError("database or disk is full") from error  # in SQLite's words
             raise
-    if _is_current(opened):
+    if is_current(alias):
         verify_writers(versions.recorded(Database(alias)))
         return
     # Django imports all migrations for this, which takes a twentieth of a start.
@@ -168,9 +167,9 @@ def opened_file(path: Path, alias: str, settings: NodeSettings) -> Iterator[Data
         del connections[alias]
 
 
-def _is_current(opened: BaseDatabaseWrapper) -> bool:
-    """Return whether exactly the migrations of this version are applied, by their names."""
+def is_current(alias: str = DEFAULT_DB_ALIAS) -> bool:
+    """Return whether exactly the migrations of this version are applied to a database, by their names."""
     labels = {config.label for config in apps.get_app_configs()}
-    applied = MigrationRecorder(opened).applied_migrations()
+    applied = MigrationRecorder(connections[alias]).applied_migrations()
     files = {(label, path.stem) for label, path in migration_files()}
     return {key for key in applied if key[0] in labels} == files

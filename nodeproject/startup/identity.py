@@ -46,6 +46,21 @@ def make_identity(node: NodeSettings, now: int) -> None:
     _check_pair(files.certificate, files.key)
 
 
+def require_identity(node: NodeSettings) -> None:
+    """Refuse the start of an existing node on a machine without its identity.
+
+    With an identity of its own the machine would be a different node, whose blocks others reject.
+
+    Raises:
+        CannotStart: A file in the data directory is missing. `make_identity` checks those that settings name.
+    """
+    files = files_of(node)
+    given = (node.staking_cert_file, node.staking_key_file, node.signer_key_file)
+    for path, name in zip((files.certificate, files.key, files.signer), given, strict=True):
+        if not name and not path.exists():
+            raise CannotStart(StartReason.NO_IDENTITY, path=path, directory=path.parent)
+
+
 def make_files(directory: Path, files: IdentityFiles, now: int) -> None:
     """Create the missing files of a node's identity; other processes wait at a lock in the directory."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -62,6 +62,10 @@ class StartReason(StrEnum):
     MISSING_FILE = (
         "{setting} names {path}, which does not exist; without the setting the node creates its own"
     )
+    NO_IDENTITY = (
+        "{path} is missing, and the database belongs to a node that has it: copy {directory} and secret_key from another "
+        "machine of the node, or run init_node here to make a new identity"
+    )
     HALF_AN_IDENTITY = "NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both"
     UNUSABLE_CERTIFICATE = "{certificate} and {key} are not a certificate and its key: {cause}"
     DATABASE_UNUSABLE = "{database} cannot be used ({cause}): check that the server runs, or correct NODE_DATABASE_URL"

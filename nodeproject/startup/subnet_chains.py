@@ -32,7 +32,9 @@ from chaindb.connections import release
 from chaindb.events import ChainEvents
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import chain_views
+from nodeproject.startup.absent_chains import AbsentChains
 from nodeproject.startup.chain_databases import make_database, upgrade_file_of
+from nodeproject.startup.chain_obstacles import ChainObstacles
 from nodeproject.startup.process import CannotStart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, subnets
@@ -42,6 +44,7 @@ from platform_app.txs.subnets import CreateChainTx
 from primitives.cb58 import Cb58Error
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
+from primitives.networks import LOCAL
 
 SUBNET_EVM_ID: Final = ID.of_name("subnetevm")
 """The ID of subnet-evm as a virtual machine."""
@@ -50,6 +53,10 @@ _log: Final = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 10.0
 """Seconds after which a chain begins again that did not because its database or a file could not be used."""
+
+DELETED_HERE: Final = "it was deleted on this node"
+"""The reason of a chain that the operator has deleted."""
+_ENDED: Final = "it has ended, because the P-Chain has gone back to a state before its creation"
 
 _FORESEEN: Final = (CannotStart, DatabaseError, GenesisFileError, OSError, WrongChainInDatabase)
 """Errors of a chain's beginning that need no traceback in the log, beside `ChainRefused`."""
@@ -81,6 +88,7 @@ class SubnetChains:
         end: Lets the process run a chain no longer that does not exist any more.
         refuse: Notes a chain that does not run.
         forget_refused: Forgets the chains that do not run.
+        absent: The reasons for answers to requests for chains that do not run.
         has_peers: Returns whether peers are connected.
         least_time: Returns the earliest Unix time to which the node's clock may be set.
         identify: Returns who a chain is to other chains, from what returns its ID and from its subnet.
@@ -98,6 +106,7 @@ class SubnetChains:
         end: Callable[[EvmChain], object],
         refuse: Callable[[RefusedChain], object],
         forget_refused: Callable[[], object],
+        absent: AbsentChains,
         has_peers: Callable[[], bool],
         least_time: Callable[[], int],
         identify: Callable[[Callable[[], ID], ID], WarpIdentity],
@@ -111,6 +120,7 @@ class SubnetChains:
         self._end = end
         self._refuse = refuse
         self._forget_refused = forget_refused
+        self._absent = absent
         self._has_peers = has_peers
         self._least_time = least_time
         self._identify = identify
@@ -124,6 +134,9 @@ class SubnetChains:
         """The chains to begin again."""
         self._again_at = 0.0
         """When that is due, by the monotonic clock."""
+        self._obstacles = ChainObstacles()
+        self._deleted: set[ID] = set()
+        """The chains that were deleted here before the last look; only on the local network."""
         self._has_changed = False
         """Whether a chain has begun or ended since the SQL views over all chains were made."""
 
@@ -135,13 +148,15 @@ class SubnetChains:
     def look(self) -> None:
         """Begin the chains that were created since the last call. Blocking; threads may call it together.
 
-        After a rewind of the P-Chain's rows the chains that it does not have any more end.
+        After a rewind of the P-Chain's rows the chains that it does not have any more end, and so do chains that were
+        deleted.
 
         Raises:
             DatabaseError: The P-Chain's rows cannot be read; the next call tries again.
         """
         with self._lock:
             self._notice_rewind()
+            self._notice_deletions()
             if self._again and time.monotonic() >= self._again_at:
                 for created in tuple(self._again.values()):
                     self._take(created)
@@ -154,6 +169,7 @@ class SubnetChains:
             if self._has_changed:
                 self._refresh_views()
                 self._has_changed = False
+            self._obstacles.note(self._platform.db, self._running())
 
     def _refresh_views(self) -> None:
         try:
@@ -173,16 +189,37 @@ class SubnetChains:
             self._position = -1
             self._again.clear()
             self._forget_refused()
+            self._absent.clear()
             records = subnets.blockchains_after(self._platform, -1)
             created = {record.blockchain_id for _, record in records}
             for chain in tuple(self._running()):
                 if chain.subnet_id == PRIMARY_NETWORK_ID:
                     continue
                 if chain.blockchain_id not in created or head_id(chain.db) is None:
+                    self._absent.note(chain.blockchain_id, chain.aliases, _ENDED)
                     self._end(chain)
                     self._has_changed = True
                     _log.info("chain %s runs no longer: the P-Chain has gone back", chain.title)
         self._generation = number
+
+    def _notice_deletions(self) -> None:
+        """End the chains whose rows say that they were deleted (`web.l1_tools`)."""
+        if self._settings.common.network_id != LOCAL:
+            return
+        before, self._deleted = self._deleted, subnet_chain_rows.deleted(self._platform.db)
+        added = self._deleted - before
+        if not added:
+            return
+        for chain in tuple(self._running()):
+            if chain.blockchain_id in added:
+                self._absent.note(chain.blockchain_id, chain.aliases, DELETED_HERE)
+                self._end(chain)
+                self._has_changed = True
+                _log.info("chain %s runs no longer: %s", chain.title, DELETED_HERE)
+        # One that was refused is no fault any more: the others that do not run are refused again.
+        self._position = -1
+        self._again.clear()
+        self._forget_refused()
 
     def look_and_release(self) -> None:
         """Do the same in a thread that has no other work for its connections."""
@@ -192,6 +229,9 @@ class SubnetChains:
             release()
 
     def _take(self, created: BlockchainRecord) -> None:
+        if created.blockchain_id in self._deleted:
+            self._absent.note(created.blockchain_id, (), DELETED_HERE)  # its name is free
+            return
         row = SubnetChainRow(
             created.blockchain_id,
             created.subnet_id,
@@ -201,10 +241,12 @@ class SubnetChains:
         )
         if not self._settings.common.tracks(created.subnet_id):
             reason = f"subnet {created.subnet_id} is not tracked (NODE_TRACK_SUBNETS)"
+            self._explain(created, reason)
             self._record(row._replace(reason=reason))
             return
         if created.vm_id != SUBNET_EVM_ID:
             reason = f"unknown VM {created.vm_id}: this node runs subnetevm chains"
+            self._explain(created, reason)
             self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason))
             if self._settings.common.track_subnets:
                 self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
@@ -232,6 +274,7 @@ class SubnetChains:
                     reason,
                     exc_info=not isinstance(error, (ChainRefused, *_FORESEEN)),
                 )
+            self._explain(created, reason)
             self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason))
             self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
             if isinstance(error, _MAY_PASS):
@@ -241,10 +284,15 @@ class SubnetChains:
                 self._again.pop(created.blockchain_id, None)
             return
         self._again.pop(created.blockchain_id, None)
+        self._absent.forget(created.blockchain_id)
         self._has_changed = True
         _log.info(
             "chain %s (%s) runs with chain ID %d", created.blockchain_id, created.name, chain_id
         )
+
+    def _explain(self, created: BlockchainRecord, reason: str) -> None:
+        """Let requests for a chain get the reason why it does not run."""
+        self._absent.note(created.blockchain_id, (created.name,), reason)
 
     def _chain(self, created: BlockchainRecord) -> EvmChain:
         """Return a chain with its genesis block and rows.

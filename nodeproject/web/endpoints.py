@@ -32,6 +32,7 @@ from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from jsonrpc.limits.throttle import Throttle
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.absent_chains import AbsentChains
 from nodeproject.startup.process import connection_limits
 from nodeproject.web.openrpc.interface import RpcInterface
 from nodeproject.web.paths import BasePaths
@@ -72,6 +73,7 @@ class Endpoints:
     Args:
         settings: The operator's settings.
         evm_rpcs: The shared state of each EVM chain's interfaces, by name; the C-Chain is first.
+        absent: The messages for paths of chains that do not run.
         platform_rpc: Returns the shared state of the P-Chain's interfaces.
         avm_rpc: Returns that of the X-Chain's.
         network: Returns the node's part in its network, which has the outer blocks of its chains.
@@ -86,6 +88,7 @@ class Endpoints:
         *,
         settings: NodeSettings,
         evm_rpcs: Mapping[str, EvmRpc],
+        absent: AbsentChains,
         platform_rpc: "Callable[[], PlatformRpc]",
         avm_rpc: "Callable[[], AvmRpc]",
         network: "Callable[[], NodeNetwork]",
@@ -96,6 +99,8 @@ class Endpoints:
     ) -> None:
         self._settings = settings
         self._evm_rpcs = evm_rpcs
+        self.absent = absent
+        absent.fixed = self._left_out()
         self._evm_rpc = next(iter(evm_rpcs.values()))
         self._platform_rpc = platform_rpc
         self._avm_rpc = avm_rpc
@@ -350,11 +355,8 @@ class Endpoints:
             for path in socket_paths(rpc.chain)
         }
 
-    def absent(self) -> dict[str, str]:
-        """Return the messages for the paths of a chain that this node does not take part in.
-
-        Unspecified: the reference knows no such paths then, and answers 404; this node answers 404 with the reason.
-        """
+    def _left_out(self) -> dict[str, str]:
+        """Return the messages for the paths of a chain that NODE_CHAINS leaves out."""
         chains = [rpc.chain for name, rpc in tuple(self._evm_rpcs.items()) if is_left_out(name)]
         return {
             path: absence(chain.name)

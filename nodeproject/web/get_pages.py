@@ -290,7 +290,7 @@ class PlainPages:
         gate = Gate(self._endpoints.gate_config, GORILLA)
         counted = self._observation.metrics.replies_of
         tokens = {METRICS_PATH: self._endpoints.metrics_tokens}
-        return Front(self._pages(), gate, others, counted, self._endpoints.absent(), tokens=tokens)
+        return Front(self._pages(), gate, others, counted, self._endpoints.absent, tokens=tokens)
 
     @cached_property
     def at_once(self) -> PagesAtOnce:

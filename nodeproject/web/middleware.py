@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from django.contrib import messages
 from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
@@ -52,6 +53,9 @@ def script_prefix(prefix: str) -> Iterator[Any]:
 PARAMETER: Final = "chain"
 """Parameter of an address, and key in the session: the name of an EVM chain."""
 
+MAX_SHOWN: Final = 64
+"""Characters of an unknown name in a message."""
+
 
 class ChainChoice:
     """Middleware that lets pages of the admin see the chosen chain as the C-Chain of the process.
@@ -65,15 +69,21 @@ class ChainChoice:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Remember a choice, or answer a request with the chain chosen before."""
-        if len(evm_chains()) == 1 or not request.path_info.startswith("/admin/"):
+        if not request.path_info.startswith("/admin/"):
             return self._respond(request)
         wanted = request.GET.get(PARAMETER)
         if wanted is not None and request.user.is_authenticated:
             if find_evm_chain(wanted) is not None:
                 request.session[PARAMETER] = wanted
+            else:
+                messages.error(request, _absence(wanted))
             return HttpResponseRedirect(_without_choice(request))
-        chosen = find_evm_chain(request.session.get(PARAMETER, ""))
+        name = request.session.get(PARAMETER, "")
+        chosen = find_evm_chain(name)
         if chosen is None:
+            if name:
+                del request.session[PARAMETER]
+                messages.warning(request, f"{_absence(name)} These pages show the C-Chain.")
             return self._respond(request)
         with choosing(chosen):
             return self._respond(request)
@@ -82,6 +92,12 @@ class ChainChoice:
 def chosen_title() -> str:
     """Return the title of the chain that the pages show; empty on a node with one EVM chain."""
     return "" if len(evm_chains()) == 1 else evm_chain().title
+
+
+def _absence(name: str) -> str:
+    """Return the message for the name of a chain that this process does not run."""
+    shown = name if len(name) <= MAX_SHOWN else f"{name[:MAX_SHOWN]}…"
+    return f"No running EVM chain has the name or blockchain ID “{shown}”."
 
 
 def _without_choice(request: HttpRequest) -> str:

@@ -6,10 +6,13 @@ from typing import Any, NamedTuple
 from django.utils.safestring import SafeString
 
 from platform_app.admin import display, links
+from platform_app.apps import platform_chain
 from platform_app.models import UTXO, StakeOutput, Tx
+from platform_app.selectors import auto_renewal
 from platform_app.store import rows
 from platform_app.txs.base import Tx as SignedTx
 from platform_app.txs.base import inner_input, inner_output
+from platform_app.txs.l1 import RewardAutoRenewedValidatorTx
 from primitives.ids import ID, utxo_id
 from shared_app.models import SharedOutput
 from utxo.components import TransferableOutput
@@ -33,6 +36,9 @@ def outputs_of(tx: SignedTx) -> Iterator[CreatedOutput]:
     made = [("", output) for output in getattr(unsigned, "outputs", ())]
     made += [("stake", output) for output in rows.stake_of(tx)]
     made += [("export", output) for output in getattr(unsigned, "exported_outputs", ())]
+    if isinstance(unsigned, RewardAutoRenewedValidatorTx):
+        rewards = auto_renewal.outputs_of_period_end(platform_chain(), tx.tx_id)
+        made += [("reward", output) for output in rewards]
     for index, (purpose, output) in enumerate(made):
         yield CreatedOutput(index, purpose, output, utxo_id(tx.tx_id, index))
 

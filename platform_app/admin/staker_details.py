@@ -1,14 +1,13 @@
 """Data for pages about stakers that is not in their rows, read for a whole page together."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from chaindb import clock
 from platform_app.apps import platform_chain
-from platform_app.models import Phase, RewardUTXO, Staker, ValidatorUptime
-from platform_app.selectors import stakers
+from platform_app.models import Phase, Staker, ValidatorUptime
+from platform_app.selectors import auto_renewal, stakers
 from platform_app.store.uptime import Uptime
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
@@ -48,7 +47,7 @@ class StakerDetails:
 
 
 def read(shown: Sequence[Staker]) -> list[StakerDetails]:
-    """Return the data about stakers, in their order, in at most seven statements."""
+    """Return the data about stakers, in their order, in at most eight statements."""
     now = clock.now()
     past = [staker for staker in shown if staker.phase == Phase.PAST]
     details = {
@@ -90,7 +89,7 @@ def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, StakerDe
 
 def _of_past(left: Sequence[Staker], now: int) -> dict[Any, StakerDetails]:
     paid, uptimes = (
-        _paid(left),
+        auto_renewal.paid_to(platform_chain(), left),
         _last_uptimes([staker for staker in left if not staker.is_delegator]),
     )
     return {
@@ -133,15 +132,3 @@ def _delegated(nodes: Sequence[NodeID]) -> dict[NodeID, DelegationTotals]:
             _DELEGATED, nodes, (PRIMARY_NETWORK_ID,)
         )
     }
-
-
-def _paid(left: Sequence[Staker]) -> dict[Any, int]:
-    if not left:
-        return {}
-    sums: defaultdict[Any, int] = defaultdict(int)
-    for staker in left:
-        sums[staker.pk] = 0
-    rewards = RewardUTXO.objects.filter(tx_id__in=[staker.pk for staker in left])
-    for tx_id, amount in rewards.order_by("tx_id", "output_index").values_list("tx_id", "amount"):
-        sums[tx_id] += amount
-    return sums

@@ -16,8 +16,11 @@ from adminkit.read_only import IdentifierAdmin, cached_on_row
 from adminkit.terms import IdentifierTerm
 from platform_app.admin import display, flows, links, staker_details
 from platform_app.admin.staker_details import StakerDetails
-from platform_app.models import Outcome, Phase, RewardUTXO, StakeOutput, Staker
+from platform_app.apps import platform_chain
+from platform_app.models import Outcome, Phase, StakeOutput, Staker
+from platform_app.selectors import auto_renewal
 from platform_app.store import rows
+from primitives.ids import ID
 from utxo.components import OutputOwners
 
 MAX_STAKES = 500
@@ -187,11 +190,15 @@ class StakerAdmin(IdentifierAdmin):
             ),
         )
 
+    def reward_txs(self, staker: Staker) -> list[ID]:
+        """Return the transactions to which the outputs with its rewards belong."""
+        return [staker.pk]
+
     @admin.display(description="Paid rewards")
     @cached_on_row
     def paid(self, staker: Staker) -> SafeString:
         """Return the outputs that paid its reward."""
-        rewards = list(RewardUTXO.objects.filter(tx_id=staker.pk).order_by("output_index"))
+        rewards = auto_renewal.rewards_of(platform_chain(), self.reward_txs(staker))
         unspent = flows.unspent(reward.utxo_id for reward in rewards)
         paid = [
             (

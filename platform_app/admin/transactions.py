@@ -109,14 +109,17 @@ CHOICES = (
     _of(
         "validators", "Validators",
         TxKind.ADD_VALIDATOR, TxKind.ADD_PERMISSIONLESS_VALIDATOR, TxKind.ADD_SUBNET_VALIDATOR,
-        TxKind.REMOVE_SUBNET_VALIDATOR,
+        TxKind.REMOVE_SUBNET_VALIDATOR, TxKind.ADD_AUTO_RENEWED_VALIDATOR,
+        TxKind.SET_AUTO_RENEWED_VALIDATOR_CONFIG,
     ),
     _of("delegators", "Delegators", TxKind.ADD_DELEGATOR, TxKind.ADD_PERMISSIONLESS_DELEGATOR),
     _of(
         "subnets", "Subnets",
         TxKind.CREATE_SUBNET, TxKind.TRANSFER_SUBNET_OWNERSHIP, TxKind.CREATE_CHAIN,
     ),
-    _of("rewards", "Rewards", TxKind.REWARD_VALIDATOR),
+    _of(
+        "rewards", "Rewards", TxKind.REWARD_VALIDATOR, TxKind.REWARD_AUTO_RENEWED_VALIDATOR
+    ),
 )  # fmt: skip
 
 
@@ -229,6 +232,11 @@ def _rewarded_staker(tx: SignedTx) -> SafeString:
     return display.side_by_side(display.muted("decides the reward of"), _staker_of(unsigned.tx_id))
 
 
+def _changed_staker(tx: SignedTx) -> SafeString:
+    unsigned: Any = tx.unsigned
+    return display.side_by_side(display.muted("changes the renewal of"), _staker_of(unsigned.tx_id))
+
+
 def _staker_of(tx_id: ID) -> SafeString:
     staker = (
         Staker.objects.filter(pk=tx_id).only("is_delegator", "node", "phase", "outcome").first()
@@ -263,6 +271,9 @@ _EFFECTS = {
     TxKind.ADD_PERMISSIONLESS_VALIDATOR: _staker,
     TxKind.ADD_PERMISSIONLESS_DELEGATOR: _staker,
     TxKind.REWARD_VALIDATOR: _rewarded_staker,
+    TxKind.ADD_AUTO_RENEWED_VALIDATOR: _staker,
+    TxKind.SET_AUTO_RENEWED_VALIDATOR_CONFIG: _changed_staker,
+    TxKind.REWARD_AUTO_RENEWED_VALIDATOR: _rewarded_staker,
     TxKind.CREATE_SUBNET: _new_subnet,
     TxKind.TRANSFER_SUBNET_OWNERSHIP: _changed_subnet,
     TxKind.REMOVE_SUBNET_VALIDATOR: _changed_subnet,

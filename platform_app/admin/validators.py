@@ -3,17 +3,20 @@
 from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.export import Cells
 from adminkit.read_only import cached_on_row
-from platform_app.admin import display, links
+from platform_app.admin import auto_renewal, display, links
 from platform_app.admin.staker_details import StakerDetails
 from platform_app.admin.stakers import StakerAdmin, owners_in, phases
 from platform_app.apps import platform_chain
 from platform_app.config import MILLION
+from platform_app.executor.proposal import required_uptime
 from platform_app.models import Delegator, Phase, Staker, Validator
+from primitives.ids import ID
 
 
 @admin.register(Validator)
@@ -34,6 +37,7 @@ class ValidatorAdmin(StakerAdmin):
             "online", "connection", "potential", "from_delegators", "paid", "rewards_owner_text",
             "delegation_owner_text",
         )}),
+        ("Renewal", {"fields": ("next_period", "compounded", "restaked", "authority", "renewed")}),
         ("Blocks", {"fields": ("added", "joined", "left")}),
         ("BLS key", {"fields": ("bls_key", "possession")}),
     )  # fmt: skip
@@ -41,6 +45,48 @@ class ValidatorAdmin(StakerAdmin):
         *StakerAdmin.export_headings, "delegation_fee_percent", "delegator_count",
         "delegated_coins", "uptime_percent", "delegatee_reward",
     )  # fmt: skip
+
+    @override
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out the renewal of a validator that leaves at its end."""
+        shown = super().get_fieldsets(request, obj)
+        if obj is None or _terms(obj) is not None:
+            return shown
+        return tuple(part for part in shown if part[0] != "Renewal")
+
+    @override
+    def reward_txs(self, staker: Any) -> list[ID]:
+        terms = _terms(staker)
+        if terms is None:
+            return super().reward_txs(staker)
+        last = [] if terms.reward_tx_id is None else [terms.reward_tx_id]
+        return [*last, *(period.reward_tx_id for period in _periods(staker))]
+
+    @admin.display(description="Next period")
+    def next_period(self, validator: Any) -> SafeString | str:
+        """Return the length of the period after this one."""
+        return auto_renewal.show_next(_terms(validator))
+
+    @admin.display(description="Restakes")
+    def compounded(self, validator: Any) -> str:
+        """Return the part of its rewards that is restaked at the end of this period."""
+        return display.format_share(_terms(validator).auto_compound_shares)
+
+    @admin.display(description="Restaked so far")
+    def restaked(self, validator: Any) -> SafeString:
+        """Return its restaked rewards, which are part of its stake."""
+        return auto_renewal.show_restaked(_terms(validator))
+
+    @admin.display(description="Authority")
+    def authority(self, validator: Any) -> SafeString:
+        """Return the keys that may change these terms."""
+        return auto_renewal.show_authority(_terms(validator))
+
+    @admin.display(description="Renewed periods")
+    @cached_on_row
+    def renewed(self, validator: Validator) -> SafeString:
+        """Return its finished periods, without the last one if it has left."""
+        return auto_renewal.show_periods(_periods(validator))
 
     @admin.display(description="Delegated")
     def delegated(self, validator: Any) -> SafeString:
@@ -64,7 +110,8 @@ class ValidatorAdmin(StakerAdmin):
         fraction = details.uptime
         if fraction is None:
             return display.muted("not observed") if details.unseen else display.NOTHING
-        enough = fraction * MILLION >= platform_chain().config.uptime_requirement
+        required = required_uptime(platform_chain().config, validator.start_time)
+        enough = fraction * MILLION >= required
         return display.share_bar(
             display.format_fraction(fraction), int(fraction * 100), enough=enough
         )
@@ -125,6 +172,20 @@ class ValidatorAdmin(StakerAdmin):
             None if details.uptime is None else display.format_fraction(details.uptime)[:-2],
             None if row.phase == Phase.PENDING else row.delegatee_reward,
         )
+
+
+def _terms(validator: Any) -> Any:
+    """Return the terms of a validator's renewal, cached on the row; None if it leaves at its end."""
+    if "terms" not in validator.__dict__:
+        validator.terms = auto_renewal.terms_of(validator)
+    return validator.terms
+
+
+def _periods(validator: Any) -> Any:
+    """Return the latest finished periods of an auto-renewed validator, cached on the row."""
+    if "ended" not in validator.__dict__:
+        validator.ended = auto_renewal.periods_of(validator)
+    return validator.ended
 
 
 @admin.register(Delegator)

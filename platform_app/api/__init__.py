@@ -134,6 +134,7 @@ def _validators(methods: Methods) -> None:
             Param("justification", params.data, b""),
             Param("signingSubnetID", params.identifier, PRIMARY_NETWORK_ID),
             Param("quorumPercentage", params.uint32, QUORUM_NUMERATOR),
+            Param("pChainHeight", params.uint64, None),
         ],
     )
 

@@ -175,6 +175,7 @@ def _validator(chain: PlatformChain, validator: ValidatorRecord) -> Json:
         "potentialReward": str(validator.potential_reward),
         "accruedDelegateeReward": str(validator.delegatee_reward),
         **_signer(validator),
+        **_renewal(chain, validator),
         "delegatorCount": str(validator.delegator_count),
         "delegatorWeight": str(validator.delegator_weight),
     }
@@ -199,6 +200,18 @@ def _staker(staker: ValidatorRecord | DelegatorRecord) -> dict[str, Any]:
         "weight": weight,
         "stakeAmount": weight,
         "nodeID": str(staker.node_id),
+    }
+
+
+def _renewal(chain: PlatformChain, validator: ValidatorRecord) -> Json:
+    """Return the terms of an auto-renewed validator (etna.md 9)."""
+    terms = validator.renewal
+    if terms is None:
+        return {}
+    return {
+        "validatorAuthority": owner(chain, terms.authority),
+        "nextPeriod": str(terms.next_period),
+        "autoCompoundRewardShares": str(terms.compound_shares),
     }
 
 

@@ -77,7 +77,8 @@ def _read(text: str, encoding: TextEncoding | None) -> Tx:
             if lacks_checksum and (tx := _without_checksum(text)) is not None:
                 return tx
             raise
-    with saying("couldn't parse tx"):
+    # The reference says it twice: for the argument, and for the transaction in it.
+    with saying("couldn't parse tx"), saying("couldn't parse tx"):
         return codec.parse(raw)
 
 

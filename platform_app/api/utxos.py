@@ -14,8 +14,8 @@ from platform_app.api.wire import Json, encoded
 from platform_app.memory.answers import NEVER, Lifetime
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Funds
-from primitives.checksummed import TextEncoding
-from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
+from primitives.checksummed import EncodingError, TextEncoding
+from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID, utxo_id
 from shared_app.paging import PAGE, UtxoCursor
 
 MAX_ADDRESSES: Final = 1024
@@ -88,12 +88,21 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
     )
     shown = {
         "numFetched": str(len(page.utxos)),
-        "utxos": encoded(page.utxos, encoding),
+        "utxos": _encoded(page.utxos, encoding),
         "endIndex": {"address": rpc.address(page.end.address), "utxo": str(page.end.utxo_id)},
         "encoding": encoding.value,
     }
     # The other chain may export more at any time, without a block of this one.
     return shown if source is None else Passing(shown, NEVER)
+
+
+def _encoded(raws: Sequence[bytes], encoding: TextEncoding) -> list[str]:
+    try:
+        return encoded(raws, encoding)
+    except EncodingError as error:
+        raw = raws[0]
+        shown = utxo_id(ID(raw[2:34]), int.from_bytes(raw[34:38], "big"))
+        raise refused(f"couldn't encode UTXO {shown} as json: {error}") from error
 
 
 def _amounts(rpc: PlatformRpc, funds: Mapping[ID, Funds], kind: str) -> dict[str, str]:

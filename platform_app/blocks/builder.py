@@ -22,13 +22,12 @@ from platform_app.executor.clock import (
     next_block_time,
 )
 from platform_app.executor.fees import gas_of_tx
-from platform_app.executor.proposal import execute_reward, staker_to_reward
+from platform_app.executor.proposal import execute_reward, proposal_for, staker_to_reward
 from platform_app.executor.standard import execute
 from platform_app.executor.warp import verify_warp_message
 from platform_app.state.chain import ChainState, Diff
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import build as build_tx
-from platform_app.txs.staking import RewardValidatorTx
 from utxo.errors import InvalidTx
 
 MAX_REFUSED = 1024
@@ -95,7 +94,7 @@ def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env
     staker = staker_to_reward(diff)
     parent_id, height = parent.block_id, parent.height + 1
     if staker:
-        proposal = build_tx(RewardValidatorTx(staker.tx_id), ())
+        proposal = build_tx(proposal_for(staker, diff), ())
         options = ProposalOptions(diff, diff.copy())
         execute_reward(proposal, *options, env)
         block = build_proposal(

@@ -28,7 +28,7 @@ class PlatformBlockReason(StrEnum):
     NO_STATE_CHANGES = "BanffStandardBlock performs no state changes"
     CONFLICTING_TXS = "block contains conflicting transactions"  # both import the same output
     REFUSED_TX = "standard tx {tx_id} failed execution: {cause}"
-    REFUSED_PROPOSAL = "tx {tx_id} failed execution: {cause}"
+    REFUSED_PROPOSAL = "proposal tx {tx_id} failed execution: {cause}"
     BROKEN_RULE = "{cause}"  # a rule for the whole block: gas, fees of L1 validators
     NO_PROPOSAL = "option blocks follow proposal blocks, and nothing else does"
     OPTION_TIME_DIFFERS = (

@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from platform_app.config import PlatformConfig
 from platform_app.executor.fees import charge, refill, seconds_left
-from platform_app.executor.proposal import potential_reward
+from platform_app.executor.rewards import potential_reward, rates_at
 from platform_app.state.chain import ChainState, Diff
 from platform_app.state.l1_validators import L1Fees
 from platform_app.state.stakers import Priority, Staker
@@ -152,7 +152,7 @@ def promote(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
     supply = diff.supplies.get(staker.subnet_id)
     assert supply is not None, "stakers that earn rewards are on subnets with a supply"
     reward = potential_reward(
-        config.rewards,
+        rates_at(config, staker.start),
         supply=supply,
         amount=staker.weight,
         duration=staker.end - staker.start,

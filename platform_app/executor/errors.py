@@ -17,7 +17,6 @@ class TxStateReason(StrEnum):
     TRANSFORM_SUBNET_REFUSED = "TransformSubnetTx is not permitted post-Etna"
     ADD_VALIDATOR_REFUSED = "AddValidatorTx is not permitted post-Durango"
     ADD_DELEGATOR_REFUSED = "AddDelegatorTx is not permitted post-Durango"
-    # Auto-renewed validators are not supported.
     ETNA_FEATURE = "attempting to use an Etna-upgrade feature prior to activation"
     HELICON_FEATURE = "attempting to use a Helicon-upgrade feature prior to activation"
 
@@ -94,6 +93,23 @@ class StakerReason(StrEnum):
     STAKE_LIMIT_OVERFLOW = "validator stake exceeds limit"  # weight times factor, above 64 bits
     OVER_DELEGATED = "validator would be over delegated"
     REMOVING_PERMISSIONLESS = "attempting to remove permissionless validator"
+
+
+class AutoRenewalReason(StrEnum):
+    """Why a transaction about an auto-renewed validator cannot be executed (etna.md 9)."""
+
+    DUPLICATE = "duplicate validator: {node_id}"
+
+    # A change of the terms
+    STAKER_TX_MISSING = "getting staker tx: not found"
+    WRONG_STAKER_TX_TYPE = "invalid staker tx type: *txs.{kind}"
+    VALIDATOR_MISSING = "getting validator {node_id} from state: not found"
+    WRONG_TX_ID = "invalid staker tx: wrong tx id"  # the node validates by a later transaction
+
+    # The proposal at the end of a period
+    WRONG_TIMESTAMP = "invalid timestamp"
+    NOT_AUTO_RENEWED = "expected auto renewed staker"
+    AUTO_RENEWED_STAKER = "unexpected staker transaction type: *txs.{kind}"
 
 
 class L1Reason(StrEnum):

@@ -1,6 +1,6 @@
 """The proposal to reward a staker at its end: both outcomes, and the preferred one.
 
-The rules are in pchain.md 7.3 and 7.4.
+The rules are in pchain.md 7.3 and 7.4, those for auto-renewed validators in `auto_renewal`.
 
 Unspecified: a validator's share of its delegators' rewards accrues and is paid when the validator
 leaves, as since the reference's Cortina upgrade.
@@ -8,13 +8,16 @@ leaves, as since the reference's Cortina upgrade.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
-from platform_app.config import MILLION, Env, RewardConfig
-from platform_app.executor.errors import TxStateReason, moment
+from platform_app.config import MILLION, Env, PlatformConfig
+from platform_app.executor.auto_renewal import execute_period_end
+from platform_app.executor.errors import AutoRenewalReason, TxStateReason
+from platform_app.executor.rewards import lower_supply, split, verified_staker
 from platform_app.state.chain import ChainState, Diff
 from platform_app.state.stakers import Staker
-from platform_app.txs.base import Tx, TxStatus
+from platform_app.txs.base import Tx, TxStatus, UnsignedTx
+from platform_app.txs.l1 import AddAutoRenewedValidatorTx, RewardAutoRenewedValidatorTx
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -24,40 +27,8 @@ from platform_app.txs.staking import (
 )
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID
-from primitives.uint64 import MAX
 from utxo.components import UTXO, OutputOwners, Owner, TransferableOutput, TransferOutput, utxos_of
 from utxo.errors import InvalidTx
-
-_NANOSECONDS = 1_000_000_000
-
-
-class Split(NamedTuple):
-    """A delegator's reward, split into two parts."""
-
-    delegatee: int
-    """The validator's part."""
-    delegator: int
-
-
-def potential_reward(config: RewardConfig, *, supply: int, amount: int, duration: int) -> int:
-    """Return the reward for an amount staked for a duration, given the supply before it.
-
-    The three divisions, each rounded down, on nanoseconds, are part of the rule.
-    """
-    remaining = max(config.supply_cap - supply, 0)
-    staked, period = duration * _NANOSECONDS, config.minting_period * _NANOSECONDS
-    rates = config.max_consumption_rate - config.min_consumption_rate
-    consumed = rates * staked + config.min_consumption_rate * period
-    share = remaining * consumed * amount * staked // (period * MILLION)
-    return min(share // supply // period, remaining)
-
-
-def split(total: int, shares: int) -> Split:
-    """Split a delegator's reward. The remainder of the division goes to the validator."""
-    kept = MILLION - shares
-    product = kept * total
-    delegator = product // MILLION if product <= MAX else kept * (total // MILLION)
-    return Split(delegatee=total - delegator, delegator=delegator)
 
 
 def staker_to_reward(state: ChainState) -> Staker | None:
@@ -65,6 +36,31 @@ def staker_to_reward(state: ChainState) -> Staker | None:
     staker = next(state.stakers.current(), None)
     due = staker is not None and staker.end == state.clock.timestamp()
     return staker if due and staker and not staker.priority.is_permissioned else None
+
+
+def proposal_for(staker: Staker, state: ChainState) -> UnsignedTx:
+    """Return the proposal that is due for a staker, at chain time."""
+    if _is_auto_renewed(staker, state):
+        return RewardAutoRenewedValidatorTx(staker.tx_id, state.clock.timestamp())
+    return RewardValidatorTx(staker.tx_id)
+
+
+def _is_auto_renewed(staker: Staker, state: ChainState) -> bool:
+    added = state.txs.get(staker.tx_id)
+    return added is not None and isinstance(added.unsigned, AddAutoRenewedValidatorTx)
+
+
+def required_uptime(config: PlatformConfig, start: int) -> int:
+    """Return the fraction of its period, in millionths, that a validator of the Primary Network must be online.
+
+    It is higher for periods that start at or after Helicon (ACP-267).
+
+    Args:
+        config: The network.
+        start: The start of the period in Unix seconds.
+    """
+    is_helicon = start >= config.upgrades.helicon
+    return config.helicon_uptime_requirement if is_helicon else config.uptime_requirement
 
 
 def prefers_commit(uptime: float | None, requirement: int) -> bool:
@@ -81,16 +77,24 @@ def prefers_commit(uptime: float | None, requirement: int) -> bool:
 def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
     """Execute both outcomes of a proposal, each on its diff; both diffs start with the same state.
 
-    In both outcomes the staker leaves and its stake is returned.
+    In both outcomes the staker leaves and its stake is returned, unless it is an auto-renewed validator.
 
     Raises:
-        InvalidTx: It is not a RewardValidatorTx; it is not well formed; there are no current
-            stakers; the staker named is not the next to leave; the staker's end is not reached yet.
+        InvalidTx: It is no such proposal; it is not well formed; there are no current stakers; the staker named is
+            not the next to leave; the staker's end is not reached yet; it is the proposal for the other kind of
+            staker.
     """
-    if not isinstance(tx.unsigned, RewardValidatorTx):
+    if not isinstance(tx.unsigned, RewardValidatorTx | RewardAutoRenewedValidatorTx):
         raise InvalidTx(TxStateReason.WRONG_TX_TYPE)
     verify_syntax(tx, env.config, env.asset_id)
-    staker = _verified_staker(tx.unsigned.tx_id, commit)
+    if isinstance(tx.unsigned, RewardAutoRenewedValidatorTx):
+        execute_period_end(tx, tx.unsigned, commit, abort, env)
+        return
+    staker = verified_staker(tx.unsigned.tx_id, commit)
+    if _is_auto_renewed(staker, commit):
+        raise InvalidTx(
+            AutoRenewalReason.AUTO_RENEWED_STAKER, kind=AddAutoRenewedValidatorTx.__name__
+        )
     terms = _EndTerms.of(staker, commit)
     for diff in (commit, abort):
         for utxo in utxos_of(staker.tx_id, terms.stake_index, terms.stake):
@@ -99,7 +103,7 @@ def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
         _reward_delegator(staker, terms, commit)
     else:
         _reward_validator(staker, terms, commit, abort)
-    _lower_supply(staker, abort)
+    lower_supply(staker, abort)
     for diff, status in ((commit, TxStatus.COMMITTED), (abort, TxStatus.ABORTED)):
         diff.stakers.remove(staker)
         diff.txs.add(tx, status)
@@ -127,6 +131,9 @@ class _EndTerms:
         if isinstance(unsigned, AddPermissionlessValidatorTx):
             owners = unsigned.validation_rewards_owner, unsigned.delegation_rewards_owner
             shares = unsigned.shares
+        elif isinstance(unsigned, AddAutoRenewedValidatorTx):
+            owners = unsigned.validation_rewards_owner, unsigned.delegation_rewards_owner
+            shares = unsigned.delegation_shares
         elif isinstance(unsigned, AddValidatorTx):
             owners, shares = (unsigned.rewards_owner,) * 2, unsigned.shares
         else:
@@ -144,22 +151,6 @@ class _EndTerms:
 def _owner(owner: Owner) -> OutputOwners:
     assert isinstance(owner, OutputOwners)
     return owner
-
-
-def _verified_staker(tx_id: ID, state: ChainState) -> Staker:
-    staker = next(state.stakers.current(), None)
-    if staker is None:
-        raise InvalidTx(TxStateReason.NO_STAKER)
-    if staker.tx_id != tx_id:
-        raise InvalidTx(TxStateReason.WRONG_STAKER, expected=staker.tx_id, got=tx_id)
-    if staker.end != state.clock.timestamp():
-        raise InvalidTx(
-            TxStateReason.STAKER_NOT_DUE,
-            tx_id=tx_id,
-            timestamp=moment(state.clock.timestamp()),
-            end=moment(staker.end),
-        )
-    return staker
 
 
 def _reward_validator(staker: Staker, terms: _EndTerms, commit: Diff, abort: Diff) -> None:
@@ -191,10 +182,3 @@ def _pay(
         utxo = terms.reward(staker.tx_id, position, amount, owner)
         diff.utxos.produce(utxo)
         diff.utxos.add_reward(staker.tx_id, utxo)
-
-
-def _lower_supply(staker: Staker, abort: Diff) -> None:
-    """Remove the reward from the supply, to which it was added when it was calculated."""
-    supply = abort.supplies.get(staker.subnet_id)
-    assert supply is not None
-    abort.supplies.set(staker.subnet_id, supply - staker.potential_reward)

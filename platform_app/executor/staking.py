@@ -105,11 +105,12 @@ def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env
     config, now = env.config, diff.clock.timestamp()
     priority = Priority.PRIMARY_VALIDATOR_PENDING
     staker = staker_of(tx, unsigned.validator, now, config, priority=priority)
-    _verify_validator_terms(staker.weight, unsigned.shares, config)
-    verify_duration(staker.end - staker.start, config)
+    verify_validator_terms(staker.weight, unsigned.shares, config)
+    least = min_validator_duration(config, now)
+    verify_duration(staker.end - staker.start, config, least=least)
     if diff.stakers.validator(PRIMARY_NETWORK_ID, staker.node_id):
         raise InvalidTx(StakerReason.ALREADY_VALIDATOR, node_id=staker.node_id)
-    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, config)
     transfer(tx, diff)
     begin_or_wait(staker, diff, config)
@@ -132,7 +133,7 @@ def execute_add_delegator(tx: Tx, unsigned: AddDelegatorTx, diff: Diff, env: Env
         raise InvalidTx(StakerReason.PRIMARY_VALIDATOR_MISSING, node_id=delegator.node_id)
     limit = scheduled_limit(validator, config)
     _verify_delegation(diff, delegator, validator, limit=limit)
-    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(delegator.start, now, config)
     transfer(tx, diff)
     begin_or_wait(delegator, diff, config)
@@ -151,14 +152,15 @@ def execute_add_permissionless_validator(
     staker = staker_of(tx, unsigned.validator, now, env.config, priority=priority)
     staker = _with_key(staker, unsigned.signer)
     _verify_transformed(unsigned.subnet_id)
-    _verify_validator_terms(staker.weight, unsigned.shares, env.config)
-    verify_duration(staker.end - staker.start, env.config)
+    verify_validator_terms(staker.weight, unsigned.shares, env.config)
+    least = min_validator_duration(env.config, now)
+    verify_duration(staker.end - staker.start, env.config, least=least)
     _verify_asset(unsigned.stake, env.asset_id)
     if diff.stakers.validator(unsigned.subnet_id, staker.node_id):
         raise InvalidTx(
             StakerReason.DUPLICATE_VALIDATOR, node_id=staker.node_id, subnet_id=unsigned.subnet_id
         )
-    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
     begin_or_wait(staker, diff, env.config)
@@ -186,7 +188,7 @@ def execute_add_permissionless_delegator(
         )
     limit = permissionless_limit(validator, env.config)
     _verify_delegation(diff, staker, validator, limit=limit)
-    _verify_funds(tx, diff, env, unsigned.stake)
+    verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
     begin_or_wait(staker, diff, env.config)
@@ -232,14 +234,24 @@ def begin_or_wait(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
         promote(staker, diff, config)
 
 
-def verify_duration(duration: int, config: PlatformConfig) -> None:
+def min_validator_duration(config: PlatformConfig, timestamp: int) -> int:
+    """Return the minimum staking period of a validator of the Primary Network, in seconds (ACP-273)."""
+    is_helicon = timestamp >= config.upgrades.helicon
+    return config.helicon_min_stake_duration if is_helicon else config.min_stake_duration
+
+
+def verify_duration(duration: int, config: PlatformConfig, *, least: int | None = None) -> None:
     """Check the length of a staking period.
 
+    Args:
+        duration: Seconds.
+        config: The network.
+        least: Another minimum than that of delegators and of validators of subnets.
+
     Raises:
-        InvalidTx: It is shorter than the network's minimum; it is longer than the network's
-            maximum.
+        InvalidTx: It is shorter than the minimum; it is longer than the network's maximum.
     """
-    if duration < config.min_stake_duration:
+    if duration < (config.min_stake_duration if least is None else least):
         raise InvalidTx(StakerReason.PERIOD_TOO_SHORT)
     if duration > config.max_stake_duration:
         raise InvalidTx(StakerReason.PERIOD_TOO_LONG)
@@ -275,7 +287,12 @@ def _verify_transformed(subnet_id: ID) -> None:
         raise InvalidTx(StakerReason.SUBNET_NOT_TRANSFORMED)
 
 
-def _verify_validator_terms(weight: int, shares: int, config: PlatformConfig) -> None:
+def verify_validator_terms(weight: int, shares: int, config: PlatformConfig) -> None:
+    """Check the stake of a validator of the Primary Network and its delegation fee.
+
+    Raises:
+        InvalidTx: The stake is too small or too large; the fee is too low.
+    """
     if weight < config.min_validator_stake:
         raise InvalidTx(StakerReason.STAKE_TOO_LOW)
     if weight > config.max_validator_stake:
@@ -301,6 +318,11 @@ def _verify_delegation(diff: Diff, delegator: Staker, validator: Staker, *, limi
         raise InvalidTx(StakerReason.OVER_DELEGATED)
 
 
-def _verify_funds(tx: Tx, diff: Diff, env: Env, stake: Sequence[TransferableOutput]) -> None:
+def verify_funds(tx: Tx, diff: Diff, env: Env, stake: Sequence[TransferableOutput]) -> None:
+    """Check that a transaction covers its outputs, its stake and its fee.
+
+    Raises:
+        InvalidTx: It does not.
+    """
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, more_outputs=stake)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from platform_app.config import Env
-from platform_app.executor import l1, staking, subnets
+from platform_app.executor import auto_renewal, l1, staking, subnets
 from platform_app.executor.errors import TxStateReason
 from platform_app.executor.spend import refused_as, transfer, verify_import, verify_spend
 from platform_app.state.chain import ChainState, Diff
@@ -28,8 +28,7 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
 
     A rejected transaction leaves the diff unchanged.
 
-    Unspecified: TransformSubnetTx and transactions of the Helicon upgrade are rejected; this chain executes none of
-    them.
+    Unspecified: TransformSubnetTx is rejected; this chain does not execute it.
 
     Raises:
         InvalidTx: It is not a decision transaction, or this chain does not execute it; it is
@@ -38,12 +37,14 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
     kind = type(tx.unsigned)
     if kind in _SINCE_ETNA and diff.clock.timestamp() < env.config.upgrades.etna:
         raise InvalidTx(TxStateReason.ETNA_FEATURE)
+    if kind in _SINCE_HELICON and diff.clock.timestamp() < env.config.upgrades.helicon:
+        raise InvalidTx(TxStateReason.HELICON_FEATURE)
     verify_syntax(tx, env.config, env.asset_id)
     if kind in _REFUSED:
         raise InvalidTx(_REFUSED[kind])
     if env.config.durango and kind in _ENDED_BY_DURANGO:
         raise InvalidTx(_ENDED_BY_DURANGO[kind])
-    if env.config.durango or kind in _SINCE_ETNA:
+    if env.config.durango or kind in _SINCE_ETNA or kind in _SINCE_HELICON:
         _verify_no_memo(tx.unsigned)
     # Some rules of L1s are checked on a state that is already changed.
     changed = Diff(diff) if kind in _SINCE_ETNA else diff
@@ -102,8 +103,6 @@ _REFUSED: dict[type[UnsignedTx], TxStateReason] = {
     staking_txs.AdvanceTimeTx: TxStateReason.WRONG_TX_TYPE,
     staking_txs.RewardValidatorTx: TxStateReason.WRONG_TX_TYPE,
     subnet_txs.TransformSubnetTx: TxStateReason.TRANSFORM_SUBNET_REFUSED,
-    l1_txs.AddAutoRenewedValidatorTx: TxStateReason.HELICON_FEATURE,
-    l1_txs.SetAutoRenewedValidatorConfigTx: TxStateReason.HELICON_FEATURE,
     l1_txs.RewardAutoRenewedValidatorTx: TxStateReason.WRONG_TX_TYPE,
 }
 _ENDED_BY_DURANGO: dict[type[UnsignedTx], TxStateReason] = {
@@ -128,6 +127,8 @@ _RULES: dict[type[UnsignedTx], Callable[[Tx, Any, Diff, Env], None]] = {
     l1_txs.SetL1ValidatorWeightTx: l1.execute_set_weight,
     l1_txs.IncreaseL1ValidatorBalanceTx: l1.execute_increase_balance,
     l1_txs.DisableL1ValidatorTx: l1.execute_disable,
+    l1_txs.AddAutoRenewedValidatorTx: auto_renewal.execute_add,
+    l1_txs.SetAutoRenewedValidatorConfigTx: auto_renewal.execute_set_config,
 }
 _SINCE_ETNA: frozenset[type[UnsignedTx]] = frozenset(
     {
@@ -137,4 +138,7 @@ _SINCE_ETNA: frozenset[type[UnsignedTx]] = frozenset(
         l1_txs.IncreaseL1ValidatorBalanceTx,
         l1_txs.DisableL1ValidatorTx,
     }
+)
+_SINCE_HELICON: frozenset[type[UnsignedTx]] = frozenset(
+    {l1_txs.AddAutoRenewedValidatorTx, l1_txs.SetAutoRenewedValidatorConfigTx}
 )

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 
 from platform_app.blocks.block import ApricotCommitBlock, genesis_block
-from platform_app.config import RewardConfig
-from platform_app.executor.proposal import potential_reward
+from platform_app.config import PlatformConfig
+from platform_app.executor.rewards import potential_reward, rates_at
 from platform_app.genesis.config import Allocation, GenesisConfig
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.state.stakers import Priority, Staker
@@ -233,7 +233,7 @@ def parse_genesis(raw: bytes) -> Genesis:
     )
 
 
-def initial_stakers(genesis: Genesis, config: RewardConfig) -> InitialStakers:
+def initial_stakers(genesis: Genesis, config: PlatformConfig) -> InitialStakers:
     """Return the genesis validators, which are current from the start, and the supply after them.
 
     Their rewards are calculated one after the other, each on the supply including the previous ones.
@@ -242,7 +242,10 @@ def initial_stakers(genesis: Genesis, config: RewardConfig) -> InitialStakers:
     for tx in genesis.validators:
         staker = _staker(tx)
         reward = potential_reward(
-            config, supply=supply, amount=staker.weight, duration=staker.end - staker.start
+            rates_at(config, staker.start),
+            supply=supply,
+            amount=staker.weight,
+            duration=staker.end - staker.start,
         )
         supply += reward
         stakers.append(replace(staker, potential_reward=reward))

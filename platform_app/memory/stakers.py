@@ -168,6 +168,19 @@ class DelegatorRecord(NamedTuple):
     rewards_owner: OutputOwners | None
 
 
+class RenewalRecord(NamedTuple):
+    """The terms on which an auto-renewed validator begins its next period."""
+
+    authority: OutputOwners
+    """The keys that may change the terms."""
+    next_period: int
+    """Seconds; 0 if it leaves at the end of the present period."""
+    compound_shares: int
+    """The part of its rewards that is restaked, in millionths."""
+    restaked: int
+    """Restaked rewards, which are part of its weight."""
+
+
 class ValidatorRecord(NamedTuple):
     """A validator with all fields of its record; times in Unix seconds."""
 
@@ -189,6 +202,8 @@ class ValidatorRecord(NamedTuple):
     delegation_rewards_owner: OutputOwners | None
     delegator_count: int = 0
     delegator_weight: int = 0
+    renewal: RenewalRecord | None = None
+    """None if it leaves at its end."""
 
 
 @dataclass(frozen=True, slots=True)

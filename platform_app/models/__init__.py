@@ -5,6 +5,7 @@ Rows created by a block are ordered by a key made of the block's height and a po
 Partial indexes cover the small sets of current objects, so past objects add no cost to them.
 """
 
+from platform_app.models.auto_renewal import AutoRenewedValidator, RenewedPeriod
 from platform_app.models.chain import (
     Block,
     BlockKind,
@@ -38,6 +39,7 @@ from platform_app.models.utxos import UTXO, RewardUTXO, UTXOOwner
 
 __all__ = [
     "UTXO",
+    "AutoRenewedValidator",
     "Block",
     "BlockKind",
     "Blockchain",
@@ -56,6 +58,7 @@ __all__ = [
     "MempoolTx",
     "Outcome",
     "Phase",
+    "RenewedPeriod",
     "RewardUTXO",
     "StakeOutput",
     "Staker",

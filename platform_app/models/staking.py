@@ -40,6 +40,7 @@ class Staker(models.Model):
     subnet_id = IDField()
     node_id = NodeIDField()
     node = models.CharField(max_length=64, help_text="The node ID as text, for SQL queries")
+    # Weight, times, rewards and `joined_height` of an auto-renewed validator are those of its present or last period.
     weight = UInt64Field(
         help_text="Stake in the smallest units; on permissioned subnets a weight without unit"
     )

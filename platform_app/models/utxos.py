@@ -52,7 +52,9 @@ class RewardUTXO(models.Model):
     """An output that rewarded a staker; the row remains after the output is spent."""
 
     utxo_id = IDField(primary_key=True)
-    tx_id = IDField(help_text="The transaction that added the staker")
+    tx_id = IDField(
+        help_text="The transaction that added the staker; of an auto-renewed validator, the one that rewarded it"
+    )
     output_index = models.BigIntegerField(
         help_text="Index after the outputs and the stake outputs of that transaction"
     )

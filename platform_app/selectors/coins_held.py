@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from chaindb.sums import column_sum
 from platform_app.chain import PlatformChain
 from platform_app.genesis.genesis import parse_genesis
-from platform_app.models import UTXO, RewardUTXO, Staker, Tx
+from platform_app.models import UTXO, AutoRenewedValidator, Phase, RewardUTXO, Staker, Tx
 from platform_app.selectors import accepted
 from platform_app.txs.base import inner_input, inner_output
 from platform_app.txs.codec import parse
@@ -33,7 +33,7 @@ class PlatformCoins(NamedTuple):
     genesis: int
     """Coins on this chain at genesis, staked or not."""
     rewards: int
-    """Rewards that were paid to stakers."""
+    """Rewards that were paid to stakers, or added to the stake of current auto-renewed validators."""
     refunds: int
     """Balances that were returned to owners of L1 validators; `burned` includes the amounts paid into them."""
     outputs: int
@@ -58,12 +58,20 @@ def coins_held(chain: PlatformChain) -> PlatformCoins | None:
     staked = "phase < 3 AND subnet_id = %s"
     return PlatformCoins(
         genesis=allocated + founders,
-        rewards=column_sum(chain.db, RewardUTXO, "amount", "asset_id = %s", [asset]),
+        rewards=column_sum(chain.db, RewardUTXO, "amount", "asset_id = %s", [asset])
+        + _restaked(chain),
         refunds=_refunds(chain, asset),
         outputs=column_sum(chain.db, UTXO, "amount", "asset_id = %s", [asset]),
         stake=column_sum(chain.db, Staker, "weight", staked, [PRIMARY_NETWORK_ID]),
         burned=column_sum(chain.db, Tx, "burned"),
     )
+
+
+def _restaked(chain: PlatformChain) -> int:
+    """Return the sum of the rewards in the stake of current auto-renewed validators; they are paid when these leave."""
+    rows = chain.db.objects(AutoRenewedValidator).filter(staker__phase=Phase.CURRENT)
+    accrued = rows.values_list("accrued_validation_rewards", "accrued_delegatee_rewards")
+    return sum(map(sum, accrued))
 
 
 def _refunds(chain: PlatformChain, asset: ID) -> int:

@@ -7,6 +7,7 @@ from platform_app.models import TxKind
 from platform_app.store import rows
 from platform_app.txs.base import ProofOfPossession
 from platform_app.txs.codec import parse
+from platform_app.txs.l1 import AddAutoRenewedValidatorTx
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from utxo.components import OutputOwners
@@ -24,7 +25,7 @@ FROM platform_app_staker
 WHERE node_id = %s AND subnet_id = %s AND NOT is_delegator ORDER BY position DESC LIMIT %s
 """
 _PENDING_VALIDATOR_TXS = (
-    "SELECT raw FROM platform_app_mempooltx WHERE kind IN (%s, %s) AND {contains}"
+    "SELECT raw FROM platform_app_mempooltx WHERE kind IN (%s, %s, %s) AND {contains}"
 )
 # Far faster than parsing all of them, because an attacker could fill the mempool with such transactions.
 _CONTAINS = {"sqlite": "instr(raw, %s) > 0", "postgresql": "position(%s IN raw) > 0"}
@@ -48,10 +49,18 @@ def is_validator(chain: PlatformChain, node_id: NodeID) -> bool:
 
 def has_pending_validator_tx(chain: PlatformChain, node_id: NodeID) -> bool:
     """Return whether a pending transaction would make a node a validator of the Primary Network."""
-    kinds = (TxKind.ADD_VALIDATOR.value, TxKind.ADD_PERMISSIONLESS_VALIDATOR.value)
+    kinds = (
+        TxKind.ADD_VALIDATOR.value,
+        TxKind.ADD_PERMISSIONLESS_VALIDATOR.value,
+        TxKind.ADD_AUTO_RENEWED_VALIDATOR.value,
+    )
     query = _PENDING_VALIDATOR_TXS.format(contains=_CONTAINS[chain.db.connection.vendor])
     for (raw,) in chain.db.rows(query, (*kinds, node_id)):
         unsigned = parse(bytes(raw)).unsigned
+        if isinstance(unsigned, AddAutoRenewedValidatorTx):
+            if unsigned.node_id == node_id:
+                return True
+            continue
         assert isinstance(unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
         if unsigned.validator.node_id == node_id:
             return True

@@ -15,6 +15,7 @@ from platform_app.memory.stakers import (
     DelegatorRecord,
     Member,
     Members,
+    RenewalRecord,
     ValidatorRecord,
 )
 from platform_app.store import rows
@@ -31,6 +32,10 @@ UNION ALL
 SELECT subnet_id, node_id, weight, public_key FROM platform_app_staker
 WHERE phase = 3 AND subnet_id {which} AND left_height > %s AND joined_height <= %s
   AND NOT is_delegator
+UNION ALL
+SELECT s.subnet_id, s.node_id, p.weight, s.public_key
+FROM platform_app_renewedperiod p JOIN platform_app_staker s ON s.tx_id = p.staker_id
+WHERE s.subnet_id {which} AND p.left_height > %s AND p.joined_height <= %s
 """
 _DELEGATED_AT = """
 SELECT subnet_id, node_id, SUM(weight) FROM (
@@ -64,12 +69,13 @@ def _members(
     chain: PlatformChain, which: str, subnets: tuple[ID, ...], height: int
 ) -> dict[ID, dict[NodeID, Member]]:
     place = (*subnets, height, *subnets, height, height)
+    with_renewed = (*place, *subnets, height, height)
     delegated = {
         (bytes(subnet_id), bytes(node_id)): int(weight)
         for subnet_id, node_id, weight in chain.db.rows(_DELEGATED_AT.format(which=which), place)
     }
     members: defaultdict[ID, dict[NodeID, Member]] = defaultdict(dict)
-    for subnet_id, node_id, weight, key in chain.db.rows(_AT.format(which=which), place):
+    for subnet_id, node_id, weight, key in chain.db.rows(_AT.format(which=which), with_renewed):
         stake = int(weight) + delegated.get((bytes(subnet_id), bytes(node_id)), 0)
         public_key = None if key is None else bytes(key)
         members[ID(bytes(subnet_id))][NodeID(bytes(node_id))] = Member(stake, public_key)
@@ -96,6 +102,12 @@ _CURRENT = (
     + "WHERE phase < 3 AND NOT is_delegator AND phase = 2 AND subnet_id = %s "
     + "ORDER BY end_time, priority, tx_id"
 )
+_RENEWALS = """
+SELECT a.staker_id, a.authority, a.next_period, a.auto_compound_shares,
+       a.accrued_validation_rewards, a.accrued_delegatee_rewards
+FROM platform_app_autorenewedvalidator a JOIN platform_app_staker s ON s.tx_id = a.staker_id
+WHERE s.phase < 3
+"""
 _DELEGATED = """
 SELECT node_id, COUNT(*), SUM(CAST(weight AS BIGINT)) FROM platform_app_staker
 WHERE phase < 3 AND is_delegator AND phase = 2 AND subnet_id = %s
@@ -248,8 +260,9 @@ def _load_current(chain: PlatformChain, subnet_id: ID) -> CurrentSet:
         for node_id, count, weight in chain.db.rows(_DELEGATED, (subnet_id,))
     }
     no_delegations = (0, 0)
+    renewals = _renewals(chain) if subnet_id == PRIMARY_NETWORK_ID else {}
     validators = tuple(
-        _validator(row, *delegated.get(bytes(row[1]), no_delegations))
+        _validator(row, *delegated.get(bytes(row[1]), no_delegations), renewals.get(bytes(row[0])))
         for row in chain.db.rows(_CURRENT, (subnet_id,))
     )
     return CurrentSet(
@@ -257,6 +270,16 @@ def _load_current(chain: PlatformChain, subnet_id: ID) -> CurrentSet:
         {validator.node_id: validator for validator in validators},
         sum(validator.weight + validator.delegator_weight for validator in validators),
     )
+
+
+def _renewals(chain: PlatformChain) -> dict[bytes, RenewalRecord]:
+    """Return the terms of all current auto-renewed validators, by the transactions that added them."""
+    return {
+        bytes(tx_id): RenewalRecord(
+            rows.owners_of(bytes(authority)), period, shares, sum(map(int, restaked))
+        )
+        for tx_id, authority, period, shares, *restaked in chain.db.rows(_RENEWALS)
+    }
 
 
 def _set(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
@@ -285,11 +308,16 @@ def _with_keys(members: Members, primary: Members) -> Members:
     }
 
 
-def _validator(row: tuple[Any, ...], count: int = 0, delegated: int = 0) -> ValidatorRecord:
+def _validator(
+    row: tuple[Any, ...],
+    count: int = 0,
+    delegated: int = 0,
+    renewal: RenewalRecord | None = None,
+) -> ValidatorRecord:
     delegatee_reward, shares, public_key, proof, delegation_owner = row[8:]
     return ValidatorRecord(
         *_columns(row[:8]), int(delegatee_reward), shares, _bytes(public_key), _bytes(proof),
-        _owner(delegation_owner), count, delegated,
+        _owner(delegation_owner), count, delegated, renewal,
     )  # fmt: skip
 
 

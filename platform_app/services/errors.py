@@ -79,6 +79,7 @@ class AggregationReason(StrEnum):
 
     NOT_SIGNED = "{cause}"  # the words of `executor.signing`
     NO_VALIDATORS = "subnet {subnet_id} has no validators"
+    UNKNOWN_HEIGHT = "{cause}"
     TOO_FEW = "failed to collect a threshold of signatures: {cause}"
     BUSY = "too many calls wait for signatures already"
 

@@ -223,7 +223,7 @@ def _first_state(chain: PlatformChain, genesis: Genesis, config: PlatformConfig)
     diff.clock.set_timestamp(genesis.timestamp)
     for utxo in genesis.utxos:
         diff.utxos.produce(utxo)
-    first = initial_stakers(genesis, config.rewards)
+    first = initial_stakers(genesis, config)
     for staker in first.stakers:
         diff.stakers.put(staker)
     diff.supplies.set(PRIMARY_NETWORK_ID, first.supply)

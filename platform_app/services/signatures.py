@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
+from platform_app.selectors.stakers import UnfinalizedHeight
 from platform_app.services.errors import AggregationReason, NotAggregated
 from primitives.ids import ID, NodeID
 from primitives.warp import UnsignedMessage, WarpError, canonical_set
@@ -61,8 +62,9 @@ def aggregate_signatures(
     *,
     subnet_id: ID,
     percentage: int,
+    height: int | None = None,
 ) -> bytes:
-    """Return the bytes of a message signed by the current validators of a subnet.
+    """Return the bytes of a message signed by the validators of a subnet.
 
     Args:
         chain: The chain that states it.
@@ -71,12 +73,19 @@ def aggregate_signatures(
         justification: The evidence that signers ask for; its form depends on the message.
         subnet_id: The subnet whose validators sign: the Primary Network, or the L1 that the message is for.
         percentage: The least share of the weight that must have signed.
+        height: The P-Chain height at which they are validators; None: the last accepted one.
 
     Raises:
-        NotAggregated: The message is not true; the subnet has no validators; too few validators have signed; too many
+        NotAggregated: The message is not true; the height is not accepted yet; the subnet has no validators; too few validators have signed; too many
             calls wait for signatures already.
     """
-    members = stakers.validators_at(chain, chain.tip().height, subnet_id) or {}
+    current = chain.tip().height
+    members = stakers.validators_at(chain, current if height is None else height, subnet_id)
+    if members is None:
+        words = UnfinalizedHeight.MESSAGE.format(
+            subnet_id=subnet_id, current=current, requested=height
+        )
+        raise NotAggregated(AggregationReason.UNKNOWN_HEIGHT, cause=words)
     if not members:
         raise NotAggregated(AggregationReason.NO_VALIDATORS, subnet_id=subnet_id)
     keys = {

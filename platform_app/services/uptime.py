@@ -7,11 +7,12 @@ from collections.abc import Collection
 
 from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
-from platform_app.executor.proposal import prefers_commit
+from platform_app.executor.proposal import prefers_commit, required_uptime
 from platform_app.state.chain import ChainState
 from platform_app.store import subnet_uptime, uptime
+from platform_app.txs.l1 import RewardAutoRenewedValidatorTx
 from platform_app.txs.staking import RewardValidatorTx
-from primitives.ids import ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 CHECKPOINT = 60
 """Seconds after which all uptimes are written, even if no connection changed. If this process is killed, at
@@ -77,14 +78,16 @@ def deserves_reward(chain: PlatformChain, proposal: Block, state: ChainState) ->
         state: The state that it is verified on.
     """
     proposed = None if proposal.proposal is None else proposal.proposal.unsigned
-    if not isinstance(proposed, RewardValidatorTx):
+    if not isinstance(proposed, RewardValidatorTx | RewardAutoRenewedValidatorTx):
         return True
     staker = state.stakers.get(proposed.tx_id)
     if staker is None:
         return True
     seen = uptime.uptimes(chain.db, [staker.node_id])
     fraction = seen[0].fraction(staker.end, tracking=tracking(chain)) if seen else None
-    return prefers_commit(fraction, chain.config.uptime_requirement)
+    validator = state.stakers.validator(PRIMARY_NETWORK_ID, staker.node_id)
+    start = staker.start if validator is None else validator.start
+    return prefers_commit(fraction, required_uptime(chain.config, start))
 
 
 def _has_changes(chain: PlatformChain, present: set[NodeID], now: int) -> bool:

@@ -166,6 +166,10 @@ class PlatformVM:
         commit, abort = options
         return abort, commit
 
+    def builds_from(self, milliseconds: int) -> int:
+        """Return the time itself: the chain's rules have no least time between blocks."""
+        return milliseconds
+
     def set_preference(self, block_id: ID) -> None:
         """Build on this block from now on.
 

@@ -104,6 +104,20 @@ class Staker:
         return replace(self, priority=self.priority.as_current, potential_reward=potential_reward)
 
 
+@dataclass(frozen=True, slots=True)
+class AutoRenewal:
+    """The terms on which a current validator is renewed, and the rewards that it has restaked (etna.md 9)."""
+
+    next_period: int
+    """Seconds; 0 if it leaves at the end of the present period."""
+    compound_shares: int
+    """The part of its rewards that is restaked at the end of the present period, in millionths."""
+    accrued_validation_rewards: int = 0
+    """Restaked rewards for its own stake, which are part of its weight."""
+    accrued_delegatee_rewards: int = 0
+    """Restaked shares of its delegators' rewards, which are part of its weight too."""
+
+
 _ValidatorKey = tuple[ID, NodeID]
 _ORDER = attrgetter("order")
 
@@ -129,28 +143,33 @@ class Stakers(Protocol):
     def delegatee_reward(self, validator_tx_id: ID) -> int:
         """Return the delegation rewards that a current validator has accrued so far."""
 
+    def auto_renewal(self, validator_tx_id: ID) -> AutoRenewal | None:
+        """Return the terms on which a current validator is renewed; None if it leaves at its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class StakerChanges:
     """Changes of the staker sets, each tuple in the order of events."""
 
     present: tuple[Staker, ...]
-    """Stakers that are new or moved from pending to current; the priority says which set they are in now."""
+    """Stakers that are new, moved from pending to current, or renewed; the priority says which set they are in now."""
     left: tuple[Staker, ...]
     """Removed stakers with their last values: with a pending priority they never became current. A staker
     that the same diff added appears only here."""
     delegatee_rewards: Mapping[ID, int]
     """New accrued delegation rewards by the validator's transaction."""
+    auto_renewals: Mapping[ID, AutoRenewal]
+    """New terms of auto-renewed validators by the transactions that added them."""
 
     def __bool__(self) -> bool:
-        return bool(self.present or self.left or self.delegatee_rewards)
+        return bool(self.present or self.left or self.delegatee_rewards or self.auto_renewals)
 
 
 class StakerDiff(FacetDiff[Stakers]):
     """Changes of the staker sets, by transaction, by validator, and in order."""
 
     __slots__ = (
-        "_delegatee_rewards", "_delegators", "_last", "_left", "_ordered", "_validators",
+        "_auto_renewals", "_delegatee_rewards", "_delegators", "_last", "_left", "_ordered", "_validators",
     )  # fmt: skip
 
     def __init__(self, parent: Stakers) -> None:
@@ -161,6 +180,7 @@ class StakerDiff(FacetDiff[Stakers]):
         self._delegators: dict[_ValidatorKey, dict[ID, Staker]] = {}
         self._ordered: dict[bool, list[Staker]] = {}
         self._delegatee_rewards: dict[ID, int] = {}
+        self._auto_renewals: dict[ID, AutoRenewal] = {}
 
     def get(self, tx_id: ID) -> Staker | None:
         """Return the current or pending staker that a transaction added."""
@@ -193,11 +213,16 @@ class StakerDiff(FacetDiff[Stakers]):
         reward = self._delegatee_rewards.get(validator_tx_id)
         return self._parent.delegatee_reward(validator_tx_id) if reward is None else reward
 
+    def auto_renewal(self, validator_tx_id: ID) -> AutoRenewal | None:
+        """Return the terms on which a current validator is renewed; None if it leaves at its end."""
+        known = self._auto_renewals.get(validator_tx_id)
+        return self._parent.auto_renewal(validator_tx_id) if known is None else known
+
     def put(self, staker: Staker) -> None:
         """Put a staker into the current or the pending set, according to its priority.
 
-        A pending staker that is put as current leaves the pending set. A staker that has left
-        cannot come back, because no transaction is accepted twice.
+        A pending staker that is put as current leaves the pending set, and a renewed one takes the place of its last
+        period. A staker that has left cannot come back, because no transaction is accepted twice.
         """
         key = (staker.subnet_id, staker.node_id)
         self._last[staker.tx_id] = staker
@@ -223,6 +248,10 @@ class StakerDiff(FacetDiff[Stakers]):
         """Set the delegation rewards that a current validator has accrued so far."""
         self._delegatee_rewards[validator_tx_id] = amount
 
+    def set_auto_renewal(self, validator_tx_id: ID, terms: AutoRenewal) -> None:
+        """Set the terms on which a current validator is renewed."""
+        self._auto_renewals[validator_tx_id] = terms
+
     @override
     def apply(self, into: Self) -> None:
         """Repeat every change on another diff, which may be the parent."""
@@ -233,6 +262,8 @@ class StakerDiff(FacetDiff[Stakers]):
             into.put(staker)
         for tx_id, amount in self._delegatee_rewards.items():
             into.set_delegatee_reward(tx_id, amount)
+        for tx_id, terms in self._auto_renewals.items():
+            into.set_auto_renewal(tx_id, terms)
 
     @override
     def changes(self) -> StakerChanges:
@@ -241,6 +272,7 @@ class StakerDiff(FacetDiff[Stakers]):
             present=tuple(self._present()),
             left=tuple(self._last[tx_id] for tx_id in self._left_in_order()),
             delegatee_rewards=dict(self._delegatee_rewards),
+            auto_renewals=dict(self._auto_renewals),
         )
 
     def _present(self) -> Iterator[Staker]:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing_extensions import override
 
 from chaindb.database import Database
-from platform_app.state.stakers import Staker
+from platform_app.state.stakers import AutoRenewal, Staker
 from platform_app.store import rows
+from platform_app.store.auto_renewal import read_terms
 from platform_app.store.facets import Commit, FacetRows
 from platform_app.store.staking import write_stakers
 from platform_app.txs.base import Tx
-from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from platform_app.txs.l1 import AddAutoRenewedValidatorTx
+from primitives.ids import EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID, NodeID
 
 _VALIDATORS = (
     rows.STAKERS + "WHERE phase < 3 AND NOT is_delegator AND subnet_id = %s AND node_id IN ({keys})"
@@ -39,7 +41,10 @@ _BEFORE_ALL = (-1, 0, b"")
 class StakerRows(FacetRows):
     """Reads the pending and the current set; writes all changes of stakers."""
 
-    __slots__ = ("_current", "_delegators", "_pending", "_rewards", "_stakers", "_validators")
+    __slots__ = (
+        "_auto_renewals", "_current", "_delegators", "_pending", "_rewards", "_stakers",
+        "_validators",
+    )  # fmt: skip
 
     def __init__(self, db: Database) -> None:
         super().__init__(db)
@@ -47,6 +52,7 @@ class StakerRows(FacetRows):
         self._delegators: dict[_ValidatorKey, tuple[Staker, ...]] = {}
         self._stakers: dict[ID, Staker | None] = {}
         self._rewards: dict[ID, int] = {}
+        self._auto_renewals: dict[ID, AutoRenewal | None] = {}
         self._current = StakerWalk(db, pending=False)
         self._pending = StakerWalk(db, pending=True)
 
@@ -106,6 +112,12 @@ class StakerRows(FacetRows):
             self._rewards[validator_tx_id] = 0 if row is None else int(row[0])
         return self._rewards[validator_tx_id]
 
+    def auto_renewal(self, validator_tx_id: ID) -> AutoRenewal | None:
+        """Return the terms on which a current validator is renewed; None if it leaves at its end."""
+        if validator_tx_id not in self._auto_renewals:
+            self._auto_renewals[validator_tx_id] = read_terms(self._db, validator_tx_id)
+        return self._auto_renewals[validator_tx_id]
+
     @override
     @staticmethod
     def write(commit: Commit) -> None:
@@ -149,6 +161,10 @@ class StakerWalk:
 def _named_validators(tx: Tx) -> Iterator[_ValidatorKey]:
     """Yield the (subnet, node) pairs of the validators that the rules read for a staking transaction."""
     unsigned = tx.unsigned
+    if isinstance(unsigned, AddAutoRenewedValidatorTx):
+        if len(unsigned.node_id) == len(EMPTY_NODE_ID):
+            yield PRIMARY_NETWORK_ID, NodeID(unsigned.node_id)
+        return
     period = getattr(unsigned, "validator", None)
     node_id = getattr(unsigned if period is None else period, "node_id", None)
     if not isinstance(node_id, NodeID):

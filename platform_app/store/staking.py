@@ -9,9 +9,10 @@ from platform_app import models
 from platform_app.models import Outcome, Phase
 from platform_app.state.chain import Diff
 from platform_app.state.stakers import Priority, Staker
-from platform_app.store import rows, uptime
+from platform_app.store import auto_renewal, rows, uptime
 from platform_app.store.facets import Commit, Moment
 from platform_app.txs.base import ProofOfPossession, Tx, TxStatus, UnsignedTx, inner_output
+from platform_app.txs.l1 import AddAutoRenewedValidatorTx, RewardAutoRenewedValidatorTx
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -55,21 +56,27 @@ def write_stakers(commit: Commit) -> None:
     db, moment, changes = commit.db, commit.moment, commit.diff.stakers.changes()
     added = {tx.tx_id: tx for tx, _ in commit.diff.txs.changes()}
     outcomes = _Outcomes(commit.diff.txs.changes())
-    uptime.settle_leaving(db, [staker.node_id for staker in changes.left if _is_watched(staker)])
+    earlier = [staker for staker in changes.present if staker.tx_id not in added]
+    renewed = [staker for staker in earlier if staker.tx_id in changes.auto_renewals]
+    ended = [*(staker for staker in changes.left if _is_watched(staker)), *renewed]
+    uptime.settle_leaving(db, [staker.node_id for staker in ended])
     # Leaving stakers come first: a node has one validator record on a subnet at a time.
     _write_left(
         db, moment, [staker for staker in changes.left if staker.tx_id not in added], outcomes
     )
-    _write_joined(db, moment, [staker for staker in changes.present if staker.tx_id not in added])
+    auto_renewal.write_renewed(commit, renewed)
+    joined = [staker for staker in earlier if staker.tx_id not in changes.auto_renewals]
+    _write_joined(db, moment, joined)
     new = [staker for staker in changes.present if staker.tx_id in added]
     gone = [staker for staker in changes.left if staker.tx_id in added]
     for stakers, ends in ((gone, outcomes), (new, None)):
         staker_rows = _staker_rows(commit, stakers, added, ends)
         db.insert(models.Staker, _STAKER, staker_rows)
     db.insert(models.StakeOutput, _STAKE, _stake_rows(new, added))
-    db.insert(models.ValidatorUptime, _UPTIME, _uptime_rows(changes.present))
+    db.insert(models.ValidatorUptime, _UPTIME, _uptime_rows([*joined, *new]))
     rewards = ((amount, tx_id) for tx_id, amount in changes.delegatee_rewards.items())
     db.update(models.Staker, ("tx_id",), ("delegatee_reward",), rewards)
+    auto_renewal.write_terms(commit, added, changes.left)
 
 
 class _Outcomes:
@@ -80,7 +87,7 @@ class _Outcomes:
         self._removed: set[tuple[ID, NodeID]] = set()
         for tx, status in txs:
             unsigned = tx.unsigned
-            if isinstance(unsigned, RewardValidatorTx):
+            if isinstance(unsigned, RewardValidatorTx | RewardAutoRenewedValidatorTx):
                 committed = status is TxStatus.COMMITTED
                 self._decided[unsigned.tx_id] = (
                     Outcome.REWARDED if committed else Outcome.UNREWARDED
@@ -188,6 +195,14 @@ def _terms(unsigned: UnsignedTx) -> _StakingTerms:
             return _StakingTerms(
                 unsigned.shares,
                 signer.proof_of_possession if isinstance(signer, ProofOfPossession) else None,
+                _owner(unsigned.validation_rewards_owner),
+                _owner(unsigned.delegation_rewards_owner),
+            )
+        case AddAutoRenewedValidatorTx():
+            assert isinstance(unsigned.signer, ProofOfPossession)
+            return _StakingTerms(
+                unsigned.delegation_shares,
+                unsigned.signer.proof_of_possession,
                 _owner(unsigned.validation_rewards_owner),
                 _owner(unsigned.delegation_rewards_owner),
             )

@@ -29,6 +29,9 @@ class TxSyntaxReason(StrEnum):
     TOO_MANY_SHARES = (
         f"a staker can only require at most {PERCENT_DENOMINATOR} shares from delegators"
     )
+    TOO_MANY_RESTAKED_SHARES = (
+        f"a staker can only restake at most {PERCENT_DENOMINATOR} shares from rewards"
+    )
     VALIDATOR_WEIGHT_TOO_LOW = "weight of this validator is too low"
     EMPTY_NODE_ID = "validator nodeID cannot be empty"
     NO_STAKE = "no stake"
@@ -65,13 +68,22 @@ class TxSyntaxReason(StrEnum):
     LOCKED_EXPORT = "wrong locktime reported"  # stakeable locks exist only on this chain
 
     EMPTY_STAKER_ID = "invalid ID"
+    # Of auto-renewed validators
+    MISSING_TX_ID = "missing tx id"
+    MISSING_TIMESTAMP = "missing timestamp"
+    MISSING_PERIOD = "missing period"
+    MISSING_SIGNER = "missing signer"
+    INVALID_STAKED_ASSET = "invalid staked asset"
+    BASE_NOT_VERIFIED = "verifying BaseTx: {cause}"
+    RIGHTS_NOT_VERIFIED = "verifying signer, rewards owners or validator authority: {cause}"
+    STAKE_NOT_VERIFIED = "verifying output: {cause}"
     INVALID_TRANSFORMATION = "{limit}"
 
     MANAGER_ADDRESS_TOO_LONG = "address is too long"
     NO_L1_VALIDATORS = "conversion must include at least one validator"
     L1_VALIDATORS_NOT_SORTED = "conversion validators must be sorted and unique"
     L1_WEIGHT_ZERO = "validator weight must be non-zero"
-    L1_NODE_ID_SIZE = "invalid hash length: expected 20 bytes but got {size}"
+    NODE_ID_SIZE = "invalid hash length: expected 20 bytes but got {size}"
     BALANCE_ZERO = "balance must be greater than 0"
 
 

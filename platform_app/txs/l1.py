@@ -1,7 +1,7 @@
 """Transactions about L1 validators, and those of the Helicon upgrade, as values.
 
-`executor.l1` executes those about L1 validators. Those of Helicon are parsed, shown as JSON and priced, but rejected
-on execution. Field names follow the JSON names of pchain.md 3.
+`executor.l1` executes those about L1 validators, `executor.auto_renewal` those of Helicon, which are rejected before that
+upgrade. Field names follow the JSON names of pchain.md 3.
 """
 
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class DisableL1ValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class AddAutoRenewedValidatorTx(SpendingTx):
-    """Would add a validator whose period, in seconds, is renewed at its end (type 40)."""
+    """Adds a validator whose period, in seconds, is renewed at its end (type 40)."""
 
     node_id: Blob
     signer: Annotated[Signer, INTERFACE]
@@ -93,7 +93,7 @@ class AddAutoRenewedValidatorTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class SetAutoRenewedValidatorConfigTx(SpendingTx):
-    """Would change the renewal settings of such a validator (type 41)."""
+    """Changes the next period of such a validator and the part of its rewards that is restaked (type 41)."""
 
     tx_id: ID
     auth: Annotated[Auth, INTERFACE]
@@ -103,7 +103,7 @@ class SetAutoRenewedValidatorConfigTx(SpendingTx):
 
 @dataclass(frozen=True, slots=True)
 class RewardAutoRenewedValidatorTx(UnsignedTx):
-    """Would propose the reward of one period of such a validator (type 42)."""
+    """Proposes the reward of such a validator at the end of a period (type 42)."""
 
     tx_id: ID
     timestamp: U64

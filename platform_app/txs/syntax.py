@@ -1,7 +1,8 @@
 """Syntactic rules: the checks of a transaction that need no state (pchain.md 3, 3.2).
 
 The checks of inputs, outputs and owners are in `type_syntax` and in `utxo.well_formed`, those of staking
-transactions and of transactions that are never executed in `type_syntax`. Base fields are checked first.
+transactions and of transactions that are never executed in `type_syntax`. Base fields are checked first, except those
+of transactions about auto-renewed validators.
 """
 
 import re
@@ -10,6 +11,13 @@ from typing import Any
 
 from platform_app.config import PlatformConfig
 from platform_app.txs import l1, staking
+from platform_app.txs.auto_renewal_syntax import (
+    verify_auto_renewed,
+    verify_auto_renewed_config,
+    verify_changed_terms,
+    verify_new_terms,
+    verify_period_end,
+)
 from platform_app.txs.base import BaseTx, LockOut, SpendingTx, Tx
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.subnets import (
@@ -24,8 +32,6 @@ from platform_app.txs.subnets import (
 )
 from platform_app.txs.type_syntax import (
     verify_auth,
-    verify_auto_renewed,
-    verify_auto_renewed_config,
     verify_conversion,
     verify_delegator,
     verify_disable,
@@ -59,7 +65,15 @@ def verify_syntax(tx: Tx, config: PlatformConfig, asset_id: ID) -> None:
         InvalidTx: The transaction is malformed; the reason says why.
     """
     unsigned = tx.unsigned
-    if isinstance(unsigned, SpendingTx):
+    if isinstance(unsigned, l1.AddAutoRenewedValidatorTx):
+        verify_new_terms(unsigned)
+        try:
+            _verify_base(unsigned, config.network_id)
+        except InvalidTx as cause:
+            raise InvalidTx(TxSyntaxReason.BASE_NOT_VERIFIED, cause=cause) from cause
+    elif isinstance(unsigned, SpendingTx):
+        if isinstance(unsigned, l1.SetAutoRenewedValidatorConfigTx):
+            verify_changed_terms(unsigned)
         _verify_base(unsigned, config.network_id)
     elif tx.credentials:
         raise InvalidTx(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS)
@@ -128,9 +142,7 @@ def _verify_export(tx: ExportTx, _asset_id: ID) -> None:
     verify_outputs(tx.exported_outputs)
 
 
-def _verify_reward(
-    tx: staking.RewardValidatorTx | l1.RewardAutoRenewedValidatorTx, _asset_id: ID
-) -> None:
+def _verify_reward(tx: staking.RewardValidatorTx, _asset_id: ID) -> None:
     if tx.tx_id == EMPTY_ID:
         raise InvalidTx(TxSyntaxReason.EMPTY_STAKER_ID)
 
@@ -158,5 +170,5 @@ _RULES: dict[type, Callable[[Any, ID], None]] = {
     l1.DisableL1ValidatorTx: verify_disable,
     l1.AddAutoRenewedValidatorTx: verify_auto_renewed,
     l1.SetAutoRenewedValidatorConfigTx: verify_auto_renewed_config,
-    l1.RewardAutoRenewedValidatorTx: _verify_reward,
+    l1.RewardAutoRenewedValidatorTx: verify_period_end,
 }

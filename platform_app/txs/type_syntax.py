@@ -2,7 +2,7 @@
 
 Inputs and outputs are checked as in `utxo.well_formed`, with stakeable locks (the second list of pchain.md 2.3).
 Limits of amounts and durations depend on the network and the state; they are in `executor.staking`. This chain
-parses and shows TransformSubnetTx, the L1 transactions and the Helicon types, but does not execute them.
+parses and shows TransformSubnetTx, but does not execute it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -101,7 +101,7 @@ def verify_validator(tx: AddValidatorTx, asset_id: ID) -> None:
         InvalidTx: The stake is invalid; the reason says why; stake or owner is not well
             formed.
     """
-    _verify_shares(tx.shares)
+    verify_shares(tx.shares)
     _verify_node(tx.validator.node_id)
     _verify_weight(tx.validator.weight)
     _verify_staking_asset(tx.stake, asset_id)
@@ -128,7 +128,7 @@ def verify_permissionless_validator(tx: AddPermissionlessValidatorTx, _asset_id:
     _verify_node(tx.validator.node_id)
     if not tx.stake:
         raise InvalidTx(TxSyntaxReason.NO_STAKE)
-    _verify_shares(tx.shares)
+    verify_shares(tx.shares)
     _verify_weight(tx.validator.weight)
     _verify_one_asset(tx.stake)
     stake = _verified_stake(tx.stake)
@@ -173,7 +173,12 @@ def verify_possession_of(signer: ProofOfPossession) -> None:
         raise InvalidTx(TxSyntaxReason.INVALID_PROOF_OF_POSSESSION)
 
 
-def _verify_shares(shares: int) -> None:
+def verify_shares(shares: int) -> None:
+    """Check a delegation fee in millionths.
+
+    Raises:
+        InvalidTx: It is above 100 percent.
+    """
     if shares > errors.PERCENT_DENOMINATOR:
         raise InvalidTx(TxSyntaxReason.TOO_MANY_SHARES)
 
@@ -292,7 +297,7 @@ def _verify_l1_validator(validator: l1.ConvertSubnetToL1Validator) -> None:
     if validator.weight == 0:
         raise InvalidTx(TxSyntaxReason.L1_WEIGHT_ZERO)
     if len(validator.node_id) != len(EMPTY_NODE_ID):
-        raise InvalidTx(TxSyntaxReason.L1_NODE_ID_SIZE, size=len(validator.node_id))
+        raise InvalidTx(TxSyntaxReason.NODE_ID_SIZE, size=len(validator.node_id))
     if validator.node_id == EMPTY_NODE_ID:
         raise InvalidTx(TxSyntaxReason.EMPTY_NODE_ID)
     for owner in (validator.remaining_balance_owner, validator.deactivation_owner):
@@ -309,16 +314,3 @@ def verify_increase_balance(tx: l1.IncreaseL1ValidatorBalanceTx, _asset_id: ID) 
 def verify_disable(tx: l1.DisableL1ValidatorTx, _asset_id: ID) -> None:
     """Check the authorization."""
     verify_auth(tx.disable_authorization)
-
-
-def verify_auto_renewed(tx: l1.AddAutoRenewedValidatorTx, _asset_id: ID) -> None:
-    """Check stake and owners. Unspecified: pchain.md 3.2 has no rules for it."""
-    verify_outputs(tx.stake)
-    owners = (tx.validation_rewards_owner, tx.delegation_rewards_owner, tx.validator_authority)
-    for owner in owners:
-        verify_owner(owner)
-
-
-def verify_auto_renewed_config(tx: l1.SetAutoRenewedValidatorConfigTx, _asset_id: ID) -> None:
-    """Check the authorization."""
-    verify_auth(tx.auth)

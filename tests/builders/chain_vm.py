@@ -73,6 +73,8 @@ class TextVM:
     """Whether commits fail."""
     unknown: set[str] = field(default_factory=set)
     """Texts that cannot be verified yet, as an import whose export this node has not accepted."""
+    due: int | None = 0
+    """The Unix milliseconds from which the chain's rules allow a block; None: never."""
 
     def __post_init__(self) -> None:
         self.tree: ProcessingTree[TextBlock, None] = ProcessingTree(
@@ -107,6 +109,9 @@ class TextVM:
         block = text_block(parent, text, PROPOSAL if text.startswith("proposal") else PLAIN)
         self.verify(block, context)
         return block
+
+    def builds_from(self, milliseconds: int) -> int | None:
+        return None if self.due is None else max(milliseconds, self.due)
 
     def verify(self, block: TextBlock, context: BlockContext) -> None:
         self.contexts.append(context)

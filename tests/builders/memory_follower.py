@@ -64,9 +64,9 @@ class MemoryVM:
         self._chain.builds += 1
         return None
 
-    def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
+    def builds_from(self, milliseconds: int, *, minimum_delay: int = 0) -> int | None:
         del minimum_delay
-        return now
+        return milliseconds
 
     def verify(self, block: MemoryBlock, context: BlockContext) -> None:
         del context

@@ -47,6 +47,8 @@ def remembered() -> MemoryState:
         state.stakers.delegatee_rewards[staker.tx_id] = database.stakers.delegatee_reward(
             staker.tx_id
         )
+        if terms := database.stakers.auto_renewal(staker.tx_id):
+            state.stakers.auto_renewals[staker.tx_id] = terms
     for subnet in models.Subnet.objects.all():
         state.subnets.owners[subnet.subnet_id] = rows.owners_of(bytes(subnet.owner))
     for chain in models.Blockchain.objects.all():
@@ -71,6 +73,11 @@ def contents(state: MemoryState) -> dict[str, Any]:
             tx_id: amount
             for tx_id, amount in state.stakers.delegatee_rewards.items()
             if amount and tx_id in state.stakers
+        },
+        "auto renewals": {
+            tx_id: terms
+            for tx_id, terms in state.stakers.auto_renewals.items()
+            if tx_id in state.stakers
         },
         "owners": state.subnets.owners,
         "chains": state.subnets.blockchains,

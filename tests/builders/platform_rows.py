@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from platform_app.apps import platform_chain
@@ -17,15 +18,16 @@ from platform_app.blocks.block import (
 )
 from platform_app.state.chain import Diff
 from platform_app.state.facets import FeeState
-from platform_app.state.stakers import Priority, Staker
+from platform_app.state.stakers import AutoRenewal, Priority, Staker
 from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
-from platform_app.txs.codec import CODEC
+from platform_app.txs.codec import CODEC, build
+from platform_app.txs.l1 import AddAutoRenewedValidatorTx, RewardAutoRenewedValidatorTx
 from primitives.hashing import sha256
-from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform, shared_outputs
 from tests.builders.platform_state import SUPPLY, MemoryState
 from utxo.components import UTXO
@@ -182,6 +184,51 @@ _KIND: dict[Priority, tuple[type[UnsignedTx], bool]] = {
     Priority.PERMISSIONED_VALIDATOR_PENDING: (subnets.AddSubnetValidatorTx, True),
     Priority.PERMISSIONED_VALIDATOR_CURRENT: (subnets.AddSubnetValidatorTx, True),
 }
+
+
+def adding_auto_renewed(
+    terms: AutoRenewal, *, node_id: NodeID = platform.NODE_ID, start: int, end: int, weight: int
+) -> tuple[Staker, Change]:
+    """Return an auto-renewed validator, and the change that adds it with its transaction."""
+    tx = platform.signed(
+        AddAutoRenewedValidatorTx,
+        node_id=bytes(node_id),
+        stake=platform.outputs(weight),
+        memo=b"%d %d" % (start, end),
+    )
+    unsigned: Any = tx.unsigned
+    staker = Staker(
+        tx_id=tx.tx_id,
+        node_id=node_id,
+        subnet_id=PRIMARY_NETWORK_ID,
+        weight=weight,
+        start=start,
+        end=end,
+        potential_reward=0,
+        priority=Priority.PRIMARY_VALIDATOR_CURRENT,
+        public_key=unsigned.signer.public_key,
+    )
+
+    def change(diff: Diff) -> None:
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.stakers.put(staker)
+        diff.stakers.set_auto_renewal(tx.tx_id, terms)
+
+    return staker, change
+
+
+def renewing(staker: Staker, terms: AutoRenewal, **changes: Any) -> tuple[Staker, Change]:
+    """Return an auto-renewed validator in its next period, and the change that begins the period."""
+    renewed = replace(staker, start=staker.end, **changes)
+    tx = build(RewardAutoRenewedValidatorTx(staker.tx_id, staker.end), ())
+
+    def change(diff: Diff) -> None:
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.stakers.put(renewed)
+        diff.stakers.set_delegatee_reward(staker.tx_id, 0)
+        diff.stakers.set_auto_renewal(staker.tx_id, terms)
+
+    return renewed, change
 
 
 def raw_utxo(utxo: UTXO) -> bytes:

@@ -13,7 +13,7 @@ from platform_app.executor.staking import staker_of
 from platform_app.executor.standard import execute
 from platform_app.state.chain import Diff
 from platform_app.state.facets import ClockChanges, FeeState
-from platform_app.state.stakers import Priority, Staker, StakerChanges
+from platform_app.state.stakers import AutoRenewal, Priority, Staker, StakerChanges
 from platform_app.state.subnets import SubnetChanges
 from platform_app.state.utxos import UTXOChanges
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx, inner_output
@@ -79,6 +79,7 @@ class MemoryStakers(_MemoryFacet):
     def __init__(self, stakers: Mapping[ID, Staker] = EMPTY) -> None:
         super().__init__(stakers)
         self.delegatee_rewards: dict[ID, int] = {}
+        self.auto_renewals: dict[ID, AutoRenewal] = {}
 
     def validator(self, subnet_id: ID, node_id: NodeID) -> Staker | None:
         return next(self._at(subnet_id, node_id, delegators=False), None)
@@ -95,11 +96,15 @@ class MemoryStakers(_MemoryFacet):
     def delegatee_reward(self, validator_tx_id: ID) -> int:
         return self.delegatee_rewards.get(validator_tx_id, 0)
 
+    def auto_renewal(self, validator_tx_id: ID) -> AutoRenewal | None:
+        return self.auto_renewals.get(validator_tx_id)
+
     def accept(self, changes: StakerChanges) -> None:
         for staker in changes.left:
             self.pop(staker.tx_id, None)
         self.update({staker.tx_id: staker for staker in changes.present})
         self.delegatee_rewards |= changes.delegatee_rewards
+        self.auto_renewals |= changes.auto_renewals
 
     def _at(self, subnet_id: ID, node_id: NodeID, *, delegators: bool) -> Iterator[Staker]:
         return (

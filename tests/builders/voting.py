@@ -7,6 +7,8 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from network_app.config import NetworkConfig
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators
@@ -56,7 +58,7 @@ class SlotVM(TextVM):
     """A chain on which a block may be built from a certain time on."""
 
     slot: int | None = 0
-    """Unix seconds; None: never."""
+    """Unix milliseconds; None: never."""
     delays: list[int] = field(default_factory=list)
     """The minimum delays of all requests."""
     calls: list[str] = field(default_factory=list)
@@ -64,9 +66,10 @@ class SlotVM(TextVM):
     slowness: float = 0.0
     """Seconds that each call takes."""
 
-    def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
+    @override
+    def builds_from(self, milliseconds: int, *, minimum_delay: int = 0) -> int | None:
         self.delays.append(minimum_delay)
-        return None if self.slot is None else max(now, self.slot)
+        return None if self.slot is None else max(milliseconds, self.slot)
 
     async def run(self, work: Callable[..., T], /, *args: object) -> T:
         """Run the work of a thread immediately; deliver the result later."""

@@ -109,6 +109,32 @@ export async function paid({ validationID, balance, ...given }) {
   return done(await connect(given), 'increaseBalance', { validationID, balance })
 }
 
+/** Issues a transaction with a message that is signed already. */
+export async function brought({ step, terms, ...given }) {
+  return done(await connect(given), step, terms)
+}
+
+/** Calls the manager, perhaps with a signed message; returns what it tells the P-Chain, signed. Digits are numbers. */
+export async function managed({ manager, call, args, value = '0', message }) {
+  const client = evm(manager, manager.key)
+  const given = {
+    address: manager.address,
+    abi: manager.abi,
+    functionName: call,
+    args: numbers(args),
+    value: BigInt(value),
+    ...(message ? { gas: 2_000_000n, accessList: [{ address: WARP, storageKeys: packed(message) }] } : {}),
+  }
+  const { status, logs } = await written(client, given)
+  const [sent] = parseEventLogs({ abi: sendWarpMessage, logs })
+  const signed = sent && await client.reader.request({
+    method: 'warp_getMessageAggregateSignature', params: [sent.args.messageID],
+  })
+  return { status, events: parseEventLogs({ abi: manager.abi, logs }).map((event) => event.eventName), signed, unsigned: sent?.args.message }
+}
+
+const numbers = (value) => Array.isArray(value) ? value.map(numbers) : /^[0-9]+$/.test(value) ? BigInt(value) : value
+
 /** Makes blocks: transfers of nothing, one after the other. */
 export async function blocks({ chain, key, count }) {
   const client = evm(chain, key)

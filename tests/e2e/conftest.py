@@ -24,6 +24,7 @@ from tests.e2e.checked import CheckedNode
 from tests.e2e.development import Anvil, DevelopmentNode
 from tests.e2e.sharing import SHARED, WholeFiles, place_of
 from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.servers import machines
 from tests.servers.postgresql import PostgresqlServer
 
 HERE = Path(__file__).resolve().parent
@@ -47,6 +48,11 @@ with a better message."""
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeFiles:
     """Return the scheduler that distributes the tests over the workers."""
     return WholeFiles(config, log)
+
+
+def pytest_report_header() -> str:
+    """Return the line of the output that names the network of the tests with several machines."""
+    return machines.description()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

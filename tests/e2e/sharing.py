@@ -18,7 +18,7 @@ FIVE = ("test_local_network_failover", "test_network_voting")
 """Files with networks of five nodes."""
 LONG = (
     "five", "network", "shared", "test_explorer", "test_snapshots", "test_verification", "test_foundry", "test_outages",
-    "test_wheel", "test_viem_test_client", "test_import_chain", "test_platform_staking", "test_hardhat2",
+    "test_wheel", "test_web_machines", "test_viem_test_client", "test_import_chain", "test_platform_staking", "test_hardhat2",
     "test_platform_crash", "test_exchange_crash", "test_backups", "test_mining", "test_hardhat3", "test_development", "test_crash",
 )  # fmt: skip
 """The groups that take half a minute or more, longest first, so that the groups that run last are short."""

@@ -27,14 +27,37 @@ from tests.servers.node import RunningNode
 PATIENCE = 180.0
 """Time limit of each wait, in seconds."""
 FIRST_CHAIN_ID = 20_000
+_OF_HEAD = {
+    "chain_height": "number",
+    "chain_last_block_timestamp_seconds": "timestamp",
+    "cchain_base_fee_wei": "baseFeePerGas",
+    "cchain_gas_used": "gasUsed",
+    "cchain_gas_limit": "gasLimit",
+    "cchain_last_block_bytes": "size",
+}
+"""Metrics that describe a chain's last block, and the fields of the block."""
 _AT_ONCE = 200
 """Calls in a batch."""
 
 
-def create_chain(
-    client: PlatformClient, wallet: Wallet, subnet_id: str, name: str, chain_id: int
+def create_chain(  # arguments of a transaction
+    client: PlatformClient,
+    wallet: Wallet,
+    subnet_id: str,
+    name: str,
+    chain_id: int,
+    **of_config: Any,
 ) -> str:
-    """Create a chain of a subnet that the wallet controls, with an account of `KEY`; return its blockchain ID."""
+    """Create a chain of a subnet that the wallet controls, with an account of `KEY`; return its blockchain ID.
+
+    Args:
+        client: A connection to a node.
+        wallet: Pays.
+        subnet_id: The subnet.
+        name: The chain's name.
+        chain_id: The EVM chain ID.
+        of_config: Further entries of `config` in its genesis file.
+    """
     wallet.look(client)
     coin = max(wallet.coins, key=worth)
     change = worth(coin) - platform.CONFIG.fees.create_blockchain
@@ -46,7 +69,7 @@ def create_chain(
         chain_name=name,
         vm_id=ID.of_name("subnetevm"),
         fx_ids=(),
-        genesis_data=subnet_genesis(chain_id),
+        genesis_data=subnet_genesis(chain_id, **of_config),
     )
     return client.commit(raw(platform.signed(created, [[EWOQ_KEY]] * 2)))
 
@@ -136,9 +159,16 @@ class SubnetLoad:
                 self._check_chain(connection, chain)
             page = scrape(self.node)
             for chain in self.chains:
-                height = int(connection.call(chain, "eth_blockNumber"), 16)
+                head = connection.call(chain, "eth_getBlockByNumber", "latest", False)
                 label = f'chain="{chain.blockchain_id}"'
-                assert page[f"svc_chain_height{{{label}}}"] == height, chain.name
+                for name, field_name in _OF_HEAD.items():
+                    shown = page[f"svc_{name}{{{label}}}"]
+                    assert shown == int(head[field_name], 16), f"{chain.name}: {name}"
+                made = page.get(f"svc_block_processing_duration_seconds_count{{{label}}}", 0)
+                least = 1 if chain.sends else 0
+                assert least <= made <= int(head["number"], 16), chain.name
+                named = [key for key in page if key.startswith("svc_chain_info{") and label in key]
+                assert sum(f'alias="{chain.name}"' in key for key in named) == 1, chain.name
                 waiting = f'svc_mempool_transactions{{{label},state="pending"}}'
                 assert page[waiting] == 0, chain.name
                 calls = (

@@ -13,6 +13,9 @@ import pytest
 
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
+from nodeproject.startup.chain_databases import alias_of
+from primitives.hashing import keccak256
+from primitives.ids import ID
 from primitives.keys import EWOQ_KEY
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.e2e.conftest import ALONE, Postgresql, node_script
@@ -21,10 +24,15 @@ from tests.e2e.platform_wallet import Wallet, raw
 from tests.e2e.subnets import create_chain
 from tests.servers.node import RunningNode
 
+TRANSFER = keccak256(b"Transfer(address,address,uint256)")
 SECONDS = 60
 """Time limit of each wait."""
 INIT = bytes.fromhex("600a600c600039600a6000f3602a60005260206000f3")
 """Creates a contract that returns 42."""
+MINT = bytes.fromhex(
+    f"6007600052 73{RECIPIENT.hex()} 6000 7f{TRANSFER.hex()} 60206000a3 60016000f3"
+)
+"""Creates a token whose first log is a transfer of 7 units to `RECIPIENT`."""
 CHAINS = {"dex": 9_001, "game": 9_002}
 """Chain IDs by name; each is the chain of a subnet of its own."""
 
@@ -243,6 +251,21 @@ def test_a_restored_backup_has_the_chains(
         live.node.start()
 
 
+def indexed_by_worker(live: Live, name: str) -> tuple[bool, int]:
+    """Return whether the explorer's tasks have summarised a chain up to its head, and how many transfers of tokens they found.
+
+    No page was requested, so a worker ran the tasks.
+    """
+    schema = alias_of(ID.parse(live.blockchains[name]))
+    with live.node.database() as ask:
+        ((head, last, transfers),) = ask(
+            f'SELECT (SELECT max(number) FROM "{schema}".cchain_app_block), '
+            f'(SELECT max(last_block) FROM "{schema}".explorer_app_dayfigures), '
+            f'(SELECT count(*) FROM "{schema}".explorer_app_tokentransfer)'
+        )
+    return head == last, transfers
+
+
 def test_the_production_profile_makes_blocks_of_subnets_chains(
     tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql
 ) -> None:
@@ -255,6 +278,11 @@ def test_the_production_profile_makes_blocks_of_subnets_chains(
             wait_for(lambda name=name: served(node, name))
             sent = made.send(name, to=RECIPIENT, value=3)
             assert made.receipt(name, sent)["status"] == "0x1"
+        token = made.receipt("dex", made.send("dex", to=None, data=MINT, value=0, gas=200_000))
+        assert token["status"] == "0x1"
+        for name, transfers in {"dex": 1, "game": 0}.items():
+            expected = (True, transfers)
+            wait_for(lambda name=name, want=expected: indexed_by_worker(made, name) == want)
         node.stop()
         node.start()
         sent = made.send("dex", to=RECIPIENT, value=3)

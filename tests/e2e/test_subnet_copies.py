@@ -4,13 +4,20 @@ import json
 import shutil
 from collections.abc import Iterator
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from primitives.ids import ID
+from primitives.keys import EWOQ_KEY
 from tests.builders.transactions import RECIPIENT
 from tests.e2e.conftest import ALONE, Postgresql
-from tests.e2e.test_subnet_chains import CHAINS, Live, pending_nonce, rpc, served, wait_for
+from tests.e2e.platform_client import PlatformClient
+from tests.e2e.platform_wallet import Wallet
+from tests.e2e.subnets import create_chain
+from tests.e2e.test_subnet_chains import CHAINS, SECONDS, Live, pending_nonce, rpc, served, wait_for
 from tests.servers.node import RunningNode
 
 
@@ -63,6 +70,30 @@ def test_a_killed_restoration_leaves_one_of_both_states(live: Live) -> None:
         pay(live, name)
     assert "2 chains of subnets" in node.manage("snapshot", "restore", "kept")
     assert heads(node) == before
+
+
+def test_clients_of_a_chain_that_a_snapshot_ends_are_told(live: Live) -> None:
+    node = live.node
+    node.manage("snapshot", "save", "before-late")
+    with PlatformClient(node.port) as client:
+        late = create_chain(client, Wallet(EWOQ_KEY), live.subnets["dex"], "late", 9_003)
+    wait_for(lambda: served(node, late))
+    with connect(f"ws://127.0.0.1:{node.port}/ext/bc/late/ws") as socket:
+        subscribe = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
+        socket.send(json.dumps(subscribe))
+        assert "result" in json.loads(socket.recv(timeout=SECONDS))
+        node.manage("snapshot", "restore", "before-late")
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=SECONDS)
+    node.manage("snapshot", "delete", "before-late")  # other tests list the snapshots
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1001, f"chain {late} has ended")
+
+    for name in (late, "late"):
+        with pytest.raises(HTTPError) as refused:
+            rpc(node, name, "eth_chainId")
+        reason = refused.value.read().decode()
+        assert (refused.value.code, "the P-Chain has gone back" in reason) == (404, True)
 
 
 def test_the_node_moves_to_postgresql(

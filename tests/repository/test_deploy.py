@@ -65,8 +65,9 @@ def test_every_process_of_the_recipe_is_started_once(found: list[Container]) -> 
     assert next(item.name for item in found) == "init"
 
 
-def test_systemd_example_contains_settings_only() -> None:
-    lines = (DEPLOY / "systemd/node.env.example").read_text().splitlines()
+@pytest.mark.parametrize("example", ["node.env.example", "web.env.example"])
+def test_systemd_example_contains_settings_only(example: str) -> None:
+    lines = (DEPLOY / "systemd" / example).read_text().splitlines()
     named = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
     assert named <= SETTINGS
 

@@ -18,6 +18,7 @@ ALLOWED = {
     "health_app/metrics/sharing.py": "the locks of the processes that count together",
     "chaindb/followers.py": "the locks of the processes that follow the rows",
     "nodeproject/web/shared_head.py": "shared memory",
+    "nodeproject/web/l1_tools.py": "the lock of the creation of L1s",
     "nodeproject/startup/identity.py": "the lock of the identity",
     "nodeproject/startup/chain_databases.py": "the lock of the databases of chains of subnets",
     "nodeproject/startup/process.py": "the lock of the data directory",

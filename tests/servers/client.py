@@ -41,8 +41,8 @@ class Reply(NamedTuple):
 class RpcClient(AbstractContextManager["RpcClient"]):
     """A connection to a node; not safe for use by several threads."""
 
-    def __init__(self, port: int, *, timeout: float = 60.0) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    def __init__(self, port: int, *, host: str = "127.0.0.1", timeout: float = 60.0) -> None:
+        self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
         self._ids = itertools.count(1)
 
     def __exit__(self, *_exception: object) -> None:

@@ -43,6 +43,10 @@ POINTS: Final = {
     "filled": Point("nodeproject.copies.backups", "verify", done=False),
     "P written": Point("platform_app.store.blocks", "commit", done=True),
     "P accepted": Point("network_app.proposervm.vm", "ProposerVM.accept", done=True, chain="P"),
+    "L1 chain made": Point("explorer_app.services.l1_creation", "is_served", done=False),
+    "L1 validator asked": Point(
+        "explorer_app.services.l1_manager_steps", "ManagerSteps._tell_platform", done=False
+    ),
     "C before": Point("network_app.proposervm.vm", "ProposerVM.accept", done=False, chain="C"),
     "C written": Point("cchain_app.store.chain", "commit", done=True),
 }
@@ -52,6 +56,8 @@ POINTS: Final = {
   is pending; after that notification, before the answer.
 - A snapshot: its file is complete but has no name yet; one of the tables is restored but not committed; one
   of several databases is committed; all is committed but no other process has acknowledged it.
+- The creation of an L1: the blockchain is accepted, but no row says so; the manager has asked for a validator, and the
+  P-Chain does not know it yet.
 - A backup: its file is complete but has no name yet; it is restored but nothing is verified or committed.
 - The acceptance of a block: decided but not written; written, with the outer block, but not committed;
   committed but not announced."""

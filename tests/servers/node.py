@@ -53,6 +53,8 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         prepared: bool = True,
         beside: Collection[str] = tuple(BESIDE),
         is_warm: bool = True,
+        serves: bool = True,
+        redis_options: Sequence[str] = (),
     ) -> None:
         """Prepare a node.
 
@@ -65,6 +67,8 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             beside: the processes of the production profile besides the web server.
             is_warm: whether its processes are forked from one with imported packages, instead of started as users
                 do.
+            serves: whether it has a web server here; else those on other machines answer (`web_machines`).
+            redis_options: further options of its Redis.
         """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
@@ -80,10 +84,11 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self._redis: RedisServer | None = None
         self._production = postgresql is not None
         self._is_warm = is_warm
+        self._serves = serves
         self._beside = [name for name in BESIDE if name in beside]
         self._initialised = False
         if postgresql is not None:
-            self._redis = RedisServer()
+            self._redis = RedisServer(*redis_options)
             name = f"node_{self.port}"
             self._settings |= {
                 "NODE_PROFILE": "production",
@@ -174,6 +179,8 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             self._processes = [self._run(name, BESIDE[name]) for name in self._beside]
         if self._prepared:
             give_tables(self.directory / "data")
+        if not self._serves:
+            return
         self._processes.insert(0, self._run("web", self._command))
         if wait:
             self.wait_until_answering()
@@ -187,11 +194,14 @@ class RunningNode(AbstractContextManager["RunningNode"]):
     def restart_process(self, name: str) -> None:
         """Kill (SIGKILL) and restart one of the processes besides the web server."""
         self.kill_process(name)
-        self._processes[1 + self._beside.index(name)] = self._run(name, BESIDE[name])
+        self._processes[self._index(name)] = self._run(name, BESIDE[name])
 
     def kill_process(self, name: str) -> None:
         """Kill (SIGKILL) one of the processes besides the web server."""
-        self._processes[1 + self._beside.index(name)].kill()
+        self._processes[self._index(name)].kill()
+
+    def _index(self, name: str) -> int:
+        return int(self._serves) + self._beside.index(name)
 
     def one_more(self, name: str) -> ServerProcess:
         """Start another instance of one of the processes besides the web server; the caller stops it."""
@@ -257,6 +267,11 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         """Call a method over a new connection and return its result."""
         with self.client() as client:
             return client.call(method, *params)
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Its settings (`NODE_…`)."""
+        return self._settings
 
     @property
     def database_url(self) -> str:

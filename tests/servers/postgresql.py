@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import psycopg
@@ -30,13 +31,17 @@ class PostgresqlServer(Breakable):
 
     _end_by = signal.SIGINT
 
-    def __init__(self, *, durable: bool = False, tls: bool = False) -> None:
+    def __init__(
+        self, *, durable: bool = False, tls: bool = False, addresses: Sequence[str] = ()
+    ) -> None:
         """Create a cluster and start the server.
 
         Args:
             durable: whether commits are flushed to disk; else they survive a kill of processes but not of the machine.
             tls: whether clients may use TLS, with `certificate` as the authority.
+            addresses: further addresses to listen at, for clients in the network of 4 addresses around each.
         """
+        self._addresses = addresses
         self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
         self.port = free_port()
         self._user = unprivileged_user()
@@ -47,7 +52,7 @@ class PostgresqlServer(Breakable):
         self._make_cluster()
         self.certificate = make_certificate(self.directory) if tls else None
         options = {
-            "listen_addresses": "127.0.0.1",
+            "listen_addresses": ",".join(["127.0.0.1", *addresses]),
             "unix_socket_directories": "",
             "max_connections": "200",
         }
@@ -103,6 +108,8 @@ class PostgresqlServer(Breakable):
             stdout=subprocess.DEVNULL,
             cwd=self.directory,
         )
+        with (self.directory / "cluster" / "pg_hba.conf").open("a") as allowed:
+            allowed.writelines(f"host all all {item}/30 trust\n" for item in self._addresses)
 
     def _answers(self) -> bool:
         try:

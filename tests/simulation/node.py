@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from chainvm.errors import InvalidBlock
-from chainvm.port import BlockContext
+from chainvm.port import MILLISECONDS, BlockContext
 from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.errors import NotOurSlot
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
@@ -140,9 +140,8 @@ class HonestNode:
         self.world.bus.at(self.world.bus.now + TICK, lambda: self._tick(life))
 
     def _is_time_to_build(self) -> bool:
-        now = self.clock()
-        begins = self.vm.builds_from(now=now)
-        return begins is not None and begins <= now
+        now = self.clock() * MILLISECONDS
+        return self.vm.builds_from(now) == now
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine that never waits; if the node is killed in it, stop the node."""

@@ -28,7 +28,7 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
 
     Unspecified: `endIndex` is the last address searched and the last output found, as in the reference. A page has at most
     1024 outputs, which is also the default. Addresses are in the order of their bytes; within an address the outputs of
-    later blocks come first. An output of several owners is on a page once. Rights to mint, collectibles and property are
+    later blocks come first (those exported by another chain on networks of avalanchego only). An output of several owners is on a page once. Rights to mint, collectibles and property are
     included.
     """
     if not given:

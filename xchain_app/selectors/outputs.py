@@ -62,7 +62,8 @@ def utxos_of(
 ) -> UtxoPage:
     """Return a page of the outputs that any of these addresses can sign for, after the cursor.
 
-    Outputs of all extensions are included. Within an address the latest block's outputs come first.
+    Outputs of all extensions are included. Within an address the outputs of the latest block come first; those exported by another
+    chain have that order on networks of avalanchego, otherwise that of their IDs.
 
     Args:
         chain: The chain.
@@ -79,6 +80,7 @@ def utxos_of(
             source=source_chain,
             after=after,
             limit=limit,
+            newest_first=chain.node.parameters == "avalanchego",
         )
     owned = OwnedOutputs(
         chain.db, "xchain_app_xoutput", "xchain_app_xowner", owners_have_heights=True

@@ -129,6 +129,10 @@ class AvmVM:
         del block
         return None
 
+    def builds_from(self, milliseconds: int) -> int:
+        """Return the time itself: the chain's rules have no least time between blocks."""
+        return milliseconds
+
     def set_preference(self, block_id: ID) -> None:
         """Build on this block from now on.
 

@@ -176,7 +176,7 @@ def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
     """eth_pendingTransactions: the pool's executable transactions."""
     chain = rpc.chain
     pending = pool.transactions(chain, pool.pending_hashes(chain))
-    return [wire.pool_transaction(item) for item in pending.values()]
+    return [rpc.pool_transaction(item) for item in pending.values()]
 
 
 def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it comes over RPC

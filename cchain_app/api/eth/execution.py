@@ -30,6 +30,7 @@ from cchain_app.evm.engine import (
     GasEstimate,
     StateReader,
 )
+from cchain_app.evm.installed import is_wide, missing_engine
 from cchain_app.evm.overrides import (
     AccountOverride,
     BlockOverride,
@@ -206,8 +207,8 @@ class CallContext(NamedTuple):
     def _fit(self, message: CallMessage) -> BlockEnv:
         """Return the environment with a base fee that engines can read.
 
-        Unspecified: geth calculates with 256-bit prices and base fees. Engines take prices of 128 bits, base fees
-        of 64 bits, and blob base fees of 128 bits. Larger values, which only overrides can set, are rejected.
+        Unspecified: geth calculates with 256-bit prices and base fees. Engines take prices of 128 bits, blob base fees
+        of 128 bits, and base fees of 64 bits unless the reference engine is installed. Larger values are rejected.
 
         Raises:
             CallRejected: The price is larger than engines can read, and more than any account could pay.
@@ -219,11 +220,13 @@ class CallContext(NamedTuple):
         env = self.env
         if env.blob_base_fee is not None and env.blob_base_fee >> BLOB_PRICE_BITS:
             raise CallRejected(f"blob base fee higher than 2^{BLOB_PRICE_BITS}-1")
-        if env.base_fee is None or not env.base_fee >> BASE_FEE_BITS:
+        if not is_wide(env):
             return env
-        if message.gas_price:
+        if not message.gas_price:
+            return replace(env, base_fee=0)
+        if not self.rpc.chain.is_of_subnet or missing_engine(env):
             raise CallRejected(f"block base fee higher than 2^{BASE_FEE_BITS}-1")
-        return replace(env, base_fee=0)
+        return env
 
 
 def make_context(

@@ -169,7 +169,7 @@ def _whole(rpc: EvmRpc, hashes: Sequence[Hash]) -> list[wire.Json]:
         if isinstance(known, tuple):
             known = known[0].transactions[known[1]]
         if known is not None:
-            found.append(wire.pool_transaction(known))
+            found.append(rpc.pool_transaction(known))
     return found
 
 

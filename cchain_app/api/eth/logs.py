@@ -234,6 +234,6 @@ def _transaction(rpc: EvmRpc, transaction_hash: Hash) -> wire.Json | None:
     """Return a transaction as it was in the pool, even if it is in a block now."""
     found = blocks.find_transaction(rpc.chain, transaction_hash)
     if found is not None:
-        return wire.pool_transaction(found[0].transactions[found[1]])
+        return rpc.pool_transaction(found[0].transactions[found[1]])
     waiting = pool.transaction(rpc.chain, transaction_hash)
-    return None if waiting is None else wire.pool_transaction(waiting)
+    return None if waiting is None else rpc.pool_transaction(waiting)

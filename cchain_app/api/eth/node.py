@@ -323,8 +323,8 @@ def pool_content(rpc: EvmRpc) -> dict[str, Any]:
     """txpool_content: all transactions in the pool, by checksummed sender and decimal nonce."""
     waiting = pool.content(rpc.chain)
     return {
-        "pending": _by_sender(waiting.pending, wire.pool_transaction),
-        "queued": _by_sender(waiting.queued, wire.pool_transaction),
+        "pending": _by_sender(waiting.pending, rpc.pool_transaction),
+        "queued": _by_sender(waiting.queued, rpc.pool_transaction),
     }
 
 
@@ -332,8 +332,8 @@ def pool_content_from(rpc: EvmRpc, address: Address) -> dict[str, Any]:
     """txpool_contentFrom: the transactions of one sender in the pool, by decimal nonce."""
     waiting = pool.content(rpc.chain, [address])
     return {
-        "pending": _by_nonce(waiting.pending.get(address, []), wire.pool_transaction),
-        "queued": _by_nonce(waiting.queued.get(address, []), wire.pool_transaction),
+        "pending": _by_nonce(waiting.pending.get(address, []), rpc.pool_transaction),
+        "queued": _by_nonce(waiting.queued.get(address, []), rpc.pool_transaction),
     }
 
 

@@ -37,7 +37,7 @@ def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.J
     epoch = rpc.epoch
     pending = pool.find(rpc.chain, transaction_hash)
     if isinstance(pending, Transaction):
-        return wire.pool_transaction(pending)
+        return rpc.pool_transaction(pending)
     if pending is None:
         return None
     block, index = pending
@@ -56,7 +56,7 @@ def get_transaction_by_sender_and_nonce(
     waiting = pool.content(rpc.chain, [sender])
     listed = [*waiting.pending.get(sender, ()), *waiting.queued.get(sender, ())]
     pending = next((item for item in listed if item.nonce == nonce), None)
-    return None if pending is None else wire.pool_transaction(pending)
+    return None if pending is None else rpc.pool_transaction(pending)
 
 
 def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:

@@ -64,6 +64,10 @@ class CorethExtension:
 
     acts_after: ClassVar[bool] = True
 
+    def has_fixed_gas(self, timestamp: int) -> bool:
+        """Return whether atomic transactions pay a fixed amount of gas in a block of this time in Unix seconds."""
+        return era_of(phase_at(self.upgrades(), timestamp)).fixed_gas
+
     def extra_data(self, payload: bytes | None) -> bytes:
         """Return no bytes: the header's extra data does not depend on the body's."""
         del payload
@@ -101,7 +105,7 @@ class CorethExtension:
         if not payload:
             return 0
         parameters, total = self.parameters(), 0
-        has_fixed_gas = era_of(phase_at(self.upgrades(), env.timestamp)).fixed_gas
+        has_fixed_gas = self.has_fixed_gas(env.timestamp)
         for tx in self._transactions(payload, env.timestamp):
             gas = gas_used(tx, has_fixed_gas=has_fixed_gas)
             fee = fee_of(gas, env.base_fee or 0, parameters.wei_per_unit)

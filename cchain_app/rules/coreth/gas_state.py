@@ -124,6 +124,14 @@ class GasState(NamedTuple):
         """Return the state after some milliseconds without a block (since Granite)."""
         return self._advanced(self.target // _MILLISECONDS, milliseconds)
 
+    def seconds_for(self, gas: int) -> int:
+        """Return how many seconds the capacity needs to gain some gas (Fortuna)."""
+        return _quotient_up(gas, self.target * _RATE_PER_TARGET)
+
+    def milliseconds_for(self, gas: int) -> int:
+        """Return how many milliseconds the capacity needs to gain some gas (since Granite)."""
+        return _quotient_up(gas, self.target // _MILLISECONDS * _RATE_PER_TARGET)
+
     def _advanced(self, target: int, time: int) -> Self:
         rate = min(target * _RATE_PER_TARGET, uint64.MAX)
         gained = min(rate * time, uint64.MAX)
@@ -155,6 +163,10 @@ class GasState(NamedTuple):
             capacity=min(self.capacity, voted.max_capacity),
             excess=min(self.excess * voted.target // self.target, uint64.MAX),
         )
+
+
+def _quotient_up(value: int, divisor: int) -> int:
+    return -(-value // divisor)
 
 
 def desired_target_excess(target: int) -> int:

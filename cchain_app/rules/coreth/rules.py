@@ -78,21 +78,25 @@ class CorethRules:
         now = max(milliseconds, before.milliseconds)
         return verification.fees_after(before, now, self.upgrades)
 
-    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
-        """Return whether the delay after the parent has passed, and there is enough capacity (coreth.md 10).
+    def builds_from(self, parent: AcceptedBlock, milliseconds: int) -> int | None:
+        """Return when the delay after the parent has passed and there is enough capacity (coreth.md 10).
 
-        Unspecified: the reference knows its time in milliseconds, so that its blocks follow up to a second earlier. This
-        node builds no blocks before Durango.
+        Unspecified: this node builds no blocks before Durango, and none since Helicon.
         """
-        before, now = _coreth(parent.header), timestamp * MILLISECONDS
+        before = _coreth(parent.header)
+        time = max(milliseconds, before.milliseconds)
         if before.min_delay_excess is not None:
-            due = before.milliseconds + delay_of(before.min_delay_excess)
-            if now < due:
-                return False
-        fees = self.fees_after(parent, now)
-        if not CorethPhase.DURANGO <= fees.phase < CorethPhase.HELICON:
-            return False
-        return fees.capacity >= min(fees.gas_limit * 4 // 5, _MOST_AWAITED_CAPACITY)
+            time = max(time, before.milliseconds + delay_of(before.min_delay_excess))
+        fees = self.fees_after(parent, time)
+        missing = min(fees.gas_limit * 4 // 5, _MOST_AWAITED_CAPACITY) - fees.capacity
+        if missing > 0 and fees.state is not None:
+            if fees.phase >= CorethPhase.GRANITE:
+                time += fees.state.milliseconds_for(missing)
+            else:
+                seconds = time // MILLISECONDS + fees.state.seconds_for(missing)
+                time = seconds * MILLISECONDS
+        phase = phase_at(self.upgrades, time // MILLISECONDS)
+        return time if CorethPhase.DURANGO <= phase < CorethPhase.HELICON else None
 
     @property
     def pays_base_fee(self) -> bool:
@@ -109,9 +113,11 @@ class CorethRules:
         del state
         return self
 
-    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
+    def base_fee_after(
+        self, parent: AcceptedBlock, timestamp: int, fraction: int = 0
+    ) -> int | None:
         """Return the base fee of the block after `parent`, in wei; None before Apricot phase 3."""
-        return self.fees_after(parent, timestamp * MILLISECONDS).base_fee
+        return self.fees_after(parent, timestamp * MILLISECONDS + fraction).base_fee
 
     def gas_limit_after(self, parent: AcceptedBlock, timestamp: int) -> int:
         """Return the gas limit of the block after `parent`."""
@@ -127,13 +133,13 @@ class CorethRules:
         del block
         return MIN_BASE_FEE_PER_BLOB_GAS
 
-    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
-        """Return the environment of the block after `parent`, at the beginning of a second.
+    def env_after(self, parent: AcceptedBlock, timestamp: int, fraction: int = 0) -> BlockEnv:
+        """Return the environment of the block after `parent`.
 
         Unspecified: a second in which the parent was made begins with the parent's time.
         """
         before = _coreth(parent.header).milliseconds
-        return self.env_at(parent, max(before, timestamp * MILLISECONDS))
+        return self.env_at(parent, max(before, timestamp * MILLISECONDS + fraction))
 
     def env_at(self, parent: AcceptedBlock, milliseconds: int) -> BlockEnv:
         """Return the environment of the block after `parent` at a time in Unix milliseconds."""
@@ -220,17 +226,22 @@ class CorethRules:
         return with_precompiles(env, self.config.stateful, self.identity, failed)
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
-        """Return the transactions whose gas limits do not fit into the capacity together with those before them.
-
-        Unspecified: the reference counts the gas that is used, so that more fit into its blocks.
-        """
+        """Return the transactions whose gas limits do not fit into the capacity, together with those before them."""
         assert env.capacity is not None, "the environment of a new block"
         shares_capacity = env.timestamp >= self.upgrades.fortuna
         left = env.capacity - (_ATOMIC_GAS if has_payload and shares_capacity else 0)
+        left -= sum(used.values())
         out = set()
         for index, transaction in enumerate(transactions):
+            if index in used:
+                continue
             if transaction.gas > left:
                 out.add(index)
             else:
@@ -277,7 +288,7 @@ class CorethRules:
             raise self.unknown_parent(header, parent.hash)
         verification.verify_min_delay_excess(header, before, self.upgrades)
         verification.verify_exponents(header)
-        verification.verify_time(header, before, context.now * MILLISECONDS, self.upgrades)
+        verification.verify_time(header, before, context.milliseconds, self.upgrades)
         verification.verify_helicon(header, self.upgrades)
         fees = self.fees_after(parent, header.milliseconds)
         transactions = _decoded(candidate.transactions)

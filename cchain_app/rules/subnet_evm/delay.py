@@ -29,12 +29,13 @@ def due(parent: SubnetEvmHeader) -> int:
     return parent.milliseconds + delay_of(parent.min_delay_excess)
 
 
-def next_milliseconds(parent: SubnetEvmHeader, timestamp: int) -> int:
-    """Return the time in the header of the next block, which is built at a time in Unix seconds.
+def next_milliseconds(parent: SubnetEvmHeader, milliseconds: int) -> int:
+    """Return the time in the header of the next block, which is built at a time in Unix milliseconds.
 
-    Unspecified: blocks of this node are at the beginning of a second, or at the parent's time if that is in this second.
+    Unspecified: a node that decides alone builds at the beginning of a second; a second in which the parent was made
+    begins with the parent's time.
     """
-    return max(timestamp * MILLISECONDS, parent.milliseconds)
+    return max(milliseconds, parent.milliseconds)
 
 
 def next_excess(parent: SubnetEvmHeader) -> int:

@@ -162,8 +162,9 @@ class SubnetEvmRules:
         assert self.state_after is not None, "a chain with managers has a state"
         return self.state_after(parent)
 
-    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+    def base_fee_after(self, parent: AcceptedBlock, timestamp: int, fraction: int = 0) -> int:
         """Return the base fee of the block after `parent`, in wei."""
+        del fraction  # fees follow the seconds
         fees = self.fees_after(parent)
         if parent.number == 0:
             return fees.min_base_fee
@@ -186,14 +187,14 @@ class SubnetEvmRules:
         del block
         return MIN_BASE_FEE_PER_BLOB_GAS
 
-    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+    def env_after(self, parent: AcceptedBlock, timestamp: int, fraction: int = 0) -> BlockEnv:
         """Return the environment of the block after `parent`.
 
-        Unspecified: subnet-evm's blocks have base fees of any size. Here a fee manager that sets a wider one than 64 bits ends
-        the chain with an error, in the same way with either engine.
+        Unspecified: a base fee of more than 64 bits, which a fee manager or a genesis file may set, is executed by the
+        reference engine alone.
 
         Raises:
-            BlockRefused: The block's base fee has more than 64 bits.
+            BlockRefused: The block's base fee has more than 256 bits, which no header can have; it falls with time.
         """
         gas_limit = self.gas_limit_after(parent, timestamp)
         base_fee = self.base_fee_after(parent, timestamp)
@@ -204,7 +205,12 @@ class SubnetEvmRules:
         env = next_env(
             parent, self.config, timestamp=timestamp, gas_limit=gas_limit, base_fee=base_fee
         )
-        env = replace(env, prev_randao=PREV_RANDAO, coinbase=self._coinbase_after(parent))
+        env = replace(
+            env,
+            prev_randao=PREV_RANDAO,
+            coinbase=self._coinbase_after(parent),
+            milliseconds=timestamp * MILLISECONDS + fraction,
+        )
         return self._with_precompiles(env, {})
 
     def window_after(self, parent: AcceptedBlock, timestamp: int) -> bytes:
@@ -213,11 +219,11 @@ class SubnetEvmRules:
             return EMPTY_WINDOW
         return _window_after(parent, max(timestamp - parent.header.timestamp, 0))
 
-    def may_build(self, parent: AcceptedBlock, timestamp: int) -> bool:
-        """Return whether the delay after the parent has passed."""
-        return not self.enforces_delay or due(_subnet_evm(parent.header)) <= (
-            timestamp * MILLISECONDS
-        )
+    def builds_from(self, parent: AcceptedBlock, milliseconds: int) -> int:
+        """Return when the delay after the parent has passed."""
+        if not self.enforces_delay:
+            return milliseconds
+        return max(milliseconds, due(_subnet_evm(parent.header)))
 
     def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
         """Return the environment in which a block was executed.
@@ -277,10 +283,15 @@ class SubnetEvmRules:
         return env
 
     def without_room(
-        self, env: BlockEnv, transactions: Sequence[Transaction], *, has_payload: bool
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        used: Mapping[int, int],
+        *,
+        has_payload: bool,
     ) -> frozenset[int]:
         """Return no transactions: the extra data has room for all results."""
-        del env, transactions, has_payload
+        del env, transactions, used, has_payload
         return frozenset()
 
     def message_results(self, env: BlockEnv, transactions: Sequence[Transaction]) -> bytes:
@@ -357,7 +368,7 @@ class SubnetEvmRules:
         times = None if claimed is None else _subnet_evm(claimed.header)
         has_granite = self.config.has_granite(env.timestamp)
         if times is None:
-            time: int | None = next_milliseconds(before, env.timestamp) if has_granite else None
+            time: int | None = next_milliseconds(before, env.milliseconds) if has_granite else None
             excess = next_excess(before) if has_granite else None
         else:
             time, excess = times.timestamp_milliseconds, times.min_delay_excess

@@ -11,7 +11,9 @@ use revm::{
 };
 
 use super::{Stateful, TransactionPredicates, contracts, is_enabled, peek, role_slot};
-use crate::{environment::EvmContext, halt::WRITE_PROTECTION, reader::ReaderError};
+use crate::{
+    coreth::DelegatedCalls, environment::EvmContext, halt::WRITE_PROTECTION, reader::ReaderError,
+};
 
 /// Why a call failed. All but `Reverted` use up its gas by themselves.
 pub(super) enum Failure {
@@ -111,7 +113,11 @@ pub(crate) fn run(
     inputs: &CallInputs,
     gas: u64,
 ) -> InterpreterResult {
-    if inputs.target_address != inputs.bytecode_address {
+    let runs_delegated = context
+        .chain
+        .coreth
+        .is_some_and(|features| features.delegated_calls() == DelegatedCalls::Run);
+    if inputs.target_address != inputs.bytecode_address && !runs_delegated {
         // DELEGATECALL and CALLCODE: reverted, without the gas.
         return ended(InstructionResult::Revert, Bytes::new(), gas, 0);
     }
@@ -121,7 +127,7 @@ pub(crate) fn run(
         context,
         stateful,
         predicates,
-        address: inputs.target_address,
+        address: inputs.bytecode_address,
         caller: inputs.caller,
         is_static: inputs.is_static,
         gas,

@@ -128,7 +128,10 @@ fn call(step: &Step, params: &GasParams, context: &mut EvmContext) -> u64 {
         cost = cost.saturating_add(params.transfer_value_cost());
     }
     let info = info(callee, context);
-    if step.opcode == CALL && info.is_empty() {
+    if step.opcode == CALL
+        && info.is_empty()
+        && !coreth::is_kept(context, callee).unwrap_or_default()
+    {
         let is_spurious = context.cfg.spec.is_enabled_in(SpecId::SPURIOUS_DRAGON);
         cost = cost.saturating_add(params.new_account_cost(is_spurious, !value.is_zero()));
     }
@@ -176,19 +179,27 @@ fn change(step: &Step, context: &mut EvmContext) -> SStoreResult {
         _ => None,
     });
     let key = step.item(0);
-    let key = if context.chain.is_coreth { coreth::stored(key) } else { key };
-    let account = context.journaled_state.state.get(&step.contract);
-    let slot = account.and_then(|account| account.storage.get(&key));
-    let (original_value, present) = match slot {
-        Some(slot) => (slot.original_value, slot.present_value),
-        None => {
-            let database = &mut context.journaled_state.database;
-            let stored = database.storage(step.contract, key).unwrap_or_default();
-            (stored, stored)
-        }
+    let (present_key, original_key) = match context.chain.coreth {
+        None => (key, Some(key)),
+        Some(features) => (coreth::stored(key), features.committed_key(key)),
     };
+    let (mut original_value, present) = slot(present_key, step, context);
+    if original_key != Some(present_key) {
+        original_value = original_key.map_or(U256::ZERO, |key| slot(key, step, context).0);
+    }
     let present_value = replaced.unwrap_or(present);
     SStoreResult { original_value, present_value, new_value: step.item(1) }
+}
+
+/// Return the original and the current value of a slot of the running contract.
+fn slot(key: U256, step: &Step, context: &mut EvmContext) -> (U256, U256) {
+    let account = context.journaled_state.state.get(&step.contract);
+    if let Some(slot) = account.and_then(|account| account.storage.get(&key)) {
+        return (slot.original_value, slot.present_value);
+    }
+    let database = &mut context.journaled_state.database;
+    let stored = database.storage(step.contract, key).unwrap_or_default();
+    (stored, stored)
 }
 
 /// Return the refund of an instruction that ran out of gas: geth adds it while it computes the
@@ -219,7 +230,7 @@ fn was_destroyed(step: &Step, context: &EvmContext) -> bool {
 }
 
 /// Return the cost of SELFDESTRUCT; revm has credited the beneficiary before it ran out of gas.
-fn destroy(step: &Step, params: &GasParams, context: &EvmContext) -> u64 {
+fn destroy(step: &Step, params: &GasParams, context: &mut EvmContext) -> u64 {
     let beneficiary = address(step.item(0));
     let moved = since(step, context).iter().find_map(|entry| match entry {
         JournalEntry::AccountDestroyed { had_balance, .. } => Some(*had_balance),
@@ -234,6 +245,7 @@ fn destroy(step: &Step, params: &GasParams, context: &EvmContext) -> u64 {
                 info.balance == moved && info.nonce == 0 && info.is_empty_code_hash()
             })
     });
+    let is_new = is_new && !coreth::was_kept(context, beneficiary).unwrap_or_default();
     params.selfdestruct_cost(is_new, is_cold(step, context, beneficiary))
 }
 

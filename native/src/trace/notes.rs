@@ -81,19 +81,20 @@ impl Notes {
 
 /// Run the metered instruction of an opcode.
 fn run<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
-    const { metered::TABLE[OPCODE as usize] }.execute(context)
+    if context.host.chain.coreth.is_some() {
+        const { metered::CORETH_TABLE[OPCODE as usize] }.execute(context)
+    } else {
+        const { metered::TABLE[OPCODE as usize] }.execute(context)
+    }
 }
 
 /// SLOAD and SSTORE touch their slot unless they fail.
 fn slot<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let mut slot = interpreter.stack.peek(0).unwrap_or_default();
-    if host.chain.is_coreth {
-        let table = const { &metered::CORETH_TABLE };
-        table[OPCODE as usize].execute(InstructionContext { interpreter, host: &mut *host })?;
+    run::<OPCODE>(InstructionContext { interpreter, host: &mut *host })?;
+    if host.chain.coreth.is_some() {
         slot = coreth::stored(slot);
-    } else {
-        run::<OPCODE>(InstructionContext { interpreter, host: &mut *host })?;
     }
     if let Some(touched) = host.chain.notes.as_mut().and_then(|notes| notes.touched.as_mut()) {
         touched.slot(interpreter.input.target_address, slot);
@@ -199,6 +200,7 @@ const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     table[MLOAD as usize] = Instruction::new(word::<MLOAD, 1, 32>);
     table[MSTORE as usize] = Instruction::new(word::<MSTORE, 2, 32>);
     table[MSTORE8 as usize] = Instruction::new(word::<MSTORE8, 2, 1>);
+    table[CALL as usize] = Instruction::new(run::<CALL>);
     table[SELFDESTRUCT as usize] = Instruction::new(selfdestruct);
     table
 };

@@ -10,7 +10,7 @@ use revm::{
 };
 
 use super::{costs, notes::address, step::Step};
-use crate::{environment::EvmContext, reader::ReaderError};
+use crate::{coreth, environment::EvmContext, reader::ReaderError};
 
 /// Memory in bytes of an entry in a frame's record.
 const ENTRY_BYTES: usize = 128;
@@ -119,6 +119,7 @@ fn access_slot(
 
 /// Return the value of a slot, which the instruction may not have loaded.
 fn stored(contract: Address, slot: U256, context: &mut EvmContext) -> Result<U256, ReaderError> {
+    let slot = if context.chain.coreth.is_some() { coreth::stored(slot) } else { slot };
     let account = context.journaled_state.state.get(&contract);
     match account.and_then(|account| account.storage.get(&slot)) {
         Some(loaded) => Ok(loaded.present_value),

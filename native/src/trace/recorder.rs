@@ -40,6 +40,8 @@ pub(super) struct Recorder {
     /// For each frame that has not ended, the refunds of the frames around it and of
     /// authorizations.
     refunds: Vec<i64>,
+    /// The failure of the frame that ended last.
+    error: Option<String>,
     /// The refunds of authorizations.
     pub(super) authorized: i64,
     /// Bytes of the vmTrace that have been counted against the limit.
@@ -91,17 +93,33 @@ impl Recorder {
         self.refunds.pop();
         let failure = context.chain.failure.take();
         let is_top = self.refunds.is_empty();
-        if !is_top && self.frames.is_none() {
+        if !is_top && self.frames.is_none() && context.chain.asset_calls.is_empty() {
             return Ok(());
         }
-        let error = frames::error(result, last, failure, &context.cfg);
+        self.error = frames::error(result, last, failure, &context.cfg);
+        self.ended(context, result)
+    }
+
+    /// Record the end of a call of the contract of native assets, which fails as the call that it
+    /// made.
+    pub(super) fn exit_around(
+        &mut self,
+        context: &mut EvmContext,
+        result: &FrameResult,
+    ) -> Result<(), StartError> {
+        self.refunds.pop();
+        self.ended(context, result)
+    }
+
+    fn ended(&mut self, context: &mut EvmContext, result: &FrameResult) -> Result<(), StartError> {
+        let error = self.error.clone();
         let end = End::new(result, error.as_deref());
         let output = end.output.clone();
         if let Some(frames) = &mut self.frames {
             frames.exit(context, end);
             count(context, output.len())?;
         }
-        if is_top {
+        if self.refunds.is_empty() {
             self.top = TopFrameResult { output, error };
         }
         Ok(())

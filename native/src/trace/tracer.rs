@@ -9,8 +9,8 @@ use revm::{
         result::{EVMError, ExecutionResult, HaltReason},
     },
     handler::{
-        FrameResult, Handler, ItemOrResult, instructions::InstructionProvider, post_execution,
-        pre_execution,
+        EvmTr, FrameResult, Handler, ItemOrResult, instructions::InstructionProvider,
+        post_execution, pre_execution,
     },
     interpreter::{
         GasTracker, InstructionResult, Interpreter, InterpreterAction,
@@ -34,7 +34,7 @@ use super::{
 use crate::{
     coreth,
     environment::EvmContext,
-    frames::{self, EvmOf, Next, RunError, StartError},
+    frames::{self, EvmOf, Next, Run, RunError, StartError},
     halt::{LastStep, Returned},
     message,
     precompiles::ChangedPrecompiles,
@@ -71,7 +71,7 @@ impl Handler for TraceHandler {
         evm: &mut TraceEvm,
         result: &mut FrameResult,
     ) -> Result<(), RunError> {
-        if evm.ctx.chain.is_coreth {
+        if evm.ctx.chain.coreth.is_some() {
             coreth::reward(&mut evm.ctx, result.gas())?;
             return Ok(());
         }
@@ -83,19 +83,36 @@ impl Handler for TraceHandler {
         evm: &mut TraceEvm,
         first: FrameInit,
     ) -> Result<FrameResult, RunError> {
-        frames::run_by(evm, first, start, run)
+        frames::run::<Recorded, _, _>(evm, first)
     }
 }
 
-fn start(evm: &mut TraceEvm, frame: FrameInit) -> Result<Option<FrameResult>, StartError> {
-    let is_first = frame.depth == 0;
-    let refunded = if is_first { 0 } else { evm.frame_stack.get().interpreter.gas.refunded() };
-    evm.inspector.enter(&mut evm.ctx, &frame, refunded)?;
-    let result = frames::start(evm, frame)?;
-    if let Some(result) = &result {
-        evm.inspector.exit(&mut evm.ctx, result, &LastStep::default())?;
+/// Runs that are recorded.
+struct Recorded;
+
+impl Run<Recorder, ChangedPrecompiles> for Recorded {
+    fn enter(evm: &mut TraceEvm, frame: &FrameInit, is_own: bool) -> Result<(), StartError> {
+        let has_caller = evm.frame_stack.index().is_some() && !is_own;
+        let refunded =
+            if has_caller { evm.frame_stack.get().interpreter.gas.refunded() } else { 0 };
+        evm.inspector.enter(&mut evm.ctx, frame, refunded)
     }
-    Ok(result)
+
+    fn start(evm: &mut TraceEvm, frame: FrameInit) -> Result<Option<FrameResult>, StartError> {
+        evm.frame_init(frame).map(frames::ended)
+    }
+
+    fn resume(evm: &mut TraceEvm) -> Result<Next, StartError> {
+        run(evm)
+    }
+
+    fn exit(evm: &mut TraceEvm, result: &FrameResult, is_own: bool) -> Result<(), StartError> {
+        if is_own {
+            evm.inspector.exit_around(&mut evm.ctx, result)
+        } else {
+            evm.inspector.exit(&mut evm.ctx, result, &LastStep::default())
+        }
+    }
 }
 
 fn run(evm: &mut TraceEvm) -> Result<Next, StartError> {
@@ -105,7 +122,9 @@ fn run(evm: &mut TraceEvm) -> Result<Next, StartError> {
     // Geth executes nothing if there is no code.
     let has_code = frame.interpreter.bytecode.bytecode_len() > 0;
     let action = if has_code && recorder.follows() {
-        recorder.resume(frame.depth, &frame.interpreter);
+        // The calls of the contract of native assets run no code of their own.
+        let depth = frame.depth - context.chain.asset_calls.len();
+        recorder.resume(depth, &frame.interpreter);
         follow(&mut frame.interpreter, context, recorder, table, gas_table)?
     } else {
         frame.interpreter.run_plain(table, gas_table, context)

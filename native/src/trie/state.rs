@@ -20,7 +20,8 @@ pub(crate) type AccountAfter = Option<(u64, U256, B256)>;
 pub(crate) enum Layout {
     /// Four fields.
     Ethereum,
-    /// A fifth field says that the account holds no other asset; a slot's key has lost a bit.
+    /// A fifth field says whether the account ever held another asset; a slot's key has lost a bit.
+    /// Among the changes of slots, the field is one of them.
     Coreth,
 }
 
@@ -71,7 +72,9 @@ struct AccountUpdate {
     /// Whether its previous storage is deleted first.
     gone: bool,
     slots: Vec<(Nibbles, U256)>,
-    /// Whether one of these slots is the balance of another asset on coreth.
+    /// On coreth: the account's fifth field if it changes, and whether one of these slots is the
+    /// balance of another asset.
+    field: Option<bool>,
     has_asset: bool,
     /// Position of its storage trie; None if the storage does not change.
     trie: Option<usize>,
@@ -110,7 +113,7 @@ fn make_update(
     layout: Layout,
 ) -> Result<Update, TrieFault> {
     let mut tries = vec![account_trie(source.root)];
-    let touched = gather(difference, &mut tries);
+    let touched = gather(difference, &mut tries, layout);
     let mut wanted: PathsToLoad = vec![(ACCOUNTS, touched.iter().map(|one| one.path).collect())];
     for one in &touched {
         if let Some(trie) = one.trie {
@@ -144,7 +147,11 @@ fn make_update(
 }
 
 /// Group the changes by account, and create the storage tries that they need.
-fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<AccountUpdate> {
+fn gather(
+    difference: StateDifference,
+    tries: &mut Vec<Trie>,
+    layout: Layout,
+) -> Vec<AccountUpdate> {
     let mut touched = BTreeMap::<Address, AccountUpdate>::new();
     let new = |address: Address| AccountUpdate {
         address,
@@ -152,6 +159,7 @@ fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<AccountUpda
         after: None,
         gone: false,
         slots: Vec::new(),
+        field: None,
         has_asset: false,
         trie: None,
     };
@@ -165,7 +173,9 @@ fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<AccountUpda
     }
     for (address, slot, after) in difference.storage {
         let one = touched.entry(address).or_insert_with(|| new(address));
-        if one.after != Some(None) {
+        if layout == Layout::Coreth && U256::from_be_bytes(slot.0) == coreth::MULTI_COIN_SLOT {
+            one.field = Some(!after.is_zero());
+        } else if one.after != Some(None) {
             one.slots.push((path(keccak256(slot)), after));
             one.has_asset |= coreth::is_of_asset(slot);
         }
@@ -241,7 +251,8 @@ fn change_account(
         Layout::Ethereum => account.encode(&mut value),
         Layout::Coreth => {
             let was_multi_coin = !one.gone && leaf.is_some_and(|leaf| leaf.is_multi_coin);
-            encode_with_fifth(&account, one.has_asset || was_multi_coin, &mut value);
+            let is_multi_coin = one.field.unwrap_or(one.has_asset || was_multi_coin);
+            encode_with_fifth(&account, is_multi_coin, &mut value);
         }
     }
     accounts.put(&one.path, value.into())

@@ -1,10 +1,11 @@
-"""`l1`: create an L1 on a local network; list and show the L1s that the P-Chain knows."""
+"""`l1`: create and delete an L1 on a local network; list and show the L1s that the P-Chain knows."""
 
 import argparse
 import json
 import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,28 +17,39 @@ from rich.table import Table
 from typing_extensions import override
 
 from adminkit.formats import format_time
+from explorer_app.managers.contract import MANAGER_ADDRESS, ManagerKind
+from explorer_app.managers.ports import AnotherAtWork, CallRefused
 from explorer_app.selectors import l1
+from explorer_app.selectors.chains import deleted
 from explorer_app.selectors.l1 import ConvertedSubnet, ValidationRow
 from explorer_app.selectors.platform import blockchains
-from nodeproject.management.l1_creation import (
-    DEFAULT_MANAGER,
-    L1Creation,
-    L1Plan,
-    NotCreated,
+from explorer_app.services import l1_creation, l1_deletion
+from explorer_app.services.l1_creation import L1Creation
+from explorer_app.services.l1_deletion import NotDeleted
+from explorer_app.services.l1_node import NotCreated
+from explorer_app.services.l1_terms import (
+    L1Terms,
     genesis_of,
+    hash_of,
+    read_validator,
+    with_manager,
 )
+from explorer_app.store import l1_requests
+from explorer_app.store.l1_requests import L1RequestRow
 from nodeproject.management.terminal import console_for_tables, print_values
 from nodeproject.startup.database import explained
 from nodeproject.startup.profile import CHECKS
-from nodeproject.web.paths import running_url
-from platform_app.apps import platform_chain
+from nodeproject.web.l1_tools import NodeL1Tools
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import NoPlatformGenesis, PlatformChain
+from platform_app.services.errors import ClockNotMovable
+from platform_app.services.time_travel import time_travel
+from platform_app.txs.warp import initial_validation_id
 from primitives import uint64
 from primitives.cb58 import Cb58Error
 from primitives.counting import counted
+from primitives.hexadecimal import checksum_address
 from primitives.ids import ID, IdError
-from primitives.keys import EWOQ_KEY, format_private_key
-from primitives.networks import LOCAL
 
 OWNER: Final = "0x8db97C7cEcE249c2b98bDC0226Cc4C2A57BF52FC"
 """The account of the public key ewoq, which development tools have."""
@@ -71,11 +83,23 @@ def coins(text: str) -> Decimal:
     return amount
 
 
+def validator(text: str) -> str:
+    """Return the second validator as it was written."""
+    try:
+        read_validator(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 class Command(BaseCommand):
-    """Creates, lists and shows L1s."""
+    """Creates, lists, shows and deletes L1s."""
 
     requires_system_checks = CHECKS
-    help = "Create an L1 on a local network: subnet, EVM chain and conversion. List and show L1s."
+    help = (
+        "Create an L1 on a local network: subnet, EVM chain, conversion, validator manager, a second validator. "
+        "List, show and delete L1s."
+    )
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:
@@ -90,22 +114,50 @@ class Command(BaseCommand):
             "--chain-id", type=positive, help="make a genesis with this EVM chain ID"
         )
         create.add_argument(
-            "--owner", type=address, default=OWNER, help="the rich account of that genesis"
+            "--owner",
+            type=address,
+            default=OWNER,
+            help="the rich account of that genesis, and the owner of the validator manager",
         )
-        create.add_argument(
+        manager = create.add_mutually_exclusive_group()
+        manager.add_argument(
+            "--poa",
+            dest="manager",
+            action="store_const",
+            const=ManagerKind.AUTHORITY.value,
+            default=ManagerKind.AUTHORITY.value,
+            help="proof of authority: the owner of the manager decides about the validators (the default)",
+        )
+        manager.add_argument(
+            "--pos",
+            dest="manager",
+            action="store_const",
+            const=ManagerKind.STAKE.value,
+            help="proof of stake: anyone who stakes coins of the chain becomes a validator",
+        )
+        manager.add_argument(
             "--manager",
             type=address,
-            default=DEFAULT_MANAGER,
-            help="the validator manager on the C-Chain; the node can sign its messages",
+            help="no contract: an address on the C-Chain, in whose place the node can sign; no second validator",
         )
         create.add_argument(
-            "--weight", type=positive, default=100, help="of this node as a validator"
+            "--validator",
+            type=validator,
+            help="the second validator: NodeID-…/0x<BLS key>/0x<proof of possession>; default: keys are made for one",
         )
         create.add_argument(
-            "--balance",
-            type=coins,
-            default=Decimal(1),
-            help="of this node as a validator, in coins",
+            "--weight",
+            type=positive,
+            default=100,
+            help="of this node as a validator; the second one gets a fifth of it",
+        )
+        create.add_argument(
+            "--balance", type=coins, default=Decimal(1), help="of each validator, in coins"
+        )
+        create.add_argument(
+            "--time-travel",
+            action="store_true",
+            help="move the node's clock forward in place of waiting half a minute for an epoch",
         )
         create.add_argument("--json", action="store_true", help="as JSON, for programs")
         listed = verbs.add_parser("list", help="list the L1s")
@@ -115,6 +167,13 @@ class Command(BaseCommand):
             "subnet_id", help="the ID of its subnet, or the name of one of its chains"
         )
         show.add_argument("--json", action="store_true", help="as JSON, for programs")
+        delete = verbs.add_parser(
+            "delete",
+            help="end the chains of an L1 on this node, and remove their blocks and states",
+        )
+        delete.add_argument(
+            "subnet_id", help="the ID of its subnet, or the name of one of its chains"
+        )
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -128,39 +187,55 @@ class Command(BaseCommand):
             raise CommandError(explained(error)) from error
 
     def _create(self, options: dict[str, Any]) -> None:
-        node, chain = settings.NODE, platform_chain()
-        if node.common.network_id != LOCAL:
-            raise CommandError("Only a local network has public keys with coins for this.")
-        plan = L1Plan(
-            name=options["name"],
-            genesis=_genesis(options),
-            manager=options["manager"],
-            weight=options["weight"],
-            balance=int(options["balance"] * chain.config.unit),
-            key=format_private_key(EWOQ_KEY),
-        )
-        url = running_url(node)
+        platform = platform_chain()
+        tools = NodeL1Tools(settings.NODE, platform)
+        travel = partial(time_travel, platform_runtime()) if options["time_travel"] else None
+        report = (lambda step: None) if options["json"] else self._say
         try:
-            created = L1Creation(url, node.rpc_headers).create(plan)
-        except NotCreated as error:
-            raise CommandError(f"The L1 is not complete: {error}") from error
-        facts = {
-            "L1": created.subnet_id,
-            "Blockchain": created.blockchain_id,
-            "Validation": created.validation_id,
-            "RPC": f"{url}/ext/bc/{created.blockchain_id}/rpc",
-            "WebSocket": f"{url}/ext/bc/{created.blockchain_id}/ws".replace("http", "ws", 1),
-            "Explorer": f"{url}/chain/{created.blockchain_id}",
-            "Status": created.status,
-        }
+            terms, genesis = _wanted(platform, options)
+            l1_creation.begin(platform, terms, genesis)
+            creation = L1Creation(platform, tools, travel=travel, report=report)
+            made = creation.run(terms.name)
+            facts = _facts(tools, terms, made)
+        except (NotCreated, AnotherAtWork, CallRefused, ClockNotMovable) as error:
+            again = l1_requests.row_of(platform.db, options["name"])
+            hint = (
+                ""
+                if again is None or again.is_done
+                else f" The same command continues there, `l1 delete {options['name']}` gives up."
+            )
+            raise CommandError(f"The L1 is not complete: {error}.{hint}") from error
         if options["json"]:
             self.stdout.write(json.dumps({key.lower(): value for key, value in facts.items()}))
-        else:
-            print_values(f"L1 {plan.name}", facts)
-        if created.status == "Created":
-            raise CommandError(
-                f"The L1 is complete, but the node does not run its chain: {url}/ext/health has the reason."
+            return
+        print_values(f"L1 {terms.name}", facts)
+        for line in _next_steps(terms, facts):
+            self.stdout.write(line)
+
+    def _say(self, step: str) -> None:
+        self.stderr.write(f"{step} …")
+
+    def _delete(self, options: dict[str, Any]) -> None:
+        platform, text = platform_chain(), options["subnet_id"]
+        tools = NodeL1Tools(settings.NODE, platform)
+        begun = l1_requests.row_of(platform.db, text)
+        subnet_id = None if begun is None else begun.subnet_id
+        if begun is None:
+            platform.tip()
+            subnet_id = ID(_find(platform, text, with_deleted=True).subnet_id)
+            begun = l1_requests.of_subnet(platform.db, subnet_id)
+        name = "" if begun is None else begun.name
+        try:
+            ended = l1_deletion.delete(platform, tools, subnet_id, name)
+        except (NotDeleted, AnotherAtWork) as error:
+            raise CommandError(f"The L1 is not deleted: {error}.") from error
+        if ended:
+            self.stdout.write(
+                f"{', '.join(map(str, ended))}: this node does not run it, and its blocks and states are removed. "
+                "The P-Chain keeps the subnet and its validators."
             )
+        else:
+            self.stdout.write("There was no chain yet. The creation is forgotten.")
 
     def _list(self, options: dict[str, Any]) -> None:
         chain = platform_chain()
@@ -204,24 +279,82 @@ class Command(BaseCommand):
         console_for_tables().print(_validator_table(chain, validators))
 
 
-def _genesis(options: dict[str, Any]) -> bytes:
-    if options["genesis"] is None:
-        return genesis_of(options["chain_id"], options["owner"], platform_chain().tip().timestamp)
-    raw: bytes = options["genesis"].read_bytes()
-    try:
-        json.loads(raw)
-    except ValueError as error:
-        raise CommandError(f"{options['genesis']} is not JSON: {error}") from error
-    return raw
+def _wanted(platform: PlatformChain, options: dict[str, Any]) -> tuple[L1Terms, str]:
+    """Return the terms and the genesis file of the L1 that the options describe.
+
+    Raises:
+        NotCreated: The genesis file cannot be used.
+    """
+    given = None if options["genesis"] is None else options["genesis"].read_text()
+    terms = L1Terms(
+        name=options["name"],
+        chain_id=options["chain_id"] or 0,
+        owner=options["owner"],
+        manager=options["manager"],
+        weight=options["weight"],
+        balance=int(options["balance"] * platform.config.unit),
+        validator=options["validator"] or "",
+        genesis_hash="" if given is None else hash_of(given),
+    )
+    if given is None:
+        return terms, genesis_of(terms, platform.tip().timestamp)
+    return terms, with_manager(given, terms)
 
 
-def _find(chain: PlatformChain, text: str) -> ConvertedSubnet:
-    """Return the L1 with this ID, or with the only chain of this name."""
+def _facts(tools: NodeL1Tools, terms: L1Terms, made: L1RequestRow) -> dict[str, str]:
+    """Return IDs and URLs of a new L1."""
+    assert made.subnet_id is not None
+    url, path = tools.url, f"/ext/bc/{made.blockchain_id}"
+    facts = {
+        "L1": f"{made.subnet_id}",
+        "Blockchain": f"{made.blockchain_id}",
+        "Validation": f"{initial_validation_id(made.subnet_id, 0)}",
+        "RPC": f"{url}{path}/rpc",
+        "WebSocket": f"{url}{path}/ws".replace("http", "ws", 1),
+        "Explorer": f"{url}/chain/{made.blockchain_id}",
+        "Status": _status(tools, made),
+    }
+    if terms.kind is None:
+        return facts
+    facts |= {
+        "Manager": checksum_address(MANAGER_ADDRESS),
+        "Owner": terms.owner,
+        "Second": f"{made.validation_id}",
+    }
+    return facts if terms.validator else facts | {"Keys": tools.keys_of(made.subnet_id)}
+
+
+def _status(tools: NodeL1Tools, made: L1RequestRow) -> str:
+    given = {"blockchainID": str(made.blockchain_id)}
+    answer = tools.call("/ext/bc/P", "platform.getBlockchainStatus", given)
+    return str(answer["status"])
+
+
+def _next_steps(terms: L1Terms, facts: dict[str, str]) -> list[str]:
+    lines = [f"`l1 show {terms.name}` shows the validators. docs/l1.md: how to change them."]
+    if "Keys" in facts:
+        lines.append(
+            "No node has the second validator's keys yet. A node that starts with them, and follows this one, validates."
+        )
+    return lines
+
+
+def _find(chain: PlatformChain, text: str, *, with_deleted: bool = False) -> ConvertedSubnet:
+    """Return the L1 with this ID, or with the only chain of this name.
+
+    Args:
+        chain: The P-Chain.
+        text: The ID or the name.
+        with_deleted: Whether to return one whose chain was deleted, if there is no other.
+    """
     try:
         converted = l1.conversion(chain, ID.parse(text))
         found = [] if converted is None else [converted]
     except (IdError, Cb58Error):
         found = l1.named(chain, text)
+        gone = deleted(chain)
+        kept = [one for one in found if ID(one.subnet_id) not in gone]
+        found = kept or (found if with_deleted else [])
     if not found:
         raise CommandError(f"There is no L1 {text}: `l1 list` shows those there are.")
     if len(found) > 1:
@@ -236,8 +369,11 @@ def _l1_table(chain: PlatformChain, found: Sequence[ConvertedSubnet]) -> Table:
     for title in ("Validators", "Block"):
         table.add_column(title, justify="right")
     counts = l1.counts(chain, [ID(item.subnet_id) for item in found])
+    gone = deleted(chain)
     for item in found:
         names = ", ".join(one.name for one in blockchains(chain, ID(item.subnet_id)))
+        if ID(item.subnet_id) in gone:
+            names += " (deleted here)"
         number = counts[ID(item.subnet_id)].validators
         table.add_row(str(item.subnet_id), names or "–", f"{number:,}", f"{item.height:,}")
     return table
@@ -273,6 +409,7 @@ def _l1_json(chain: PlatformChain, converted: ConvertedSubnet) -> dict[str, Any]
         "managerChainID": str(converted.manager_chain_id),
         "managerAddress": f"0x{bytes(converted.manager_address).hex()}",
         "height": converted.height,
+        "deleted": ID(converted.subnet_id) in deleted(chain),
         "blockchains": [
             {"name": one.name, "blockchainID": str(one.blockchain_id)}
             for one in blockchains(chain, ID(converted.subnet_id))

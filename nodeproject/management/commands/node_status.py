@@ -102,6 +102,8 @@ def _subnet_chains() -> dict[str, str]:
         if row.state == subnet_chains.RUNNING:
             facts[name] = f"{row.blockchain_id}, chain ID {row.chain_id}"
             facts[f"{name} head"] = _stored_head(row.blockchain_id)
+            if row.reason:
+                facts[f"{name} state"] = f"[red]makes no blocks[/red]: {escape(row.reason)}"
         elif row.state == subnet_chains.REFUSED:
             facts[name] = f"[red]does not run[/red]: {escape(row.reason)}"
     return facts

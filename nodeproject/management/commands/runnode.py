@@ -75,7 +75,7 @@ class Command(StartCommand):
                 if embedded:
                     node.processes.register("node")
                 ipc = _ipc(node)
-                initialise_or_explain(node)
+                initialise_or_explain(node, makes_identity=embedded)
                 self._run(node, _companions(node) if embedded else [], ipc)
         except CannotStart as error:
             raise CommandError(str(error)) from error

@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject.management.seeding_history import SeededHistory, UnexpectedBlock, seed
+from nodeproject.management.seeding_history import SeededHistory, seed
+from nodeproject.management.seeding_transfers import UnexpectedBlock
 from primitives.networks import LOCAL
 
 _NUMBERS = {
@@ -19,6 +20,12 @@ _NUMBERS = {
     "transfers": "transfers in each of these",
     "platform": "blocks of the P-Chain with payments",
     "payments": "payments in each of these",
+}
+_OPTIONS = {
+    "recipients": "accounts that get the transfers",
+    "together": "blocks of the C-Chain that are committed together, without the pool; 0: each through the pool",
+    "interval": "seconds between two blocks that are committed together; 0: they have the node's time",
+    "ago": "seconds before now at which the first block of a new history has its time, with --together",
 }
 
 
@@ -34,6 +41,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         for name, meaning in _NUMBERS.items():
             parser.add_argument(f"--{name}", type=int, required=True, help=meaning)
+        for field in fields(SeededHistory):
+            if field.name in _OPTIONS:
+                parser.add_argument(
+                    f"--{field.name}", type=int, default=field.default, help=_OPTIONS[field.name]
+                )
+
+        parser.add_argument(
+            "--indexes",
+            action="store_true",
+            help="also write the indexes of calls and tokens, and the figures of days and accounts",
+        )
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -44,7 +62,9 @@ class Command(BaseCommand):
                 "Nothing else may produce blocks meanwhile: set NODE_MINING to manual."
             )
         try:
-            past = seed(SeededHistory(**{name: options[name] for name in _NUMBERS}))
+            past = seed(
+                SeededHistory(**{name: options[name] for name in (*_NUMBERS, *_OPTIONS, "indexes")})
+            )
         except UnexpectedBlock as error:
             raise CommandError(str(error)) from error
         connections.close_all()

@@ -61,6 +61,15 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
             "delegationRewardOwner": _OWNER, "potentialReward": DECIMAL,
             "accruedDelegateeReward": DECIMAL, "signer": _SIGNER, "delegatorCount": DECIMAL,
             "delegatorWeight": DECIMAL,
+            "validatorAuthority": described(
+                _OWNER, "of an auto-renewed validator: the keys that may change the next two values"
+            ),
+            "nextPeriod": described(
+                DECIMAL, "seconds of its next period; 0: it leaves at the end of the present one"
+            ),
+            "autoCompoundRewardShares": described(
+                DECIMAL, "the part of its rewards that is restaked, in millionths"
+            ),
             "delegators": array(ref("Delegator")),
         },
     ),

@@ -33,7 +33,7 @@ CALLED: Final = (INNER, P256_VERIFY, *FORBIDDEN, WARP)
 keys = st.sampled_from(KEYS)
 
 
-_OPCODES: Final = {
+OPCODES: Final = {
     "CALL": b"\xf1",
     "CALLCODE": b"\xf2",
     "DELEGATECALL": b"\xf4",
@@ -57,7 +57,7 @@ def _log_gas() -> bytes:
 def call_code(opcode: str, address: Address, gas: int) -> bytes:
     value = "0 " if opcode in {"CALL", "CALLCODE"} else ""
     number = int.from_bytes(address, "big")
-    return assemble(f"0 0 160 0 {value}{number} {gas}") + _OPCODES[opcode] + assemble("POP")
+    return assemble(f"0 0 160 0 {value}{number} {gas}") + OPCODES[opcode] + assemble("POP")
 
 
 slots = st.one_of(

@@ -22,12 +22,13 @@ from cchain_app.evm.engine import BlockEnv
 from cchain_app.precompiles.active import DURANGO_WARP_GAS, StatefulPrecompiles, WarpRules
 from cchain_app.precompiles.addresses import WARP
 from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, Transaction
-from primitives.evm import Address
+from primitives.evm import Address, Word
 from tests.builders.bytecode import assemble
 from tests.builders.cchain import BASE_FEE, MemoryState, block_env, transaction
 from tests.conformance.evm.test_coreth_differential import (
     INNER,
     NATIVE,
+    OPCODES,
     OUTER,
     REFERENCE,
     call_code,
@@ -36,6 +37,7 @@ from tests.conformance.evm.test_coreth_differential import (
 from tests.searching import cases
 
 _WARP: Final = StatefulPrecompiles(warp=WarpRules(12345, b"\x07" * 32, DURANGO_WARP_GAS))
+_GET_BLOCKCHAIN_ID: Final = 0x4213CF78
 _NONE, _REVERTING = AssetContracts.NONE, AssetContracts.REVERTING
 _RUN, _INVALID = DelegatedCalls.RUN, DelegatedCalls.INVALID
 _PHASES: Final = {
@@ -51,7 +53,7 @@ _PHASES: Final = {
         _WARP,
     ),
 }
-"""The forks of Ethereum and the features; in the phases between, contracts work that the native engine lacks."""
+"""The forks of Ethereum and the features. `test_coreth_assets_differential` has the phases between."""
 
 
 def _env(phase: str) -> BlockEnv:
@@ -108,6 +110,25 @@ def test_blocks_of_a_phase_agree(
     assert found.results == expected.results
     assert dict(found.changes.accounts) == dict(expected.changes.accounts)
     assert dict(found.changes.storage) == dict(expected.changes.storage)
+
+
+@pytest.mark.parametrize("opcode", ["DELEGATECALL", "CALLCODE"])
+def test_delegated_calls_of_warp_ran_before_august_2025(opcode: str) -> None:
+    state = MemoryState()
+    sent = _sent(_env("Etna"), OUTER, 0, 400_000, 0)
+    state.put(sent.sender, balance=10**21)
+    value = "0 " if opcode == "CALLCODE" else ""
+    ask = assemble(
+        f"{_GET_BLOCKCHAIN_ID << 224} 0 MSTORE 32 32 4 0 {value}{int.from_bytes(WARP, 'big')} 9000"
+    )
+    code = ask + OPCODES[opcode] + assemble("8 SSTORE 32 MLOAD 10 SSTORE")
+    state.put(OUTER, nonce=1, code=code)
+    for outcome in _outcomes("Etna", [sent], state):
+        written = {
+            int.from_bytes(slot, "big"): change.after
+            for (_, slot), change in outcome.changes.storage.items()
+        }
+        assert written == {8: Word(bytes(31) + b"\x01"), 10: Word(b"\x07" * 32)}
 
 
 @pytest.mark.parametrize("called", [*FORBIDDEN, WARP])

@@ -7,7 +7,7 @@ import pytest
 from platform_app.config import GasConfig, RewardConfig, ValidatorFeeConfig, reference_config
 from platform_app.executor.complexity import complexity_of
 from platform_app.executor.fees import charge, dynamic_fee, gas_of, gas_price
-from platform_app.executor.proposal import potential_reward, split
+from platform_app.executor.rewards import potential_reward, split
 from platform_app.state.facets import FeeState
 from platform_app.txs.codec import parse
 from platform_app.txs.errors import UnsupportedTxType

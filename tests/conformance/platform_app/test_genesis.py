@@ -7,7 +7,7 @@ import pytest
 
 from platform_app.blocks.block import genesis_block_of
 from platform_app.config import reference_config
-from platform_app.executor.proposal import potential_reward
+from platform_app.executor.rewards import potential_reward
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.config import parse_genesis_config
 from platform_app.genesis.genesis import (
@@ -72,7 +72,7 @@ def test_staking_asset_is_that_of_the_x_chain_genesis(case: dict[str, Any]) -> N
 def test_the_first_validators_are_current_with_their_rewards(case: dict[str, Any]) -> None:
     genesis = genesis_of(case)
 
-    stakers, supply = initial_stakers(genesis, reference_config(case["networkID"]).rewards)
+    stakers, supply = initial_stakers(genesis, reference_config(case["networkID"]))
 
     assert supply == case["currentSupplyAfterGenesis"]
     assert [

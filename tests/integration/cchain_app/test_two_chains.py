@@ -296,6 +296,9 @@ class Socket:
     def is_gone(self) -> bool:
         return False
 
+    async def close(self, code: int, reason: str) -> None:
+        raise NotImplementedError
+
     def push(self, text: bytes) -> None:
         self.texts.append(text)
 

@@ -24,7 +24,7 @@ def test_the_chains_of_the_primary_network(pchain: PChain, rpc: Rpc) -> None:
 @pytest.mark.parametrize("alias", ["Q", "P-Chain", "c"])
 def test_unknown_alias_is_refused(rpc: Rpc, alias: str) -> None:
     assert refusal(rpc, "info.getBlockchainID", alias=alias) == (
-        f"there is no ID with alias {alias}"
+        f"there is no ID with alias: {alias}"
     )
 
 
@@ -34,6 +34,6 @@ def test_sdk_request_without_alias_gets_the_error(bare: AskBare) -> None:
     assert list(answer) == ["jsonrpc", "error", "id"]
     assert answer["error"] == {
         "code": -32000,
-        "message": "there is no ID with alias ",
+        "message": "there is no ID with alias: ",
         "data": None,
     }

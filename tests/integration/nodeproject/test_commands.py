@@ -193,19 +193,26 @@ def test_the_production_clock_has_whole_seconds(
 
 
 @pytest.mark.parametrize(
-    ("text", "warnings"),
+    ("text", "changes", "warnings"),
     [
-        ('{"heliconTime": "2021-01-01T00:00:00Z"}', 1),
-        ('{"heliconTime": "9000-01-01T00:00:00Z"}', 0),
-        ("{}", 0),
+        ('{"heliconTime": "2021-01-01T00:00:00Z"}', {}, 1),
+        ('{"heliconTime": "2021-01-01T00:00:00Z"}', {"chains": ("P", "X")}, 0),
+        ('{"heliconTime": "2021-01-01T00:00:00Z"}', {"parameters": "specification"}, 0),
+        ('{"heliconTime": "9000-01-01T00:00:00Z"}', {}, 0),
+        ("{}", {}, 0),
     ],
 )
+@pytest.mark.usefixtures("node_settings")
 def test_an_active_helicon_upgrade_is_a_warning(
-    text: str, warnings: int, node_settings: object, settings: Any, tmp_path: Path
+    text: str, changes: dict[str, Any], warnings: int, settings: Any, tmp_path: Path
 ) -> None:
-    (tmp_path / "upgrades.json").write_text(text)
-    settings.NODE = updated(settings.NODE, upgrades=str(tmp_path / "upgrades.json"))
-    assert [item.id for item in check_helicon()] == ["node.W002"] * warnings
+    path = tmp_path / "upgrades.json"
+    path.write_text(text)
+    given = {"upgrades": str(path), "parameters": "avalanchego", **changes}
+    settings.NODE = updated(settings.NODE, **given)
+    found = check_helicon()
+    assert [item.id for item in found] == ["node.W002"] * warnings
+    assert all("but not those of the C-Chain" in item.msg for item in found)
 
 
 @pytest.mark.parametrize(("profile", "warnings"), [("production", 1), ("embedded", 0)])

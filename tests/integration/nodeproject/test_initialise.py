@@ -189,6 +189,25 @@ def test_a_second_start_changes_nothing(empty_directory: Path) -> None:
     assert get_user_model().objects.count() == 1
 
 
+@pytest.mark.parametrize("missing", ["staker.crt", "staker.key", "signer.key"])
+def test_another_machine_of_a_node_needs_its_identity(
+    empty_directory: Path, *, missing: str
+) -> None:
+    initialise(this_node(), makes_identity=False)  # the first start of all: there is no node yet
+    initialise(this_node(), makes_identity=False)
+    file = empty_directory / "staking" / missing
+    file.unlink()
+
+    with pytest.raises(CannotStart) as refused:
+        initialise(this_node(), makes_identity=False)
+
+    assert str(refused.value) == (
+        f"{file} is missing, and the database belongs to a node that has it: copy {file.parent} and secret_key from "
+        "another machine of the node, or run init_node here to make a new identity"
+    )
+    assert not file.exists()
+
+
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 

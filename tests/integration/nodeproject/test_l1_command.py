@@ -1,13 +1,17 @@
 """`l1 list` and `l1 show`, and what `l1 create` refuses before it calls the node."""
 
 import json
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from nodeproject.management.l1_creation import genesis_of
+from explorer_app.services import l1_creation, l1_deletion
+from explorer_app.store import l1_requests as rows
+from nodeproject.apps import this_node
+from nodeproject.web.l1_tools import NodeL1Tools
 from platform_app import models
 from primitives.ids import ID
 from tests.builders import platform
@@ -84,16 +88,6 @@ def test_an_unknown_l1_is_refused_with_the_way_to_the_known_ones(pchain: PChain)
             said("show", text)
 
 
-def test_the_genesis_of_a_new_chain_has_one_rich_account(pchain: PChain) -> None:
-    document = json.loads(genesis_of(9_009, OWNER, platform.NOW))
-
-    assert document["config"]["chainId"] == 9_009
-    assert int(document["gasLimit"], 16) == document["config"]["feeConfig"]["gasLimit"]
-    assert int(document["timestamp"], 16) == platform.NOW
-    assert document["config"]["warpConfig"]["blockTimestamp"] == platform.NOW
-    assert list(document["alloc"]) == [OWNER.removeprefix("0x")]
-
-
 @pytest.mark.node_settings(http_port=1)
 def test_creation_without_a_running_node_says_that_it_does_not_answer(
     pchain: PChain, tmp_path: Path
@@ -105,10 +99,56 @@ def test_creation_without_a_running_node_says_that_it_does_not_answer(
         CommandError, match=r"The L1 is not complete: no answer to keystore\.create"
     ):
         said("create", "Mine", "--chain-id=9009")
-    with pytest.raises(CommandError, match=r"genesis\.json is not JSON"):
-        said("create", "Mine", f"--genesis={wrong}")
+    assert rows.row_of(this_node().database, "Mine") is not None
+    with pytest.raises(CommandError, match="The L1 is not complete: the genesis file is not JSON"):
+        said("create", "Yours", f"--genesis={wrong}")
     for given in ("--chain-id=0", "--chain-id=x", f"--chain-id={2**64}"):
         with pytest.raises(CommandError, match="is not a whole number from 1 to "):
             said("create", "Mine", given)
     with pytest.raises(CommandError, match="'0x12' is not an address"):
         said("create", "Mine", "--chain-id=1", "--owner=0x12")
+    with pytest.raises(CommandError, match="a validator is NodeID-"):
+        said("create", "Mine", "--chain-id=1", "--validator=me")
+    with pytest.raises(CommandError, match="not allowed with argument"):
+        said("create", "Mine", "--chain-id=1", "--poa", "--pos")
+
+
+@pytest.mark.node_settings(http_port=1)
+def test_a_creation_that_failed_goes_on_with_the_same_terms_only(pchain: PChain) -> None:
+    hint = "The same command continues there, `l1 delete Mine` gives up"
+    for _ in range(2):
+        with pytest.raises(CommandError, match=hint):
+            said("create", "Mine", "--chain-id=9009")
+        row = rows.row_of(this_node().database, "Mine")
+        assert row is not None
+        assert row.has_failed
+        assert "no answer to keystore.createUser" in row.error
+    with pytest.raises(CommandError, match="was begun with other terms: "):
+        said("create", "Mine", "--chain-id=9010")
+
+    assert said("delete", "Mine") == "There was no chain yet. The creation is forgotten.\n"
+
+    assert rows.row_of(this_node().database, "Mine") is None
+    with pytest.raises(CommandError, match="There is no L1 Mine"):
+        said("delete", "Mine")
+
+
+@pytest.mark.node_settings(http_port=1)
+def test_only_one_process_creates_or_deletes(pchain: PChain) -> None:
+    tools = NodeL1Tools(this_node().settings, this_node().platform_chain)
+    with tools.alone():
+        with pytest.raises(CommandError, match="another L1 is created or deleted now"):
+            said("create", "Mine", "--chain-id=9009")
+        with pytest.raises(CommandError, match="is not deleted: another L1 is created or deleted"):
+            said("delete", "Mine")
+
+
+def test_only_a_local_network_has_such_l1s(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(l1_creation, "LOCAL", 5)
+    monkeypatch.setattr(l1_deletion, "LOCAL", 5)
+    with pytest.raises(CommandError, match="only a local network has public keys with coins"):
+        said("create", "Mine", "--chain-id=9009")
+    l1 = rows.L1RequestRow("Mine", "{}", "", datetime.now(UTC))
+    rows.add(this_node().database, l1)
+    with pytest.raises(CommandError, match="only on a local network a chain can be deleted"):
+        said("delete", "Mine")

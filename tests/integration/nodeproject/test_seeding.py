@@ -10,9 +10,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from cchain_app.apps import evm_chain
+from cchain_app.models import Call
 from cchain_app.selectors import blocks
+from cchain_app.selectors.state import state_at
+from chaindb import clock
+from explorer_app.models import RankedAccount
+from explorer_app.selectors import token_logs
 from nodeproject.apps import this_node
-from nodeproject.management.seeding_payments import owner
+from nodeproject.management.seeding_payments import FUNDER, owner
+from nodeproject.management.seeding_transfers import TransferSender, submit
 from primitives.addresses import format_address
 from tests.builders.node_settings import updated
 from tests.conformance.coreth_vectors import document
@@ -35,7 +41,9 @@ def fresh(transactional_db: None, node_settings: Any, settings: Any, tmp_path: P
 
 def seed(subject: str, **numbers: object) -> str:
     out = StringIO()
-    options = [f"--{name}={value}" for name, value in numbers.items()]
+    options = [
+        f"--{name}" if value is True else f"--{name}={value}" for name, value in numbers.items()
+    ]
     call_command(f"seed_{subject}", *options, stdout=out)
     return out.getvalue()
 
@@ -94,6 +102,49 @@ def test_a_seeded_history_matches_its_report(fresh: Rpc, settings: Any) -> None:
     assert int(fresh("platform.getHeight")["height"]) == platform["high"]
     last = fresh("platform.getBlockByHeight", height=platform["high"], encoding="json")["block"]
     assert len(last["txs"]) == 2
+
+
+DIRECT = {
+    "empty": 1, "light": 3, "transfers": 2, "platform": 0, "payments": 1,
+    "recipients": 4, "together": 2, "interval": 5, "ago": 1_000,
+}  # fmt: skip
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_blocks_committed_together_are_like_others(fresh: Rpc, settings: Any) -> None:
+    settings.NODE = updated(settings.NODE, platform_genesis="")
+    began = clock.cchain_now()
+    for high in (5, 9):  # the block that funds the senders is in the first history only
+        _, light, _ = json.loads(seed("history", **DIRECT))
+        assert (light["low"], light["high"], light["transactions"]) == (high - 3, high, 6)
+
+    chain = evm_chain()
+    made = [stored for at in range(1, 10) if (stored := blocks.by_number(chain, at)) is not None]
+    assert [len(block.transactions) for block in made] == [0, 2, 2, 2, 2, 0, 2, 2, 2]
+    times = [block.header.timestamp for block in made]
+    assert began - 1_000 <= times[0]
+    assert [late - early for early, late in pairwise(times[2:])] == [5] * 6
+    # Twelve transfers of one wei in turn: each of four recipients has three.
+    paid = {tx.to for block in made[2:] for tx in block.transactions}
+    state = state_at(chain, 9)
+    assert [account.balance for to in paid if to and (account := state.account(to))] == [3] * 4
+    assert all(receipt.succeeded for block in made for receipt in block.receipts)
+    assert chain.memory.blocks.head.hash == made[-1].hash
+    seed("history", **{**DIRECT, "empty": 0, "light": 0}, indexes=True)
+    assert (Call.objects.count(), RankedAccount.objects.filter(balance=3).count()) == (14, 4)
+    assert token_logs.state_of_index(chain, clock.wall()).height == 9
+
+
+@pytest.mark.node_settings(mining="manual")
+def test_pending_transactions_keep_blocks_from_being_made_directly(
+    fresh: Rpc, settings: Any
+) -> None:
+    settings.NODE = updated(settings.NODE, platform_genesis="")
+    seed("history", **{**DIRECT, "light": 0})
+    submit([TransferSender(FUNDER).pay(FUNDER.address, 1)])
+    with pytest.raises(CommandError, match=r"^transactions are pending: start with an empty pool$"):
+        seed("history", **{**DIRECT, "light": 0})
+    assert blocks.catch_up(evm_chain()).number == 1
 
 
 @pytest.mark.node_settings(network_id=1)

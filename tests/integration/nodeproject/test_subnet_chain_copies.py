@@ -41,6 +41,7 @@ from tests.integration.nodeproject.test_third_chain import (
     send,
     transfer,
 )
+from tests.integration.patience import PatientCommunicator
 
 __all__ = ["application", "node", "world"]
 
@@ -125,7 +126,14 @@ async def test_a_chain_that_was_created_later_ends_and_may_be_created_again(
 
     first = await in_thread(live)
     assert await over_http(application, way, "eth_blockNumber") == "0x1"
+    socket = PatientCommunicator(application, "/ext/bc/dex/ws")
+    assert (await socket.connect())[0]
     await in_thread(restore, world, "before")
+    assert await socket.receive_output() == {
+        "type": "websocket.close",
+        "code": 1001,
+        "reason": f"chain {first} has ended",
+    }
 
     assert str(first) not in world.node.evm_chains
     assert world.node.chains.find("dex") is None
@@ -133,8 +141,9 @@ async def test_a_chain_that_was_created_later_ends_and_may_be_created_again(
     assert not [
         path for path in world.node.endpoints.table if str(first) in path or "/dex/" in path
     ]
-    with pytest.raises(AssertionError, match="404 page not found"):
+    with pytest.raises(AssertionError, match="it has ended, because the P-Chain has gone back"):
         await over_http(application, way, "eth_blockNumber")
+    assert (await PatientCommunicator(application, "/ext/bc/dex/ws").connect())[0] is False
     assert str(first) not in world.node.observation.reporter.health().checks
 
     again = await in_thread(live)

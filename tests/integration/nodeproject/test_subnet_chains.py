@@ -291,6 +291,17 @@ def test_the_admin_shows_the_chains_and_the_chosen_ones_rows(world: World, clien
     assert "/admin/cchain_app/block/1/change/" in chosen
     assert "dex" in client.get("/admin/").content.decode()
 
+    unknown = client.get("/admin/cchain_app/block/?chain=" + 5_000 * "<b>", follow=True)
+    assert "No running EVM chain has the name or blockchain ID “&lt;b&gt;" in (
+        unknown.content.decode()
+    )
+    assert "/admin/cchain_app/block/1/change/" in unknown.content.decode(), "dex is still chosen"
+    world.node._end_chain(world.chain(running))
+    use(world.node)
+    page = client.get("/admin/cchain_app/block/").content.decode()
+    assert f"ID “{running}”. These pages show the C-Chain." in page
+    assert "These pages show" not in client.get("/admin/cchain_app/block/").content.decode()
+
 
 @pytest.mark.sqlite_only  # likewise
 def test_the_status_and_the_banner_name_it(

@@ -1,18 +1,23 @@
 """The base fee of a chain of a subnet: it falls with time, and a manager in an undecided block may change it."""
 
+import json
+from functools import partial
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from cchain_app.api.eth.fees import fee_history
 from cchain_app.api.params.values import Tag
 from cchain_app.chain import EvmChain
+from cchain_app.evm import installed
 from cchain_app.precompiles import addresses
-from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG
+from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG, FeeConfig
 from cchain_app.selectors import blocks, figures
 from cchain_app.services import choosing, transactions
 from cchain_app.services.manual_mining import set_next_timestamp
 from cchain_app.services.vm import EvmVM
+from cchain_app.store import subnet_chains as rows
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from chaindb.connections import in_thread
@@ -28,7 +33,7 @@ __all__ = ["application", "client", "node", "world"]
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.node_settings(mining="manual", track_subnets=("all",)),
+    pytest.mark.node_settings(mining="manual", track_subnets=("all",), rpc_tx_fee_cap=0.0),
     pytest.mark.sqlite_only,
 ]
 
@@ -44,7 +49,9 @@ class SteepChain:
 
     def __init__(self, world: World, **of_config: Any) -> None:
         self._world = world
-        blockchain_id = world.create(subnet_genesis(CHAIN_ID, feeConfig=STEEP, **of_config))
+        document = json.loads(subnet_genesis(CHAIN_ID, feeConfig=STEEP, **of_config))
+        document["alloc"] = {encode_data(SENDER)[2:]: {"balance": hex(2**100)}}
+        blockchain_id = world.create(json.dumps(document).encode())
         assert world.row(blockchain_id).reason == ""
         self.evm: EvmChain = world.chain(blockchain_id)
         self.runtime = world.node.evm_runtimes[self.evm.name]
@@ -145,9 +152,9 @@ MANAGED = {
 DEAR = DEFAULT_FEE_CONFIG._replace(min_base_fee=9 * GWEI, target_gas=10**9)
 
 
-def set_fees(chain: SteepChain, nonce: int) -> Hash:
-    """Put a transaction into the pool that sets the least base fee to 9 gwei."""
-    data = bytes.fromhex("8f10b586") + b"".join(value.to_bytes(32, "big") for value in DEAR)
+def set_fees(chain: SteepChain, nonce: int, fees: FeeConfig = DEAR) -> Hash:
+    """Put a transaction into the pool that sets the fee config, by default a least base fee of 9 gwei."""
+    data = bytes.fromhex("8f10b586") + b"".join(value.to_bytes(32, "big") for value in fees)
     return chain.send(nonce, 100 * GWEI, to=addresses.FEE_MANAGER, value=0, data=data, gas=300_000)
 
 
@@ -190,3 +197,58 @@ def test_a_fee_history_that_ends_with_the_pending_block_reads_its_manager(world:
     history = fee_history(world.node.evm_rpcs[chain.evm.name], 1, Tag.PENDING, None)
 
     assert [int(price, 16) for price in history["baseFeePerGas"]] == [GWEI, 9 * GWEI]
+
+
+WIDE = 2**64
+"""A base fee with one bit more than the native engine reads."""
+NO_ENGINE = f"no block can follow block 2: its base fee {WIDE} has more than 64 bits, which needs the reference engine: pip"
+
+
+def test_a_chain_whose_base_fee_needs_a_missing_engine_says_so_and_goes_on_with_it(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = SteepChain(world, **MANAGED)
+    chain.at(20)
+    set_fees(chain, 1, DEAR._replace(min_base_fee=WIDE))
+    assert chain.produced() == 1
+    chain.at(21)
+    look = world.node.subnet_chains.look
+    checks = world.node.observation._checks
+
+    with monkeypatch.context() as patched:
+        patched.setattr(installed, "has_reference", lambda: False)
+        look()
+        row = world.row(chain.evm.blockchain_id)
+        assert row.state == rows.RUNNING
+        assert row.reason.startswith(NO_ENGINE)
+        assert NO_ENGINE in checks.measure_evm(chain.runtime).error
+        page = client.get("/admin/cchain_app/subnetchain/").content.decode()
+        assert "makes no blocks" in page
+        assert NO_ENGINE[:80] in page
+        assert "makes no blocks" in client.get("/chains").content.decode()
+        chain.send(2, 2 * WIDE)
+
+    look()
+    assert world.row(chain.evm.blockchain_id).reason == ""
+    assert checks.measure_evm(chain.runtime).error == ""
+    assert chain.produced() == 1
+    assert blocks.head(chain.evm).header.base_fee == WIDE
+
+
+async def test_wallets_can_estimate_at_such_a_base_fee(application: Any, world: World) -> None:
+    chain = await in_thread(partial(SteepChain, world, **MANAGED))
+    chain.at(20)
+    await in_thread(set_fees, chain, 1, DEAR._replace(min_base_fee=WIDE))
+    assert await in_thread(chain.produced) == 1
+    path = f"/ext/bc/{chain.evm.name}/rpc"
+    message = {"from": encode_data(SENDER), "to": encode_data(RECIPIENT), "value": "0x1"}
+    priced = {**message, "maxFeePerGas": hex(2 * WIDE), "maxPriorityFeePerGas": "0x1"}
+    for asked in (message, priced):
+        assert await over_http(application, path, "eth_estimateGas", asked) == hex(21_000)
+        assert await over_http(application, path, "eth_call", asked, "latest") == "0x"
+    assert int(await over_http(application, path, "eth_gasPrice"), 16) > WIDE
+    await in_thread(chain.send, 2, 2 * WIDE)
+    assert await in_thread(chain.produced) == 1
+    block = await over_http(application, path, "debug_traceBlockByNumber", "0x3")
+    assert block[0]["result"]["failed"] is False
+    await end(application)

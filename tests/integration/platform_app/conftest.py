@@ -7,6 +7,8 @@ blocks are made on demand: requests for blocks are ignored.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -189,6 +191,24 @@ def reference_pchain(
 ) -> Iterator[PChain]:
     """The local network of avalanchego with its parameters, a day old; this node is not one of its validators."""
     settings.NODE = updated(node_settings, data_dir=data_dir, parameters="avalanchego")
+    yield from _running(monkeypatch, now=REFERENCE_START + DAY)
+
+
+@pytest.fixture
+def helicon_pchain(
+    db: None,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    node_settings: Any,
+    data_dir: str,
+) -> Iterator[PChain]:
+    """The same network, on which Helicon is active from 100 seconds after the genesis on."""
+    helicon = datetime.fromtimestamp(REFERENCE_START + 100, UTC).isoformat()
+    path = Path(data_dir) / "upgrades.json"
+    path.write_text(json.dumps({"heliconTime": helicon}))
+    settings.NODE = updated(
+        node_settings, data_dir=data_dir, parameters="avalanchego", upgrades=str(path)
+    )
     yield from _running(monkeypatch, now=REFERENCE_START + DAY)
 
 

@@ -8,6 +8,7 @@ from adminkit.formats import (
     cut_decimals,
     format_age,
     format_date,
+    format_duration,
     format_iso,
     format_percent,
     format_time,
@@ -87,6 +88,22 @@ def test_a_time_is_written_for_programs_and_as_a_day() -> None:
 )
 def test_an_age_is_written_in_its_largest_unit(seconds: int, text: str) -> None:
     assert format_age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (59, "59 s"),
+        (3_600, "1 h"),
+        (5_400, "1 h 30 min"),
+        (86_400 * 365, "365 d"),
+        (90_061, "1 d 1 h 1 min 1 s"),
+        (2**64 - 1, "213,503,982,334,601 d 7 h 15 s"),
+    ],
+)
+def test_a_duration_is_exact(seconds: int, text: str) -> None:
+    assert format_duration(seconds) == text
 
 
 def test_a_share_of_nothing_is_nothing() -> None:

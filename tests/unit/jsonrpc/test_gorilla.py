@@ -169,14 +169,6 @@ def test_parameters_and_case_of_the_content_type_do_not_matter(
         (b"5", "json: cannot unmarshal number into Go value of type json2.serverRequest"),
         (b'"x"', "json: cannot unmarshal string into Go value of type json2.serverRequest"),
         (b"true", "json: cannot unmarshal bool into Go value of type json2.serverRequest"),
-        (
-            b'{"jsonrpc":"2.0","id":1,"method":5}',
-            "json: cannot unmarshal number into Go struct field serverRequest.method of type string",
-        ),
-        (
-            b'{"jsonrpc":2,"id":1,"method":"a.b"}',
-            "json: cannot unmarshal number into Go struct field serverRequest.jsonrpc of type string",
-        ),
         (b"\xff", "parse error: text is not UTF-8"),
         (b"[" * 65, "json: cannot unmarshal array into Go value of type json2.serverRequest"),
         (b'{"a":' + b"[" * 65, "parse error: nested deeper than 64"),
@@ -184,6 +176,46 @@ def test_parameters_and_case_of_the_content_type_do_not_matter(
 )
 def test_body_without_request_object_is_a_parse_error(send: Ask, body: bytes, message: str) -> None:
     assert error_of(send(body)) == {"code": -32700, "message": message, "data": EMPTY, "id": None}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "shown"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"method":5}', "number method", {"jsonrpc": "2.0", "id": 1}),
+        (b'{"jsonrpc":"2.0","method":5}', "number method", {"jsonrpc": "2.0"}),
+        (
+            b'{"jsonrpc":["2.0"],"id":{"a":1},"method":"platform.greet","params":{"b":2}}',
+            "array jsonrpc",
+            {"id": {"a": 1}, "method": "platform.greet", "params": {"b": 2}},
+        ),
+        (b'{"method":{},"jsonrpc":2,"id":"x"}', "object method", {"id": "x"}),
+        (b'{"METHOD":true,"jsonrpc":"2.0","id":3}', "bool method", {"jsonrpc": "2.0", "id": 3}),
+    ],
+)
+def test_a_member_of_another_type_is_a_parse_error(
+    send: Ask, ran: list[str], body: bytes, kind: str, shown: dict[str, Any]
+) -> None:
+    found, member = kind.split()
+    words = (
+        f"json: cannot unmarshal {found} into Go struct field serverRequest.{member} of type string"
+    )
+    expected = {"code": -32700, "message": words, "data": {**EMPTY, **shown}}
+    assert error_of(send(body)) == {**expected, "id": shown.get("id")}
+    assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b'{"jsonrpc":null,"id":7,"method":"platform.greet","params":{"a":1}}', -32600),
+        (b'{"jsonrpc":"2.0","id":7,"method":null,"params":{"a":1}}', -32000),
+    ],
+)
+def test_null_is_no_version_and_no_method(send: Ask, body: bytes, code: int) -> None:
+    error = error_of(send(body))
+    request = {**EMPTY, "id": 7, "method": "platform.greet", "params": {"a": 1}}
+    assert (error["code"], error["id"]) == (code, 7)
+    assert error["data"] == (request if code == -32600 else None)
 
 
 @pytest.mark.parametrize("version", ["1.0", "", "2"])

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from jsonrpc.dispatch.envelope import notification
-from jsonrpc.errors import JsonRpcError, TooManyConnections
+from jsonrpc.errors import JsonRpcError, ServiceEnded, TooManyConnections
 from jsonrpc.websocket.hub import Hub, HubLimits, SocketExchange, random_id
 from jsonrpc.websocket.outbound import Result, notify
 
@@ -26,6 +26,9 @@ class Sink:
 
     def is_gone(self) -> bool:
         return False
+
+    async def close(self, code: int, reason: str) -> None:
+        self.texts.append(f"{code} {reason}".encode())
 
 
 @pytest.fixture
@@ -268,3 +271,15 @@ def test_subscriptions_are_bounded_together_and_for_one_client() -> None:
 
     hub.disconnect(second)
     assert [hub.remaining(sink) for sink in (first, other, last)] == [1, 1, 1]
+
+
+async def test_the_sockets_of_an_ended_hub_are_closed_and_no_more_are_served(
+    hub: Hub, sink: Sink
+) -> None:
+    await hub.end("the chain has ended")
+
+    assert sink.texts == [b"1001 the chain has ended"]
+    with pytest.raises(ServiceEnded, match="the chain has ended"):
+        hub.connect(Sink())
+    hub.disconnect(sink)
+    assert not hub.connections

@@ -55,5 +55,6 @@ def test_headers_of_helicon_are_read(chain: MemoryCoreth) -> None:
 
 def test_no_block_is_built_since_helicon(chain: MemoryCoreth) -> None:
     head = chain.blocks[-1]
-    assert chain.rules.may_build(head, UPGRADES.helicon - 1)
-    assert not chain.rules.may_build(head, UPGRADES.helicon)
+    last = 1_000 * UPGRADES.helicon - 1
+    assert chain.rules.builds_from(head, last) == last
+    assert chain.rules.builds_from(head, last + 1) is None

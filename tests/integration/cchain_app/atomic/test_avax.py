@@ -50,6 +50,9 @@ def test_pages_of_the_outputs_that_wait(both: Both, avax: Rpc) -> None:
     assert (first["numFetched"], rest["numFetched"]) == ("2", "1")
     assert len({*first["utxos"], *rest["utxos"]}) == 3
     assert avax("avax.getUTXOs", addresses=[OWNER], sourceChain="X")["utxos"] == []
+    assert refusal(avax, "avax.getUTXOs", **by_id, encoding="json") == (
+        "problem encoding utxo: unsupported encoding in method"
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from cchain_app.api import EvmRpc, registry
+from cchain_app.atomic.parameters import AtomicParameters
 from cchain_app.chain import EvmChain
 from cchain_app.precompiles.verification import WarpIdentity
 from cchain_app.services.genesis import load_genesis
@@ -14,7 +15,7 @@ from cchain_app.services.runtime import EvmRuntime
 from chaindb.database import Database
 from chainvm.port import BlockContext
 from jsonrpc.dispatch.dispatcher import Dispatcher
-from primitives.upgrades import OWN_NETWORK
+from primitives.upgrades import OWN_NETWORK, UpgradeTimes
 from tests.builders.coreth import local_parameters, nobody_signs
 from tests.builders.node_settings import updated
 from tests.conformance.coreth_vectors import data
@@ -22,10 +23,16 @@ from tests.conformance.coreth_vectors import data
 NOW = 4_000_000_000
 
 
-def chain_of(genesis: bytes, **given: Any) -> EvmChain:
-    """Return the chain with a genesis file and further settings."""
+def chain_of(
+    genesis: bytes,
+    *,
+    parameters: AtomicParameters | None = None,
+    upgrades: UpgradeTimes = OWN_NETWORK,
+    **given: Any,
+) -> EvmChain:
+    """Return the chain with a genesis file and further settings; without parameters those of the local network."""
     node = updated(settings.NODE, **{"mining": "manual", **given})
-    parameters = local_parameters()
+    parameters = parameters or local_parameters()
     return EvmChain(
         node.common,
         node.cchain,
@@ -34,9 +41,9 @@ def chain_of(genesis: bytes, **given: Any) -> EvmChain:
         blockchain_id=lambda: parameters.blockchain_id,
         genesis_file=lambda: genesis,
         atomic=lambda: parameters,
-        upgrades=lambda: OWN_NETWORK,
+        upgrades=lambda: upgrades,
         identity=WarpIdentity(
-            node.common.network_id, lambda: parameters.blockchain_id, nobody_signs
+            parameters.network_id, lambda: parameters.blockchain_id, nobody_signs
         ),
     )
 
@@ -54,7 +61,7 @@ class Follower:
 
     def follow(self, entries: list[Any]) -> None:
         vm = self.runtime.vm
-        found = [vm.parse(data(entry["blockRLP"])) for entry in entries]
+        found = [vm.parse(data(entry.get("blockRLP") or entry["rlp"])) for entry in entries]
         context = BlockContext(NOW, decided=True)
         vm.verify_all(found, [context] * len(found))
         vm.accept([block.block_id for block in found], written=lambda _: None)

@@ -13,6 +13,7 @@ from chaindb.fields import row_id
 from explorer_app.api.replies import ActionReason
 from explorer_app.selectors import sums as mined_blocks
 from explorer_app.selectors import traces
+from explorer_app.site import Explorer
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.conformance.explorer_samples import Sample
@@ -361,7 +362,14 @@ def test_methods_of_the_chains_interface_answer_without_an_envelope(
 
 
 @pytest.mark.usefixtures("counter")
-def test_supply_and_gas_are_returned(explored: Explored, rpc: Rpc) -> None:
+@pytest.mark.parametrize("summarised", [True, False])
+def test_supply_and_gas_are_returned(
+    explored: Explored, rpc: Rpc, monkeypatch: pytest.MonkeyPatch, *, summarised: bool
+) -> None:
+    if summarised:  # no rows are added up
+        monkeypatch.setattr("explorer_app.selectors.sums.MAX_ROWS", 0)
+    else:
+        monkeypatch.setattr(Explorer, "summarises", False)
     genesis = sum(account.balance for account in explored.site.evm.genesis.alloc.values())
     burnt = sum(
         int(block["gasUsed"], 16) * int(block["baseFeePerGas"], 16)
@@ -398,6 +406,7 @@ def test_lists_above_the_limit_are_refused(
 ) -> None:
     monkeypatch.setattr("explorer_app.selectors.ledger.MAX_BYTES", 100)
     monkeypatch.setattr("explorer_app.selectors.sums.MAX_ROWS", 1)
+    monkeypatch.setattr(Explorer, "summarises", False)
     text = "Query Timeout occured. Please select a smaller result dataset"
 
     assert account(explored, "txlist", address=ME)["result"] == text

@@ -59,6 +59,9 @@ class Socket:
         """Return that the socket is open."""
         return False
 
+    async def close(self, code: int, reason: str) -> None:
+        """Close nothing."""
+
 
 def scrape() -> Page:
     """Return the values of the page by name and labels."""

@@ -179,7 +179,7 @@ def test_each_vote_of_the_producer_moves_the_clock(
     assert voted.verified_at is not None
     for raw in raws:
         block = voted.vm.parse(raw)
-        voted.vm.verify(block, BlockContext(voted.verified_at(block)))
+        voted.vm.verify(block, BlockContext(int(voted.verified_at(block))))
         assert clock.now() < time_of(raw)
         voted.vm.accept([block.block_id], written=voted.written)
         assert clock.now() == time_of(raw)

@@ -28,17 +28,17 @@ LISTS = {
 
 CHOICES = [
     ("validator", "pending", 1),
-    ("validator", "past", 4),
+    ("validator", "past", 5),
     ("validator", "all", 4),  # three branches and the rows
     ("delegator", "pending", 1),
     ("delegator", "past", 2),
     ("delegator", "all", 4),
     ("tx", "transfers", 2),
     ("tx", "between", 3 + 1),
-    ("tx", "validators", 5 + 1),
+    ("tx", "validators", 7 + 1),
     ("tx", "delegators", 3 + 1),
     ("tx", "subnets", 4 + 1),
-    ("tx", "rewards", 2),
+    ("tx", "rewards", 3 + 1),
 ]
 
 SEARCHES = [
@@ -67,7 +67,7 @@ SEARCHES = [
 DETAILS = {
     "block": 4,
     "tx": 5,
-    "validator": 6,
+    "validator": 7,  # and whether it is renewed
     "delegator": 3,
     "subnet": 4,
     "blockchain": 1,

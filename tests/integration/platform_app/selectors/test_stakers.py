@@ -66,11 +66,13 @@ def test_delegators_are_counted_for_their_own_validator() -> None:
 
     current = stakers.current_validators(platform_chain())
 
-    assert current.by_node[NODE][-2:] == (2, 51_000_000)
-    assert current.by_node[OTHER][-2:] == (0, 0)
+    found = current.by_node[NODE]
+    assert (found.delegator_count, found.delegator_weight) == (2, 51_000_000)
+    other = current.by_node[OTHER]
+    assert (other.delegator_count, other.delegator_weight) == (0, 0)
     assert current.weight == 2 * STAKE + 51_000_000
     delegators = stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, NODE)
-    assert {other.weight for other in delegators} == {25_000_000, 26_000_000}
+    assert {delegator.weight for delegator in delegators} == {25_000_000, 26_000_000}
     assert [delegator.tx_id for delegator in delegators] == sorted(
         item.tx_id for item in delegators
     )

@@ -13,7 +13,7 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, REFERENCE_UNIT
 from platform_app.executor.errors import TxStateReason
-from platform_app.executor.proposal import potential_reward
+from platform_app.executor.rewards import potential_reward
 from platform_app.services import mempool
 from platform_app.txs.base import Tx
 from platform_app.txs.staking import (

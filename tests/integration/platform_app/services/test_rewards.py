@@ -13,7 +13,7 @@ from platform_app.blocks.block import (
     parse_block,
 )
 from platform_app.config import DAY, UNIT
-from platform_app.executor.proposal import split
+from platform_app.executor.rewards import split
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted
 from platform_app.selectors.accepted import Status

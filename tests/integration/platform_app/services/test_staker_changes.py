@@ -7,7 +7,7 @@ import pytest
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import BanffStandardBlock
 from platform_app.config import DAY, UNIT
-from platform_app.executor.proposal import potential_reward
+from platform_app.executor.rewards import potential_reward
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, own_stake, stakers
 from platform_app.state.stakers import Staker

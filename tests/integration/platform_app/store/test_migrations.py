@@ -42,6 +42,7 @@ def test_uptimes_survive_the_way_back_and_forth() -> None:
         "platform_app_connectednode", "platform_app_uptimetracking", "platform_app_genesis",
         "platform_app_l1validator", "platform_app_l1conversion", "platform_app_l1expiry",
         "platform_app_l1weight", "platform_app_subnetuptime", "p_l1s", "p_l1_validators", "p_l1_weights",
+        "platform_app_autorenewedvalidator", "platform_app_renewedperiod", "p_renewed_periods",
     }  # fmt: skip
     assert ask("SELECT up_duration, connected_since FROM p_uptime") == [(300, None)]
     assert ask("SELECT connected_since FROM platform_app_validatoruptime") == [(None,)]

@@ -13,7 +13,7 @@ from platform_app.apps import platform_chain
 from platform_app.selectors import outputs, stakers
 from platform_app.state.chain import ChainState, Diff
 from platform_app.state.facets import FeeState
-from platform_app.state.stakers import Priority, Staker
+from platform_app.state.stakers import AutoRenewal, Priority, Staker
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
 from platform_app.txs.base import TxStatus, inner_output
@@ -50,6 +50,10 @@ class History:
         self.shared: list[tuple[ID, ID]] = []
         self.tx_ids: list[ID] = []
         self.staking: list[ID] = []
+        self.locked: dict[ID, int] = {}
+        """The outputs that auto-renewed validators have staked, without restaked rewards."""
+        self.renewable: set[ID] = set()
+        """Auto-renewed validators that earlier blocks have added and this block has not renewed."""
         platform_rows.begin()
         self.memory = MemoryState(time=platform.NOW, fees=FeeState(), supplies={})
         self.members: list[dict[ID, dict[NodeID, int]]] = [{}]
@@ -62,6 +66,9 @@ class History:
             self.random.choice(self.ACTIONS)(self, diff)
         expected = self.answers(diff)
         self.memory.accept(diff)
+        self.renewable = {
+            tx_id for tx_id in self.memory.stakers if tx_id in self.memory.stakers.auto_renewals
+        }
         platform_rows.accept_diff(diff)
 
         assert self.answers(DatabaseState(platform_chain().db)) == expected
@@ -89,6 +96,11 @@ class History:
             "stakers": [state.stakers.get(tx_id) for tx_id in self.staking],
             "rewards": [
                 state.stakers.delegatee_reward(tx_id)
+                for tx_id in self.staking
+                if state.stakers.get(tx_id)
+            ],
+            "auto renewals": [
+                state.stakers.auto_renewal(tx_id)
                 for tx_id in self.staking
                 if state.stakers.get(tx_id)
             ],
@@ -156,6 +168,47 @@ class History:
         else:
             diff.stakers.remove(staker)
 
+    def some_terms(self) -> AutoRenewal:
+        return AutoRenewal(
+            self.random.choice((0, 3, 365)), self.number(), self.any_number(), self.any_number()
+        )
+
+    def add_auto_renewed(self, diff: Diff) -> None:
+        node_id = self.random.choice(NODES)
+        if diff.stakers.validator(PRIMARY_NETWORK_ID, node_id) is None:
+            end = platform.NOW + 5 + self.random.randint(0, 3)
+            made, change = platform_rows.adding_auto_renewed(
+                self.some_terms(),
+                node_id=node_id,
+                start=platform.NOW + self.count,
+                end=end + self.count,
+                weight=self.number(),
+            )
+            self.staking.append(made.tx_id)
+            self.tx_ids.append(made.tx_id)
+            self.locked[made.tx_id] = made.weight
+            change(diff)
+
+    def renew_or_change_terms(self, diff: Diff) -> None:
+        present = [
+            staker for staker in diff.stakers.current() if diff.stakers.auto_renewal(staker.tx_id)
+        ]
+        if not present:
+            return
+        staker = self.random.choice(present)
+        if staker.tx_id in self.renewable:
+            self.renewable.remove(staker.tx_id)
+            _, change = platform_rows.renewing(
+                staker,
+                self.some_terms(),
+                end=staker.end + self.number(),
+                weight=self.number(),
+                potential_reward=self.any_number(),
+            )
+            change(diff)
+        else:
+            diff.stakers.set_auto_renewal(staker.tx_id, self.some_terms())
+
     def set_rewards(self, diff: Diff) -> None:
         for staker in diff.stakers.current():
             if not staker.priority.is_delegator:
@@ -190,7 +243,8 @@ class History:
 
     ACTIONS = (
         produce, produce, consume, export, take_import, add_staker, add_staker, add_staker,
-        add_staker, move_staker, set_rewards, set_numbers, add_subnet, change_owner, add_chain,
+        add_staker, add_auto_renewed, add_auto_renewed, renew_or_change_terms, renew_or_change_terms,
+        renew_or_change_terms, move_staker, set_rewards, set_numbers, add_subnet, change_owner, add_chain,
     )  # fmt: skip
 
     def receive(self) -> None:
@@ -294,7 +348,8 @@ def assert_stake_is_that_of_the_present(history: History) -> None:
     present: list[Staker] = [
         staker for staker in history.memory.stakers.values() if not staker.priority.is_permissioned
     ]
-    assert sum(item.amount for item in staked) == sum(other.weight for other in present)
+    locked = {other.tx_id: history.locked.get(other.tx_id, other.weight) for other in present}
+    assert sum(item.amount for item in staked) == sum(locked.values())
     assert sum(by_validator.amount for by_validator in by_validators) == sum(
-        entry.weight for entry in present if not entry.priority.is_delegator
+        locked[entry.tx_id] for entry in present if not entry.priority.is_delegator
     )

@@ -12,14 +12,23 @@ from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
 from platform_app.state.chain import Diff
 from platform_app.state.l1_validators import Conversion, L1Fees, L1Validator
-from platform_app.state.stakers import Priority
+from platform_app.state.stakers import AutoRenewal, Priority
 from platform_app.store import mempool, uptime
 from platform_app.txs import subnets
 from platform_app.txs.base import BaseTx, TxStatus
 from platform_app.txs.l1 import PChainOwner
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
-from tests.builders.platform_rows import accept, adding, adding_tx, begin, producing, reward
+from tests.builders.platform_rows import (
+    accept,
+    adding,
+    adding_auto_renewed,
+    adding_tx,
+    begin,
+    producing,
+    renewing,
+    reward,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -116,6 +125,47 @@ def test_uptimes_are_shown_as_they_were_written_last() -> None:
     (row,) = ask("SELECT * FROM p_uptime")
     assert (row["phase"], row["up_duration"], float(row["uptime"])) == ("past", 700, 0.7)
     assert row["connected_since"] is None
+
+
+def test_periods_and_rewards_of_auto_renewed_validators_are_shown() -> None:
+    end, later = platform.NOW + 3600, platform.NOW + 10_800
+    terms = AutoRenewal(7200, 250_000)
+    first, add = adding_auto_renewed(terms, start=platform.NOW, end=end, weight=2_000_000_000)
+    begin()
+    accept(add)
+    restaked = AutoRenewal(7200, 250_000, 500_000, 250_000)
+    second, renew = renewing(first, restaked, weight=2_000_750_000, end=later)
+    paid = platform.utxo(1_500_000)
+
+    def change(diff: Diff) -> None:
+        renew(diff)
+        diff.utxos.add_reward(diff.txs.changes()[-1][0].tx_id, paid)
+
+    block = accept(change)
+
+    (row,) = ask("SELECT * FROM p_validators")
+    assert (row["next_period"], float(row["auto_compound"])) == (7200, 25.0)
+    assert (int(row["restaked"]), int(row["weight"])) == (750_000, 2_000_750_000)
+    assert (row["joined_height"], row["added_height"]) == (2, 1)
+    (row,) = ask("SELECT * FROM p_renewed_periods")
+    assert (row["tx_id"], row["node_id"]) == (shown(first.tx_id), str(platform.NODE_ID))
+    assert (row["joined_height"], row["left_height"]) == (1, 2)
+    assert (int(row["weight"]), float(row["coins"])) == (2_000_000_000, 2000.0)
+    assert row["reward_tx_id"] == shown(block.txs[-1].tx_id)
+    (row,) = ask("SELECT * FROM p_rewards")
+    assert (row["tx_id"], row["staking_tx_id"]) == (
+        shown(block.txs[-1].tx_id), shown(second.tx_id),
+    )  # fmt: skip
+    assert (row["node_id"], float(row["coins"])) == (str(platform.NODE_ID), 1.5)
+    (row,) = ask("SELECT * FROM p_uptime")
+    assert row["up_duration"] == 0
+
+
+def test_other_validators_have_no_terms_of_renewal() -> None:
+    begin(adding()[1])
+    (row,) = ask("SELECT * FROM p_validators")
+    assert [row[name] for name in ("next_period", "auto_compound", "restaked")] == [None] * 3
+    assert ask("SELECT * FROM p_renewed_periods") == []
 
 
 def test_subnets_and_blockchains_are_shown() -> None:

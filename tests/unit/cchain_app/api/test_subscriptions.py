@@ -39,6 +39,9 @@ class Socket:
     def is_gone(self) -> bool:
         return False
 
+    async def close(self, code: int, reason: str) -> None:
+        raise NotImplementedError
+
     def call(self, method, *params):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = json.loads(

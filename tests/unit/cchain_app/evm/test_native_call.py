@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -66,12 +65,16 @@ def test_other_threads_run_while_a_long_call_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "base_fee"), [({"gas_price": 1 << 128}, 0), ({"gas_price": 1 << 100}, 1 << 64)]
+    ("price", "base_fee", "words"),
+    [
+        (1 << 128, 0, "gas price or base fee beyond what can be paid"),
+        (1 << 100, 1 << 64, "insufficient funds"),  # the words of the reference engine
+    ],
 )
-def test_fees_beyond_256_bits_are_rejected(fields: dict[str, Any], base_fee: int) -> None:
-    message = call_message(CONTRACT, **fields)
+def test_fees_beyond_the_engines_are_rejected(price: int, base_fee: int, words: str) -> None:
+    message = call_message(CONTRACT, gas_price=price)
 
-    with pytest.raises(CallRejected, match="gas price or base fee beyond what can be paid"):
+    with pytest.raises(CallRejected, match=words):
         ENGINE.call(block_env(base_fee=base_fee), message, MemoryState())
 
 

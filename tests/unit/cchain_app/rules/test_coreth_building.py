@@ -11,7 +11,9 @@ from cchain_app.atomic.transactions import (
     sign_bytes,
 )
 from cchain_app.blocks.effects import PayloadPlace
-from cchain_app.processing import VerifiedBlock
+from cchain_app.filling import MORE_PASSES
+from cchain_app.processing import NO_ROOM, VerifiedBlock
+from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import MAX_TARGET_EXCESS_CHANGE, GasState
 from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.votes import NO_VOTES, Votes
@@ -24,6 +26,7 @@ from primitives.keys import EWOQ_KEY
 from primitives.secp256k1 import address_of_private_key, sign_sha256
 from primitives.upgrades import OWN_NETWORK
 from tests.builders.coreth import MemoryCoreth, local_genesis, local_parameters
+from tests.builders.reasons import raises
 from tests.builders.stateful import predicate
 from tests.builders.transactions import signed
 from utxo.components import (
@@ -36,6 +39,8 @@ from utxo.components import (
 START = 1_800_000_000
 EWOQ_ADDRESS = address_of_private_key(EWOQ_KEY)
 PARAMETERS = local_parameters()
+ENDLESS = bytes.fromhex("5b600056")
+"""Code that never ends, so that it uses all of its gas."""
 
 
 def network(votes: Votes = NO_VOTES) -> tuple[MemoryCoreth, MemoryCoreth]:
@@ -145,20 +150,89 @@ def test_votes_move_target_and_delay() -> None:
 
 def test_transactions_above_the_capacity_wait() -> None:
     ours, theirs = network()
-    made = make(ours, [transfer(0, 6_000_000), transfer(1, 6_000_000)], START)
+    endless = transfer(0, 6_000_000, to=None, data=ENDLESS)
+    made = make(ours, [endless, transfer(1, 6_000_000), transfer(2)], START)
     assert made is not None
-    assert len(made.block.transactions) == 1
+    assert made.block.transactions == (endless,)
     adopt(ours, theirs, made, START)
+
+
+def test_transactions_fit_by_the_gas_that_those_before_them_use() -> None:
+    ours, theirs = network()
+    wanted = [transfer(nonce, 6_000_000) for nonce in range(3)]
+    made = make(ours, wanted, START)
+    assert made is not None
+    assert made.block.transactions == tuple(wanted)
+    assert made.block.header.gas_used == 63_000
+    adopt(ours, theirs, made, START)
+
+
+def test_a_block_is_executed_a_bounded_number_of_times() -> None:
+    ours, theirs = network()
+    wanted = [transfer(nonce, 6_000_000) for nonce in range(7)]
+    now, found = START, []
+    while wanted:
+        built = ours.tree.build(wanted, BlockContext(now, p_chain_height=7))
+        assert built.made is not None
+        waiting = [(item.reason, item.retry) for item in built.skipped]
+        assert waiting == [(NO_ROOM, True)] * len(waiting)
+        found.append(len(built.made.block.transactions))
+        adopt(ours, theirs, built.made, now)
+        wanted = wanted[found[-1] :]
+        now += 2
+    assert found == [1 + MORE_PASSES, 3]
 
 
 def test_a_block_waits_for_the_delay_after_its_parent_and_for_capacity() -> None:
     ours, theirs = network()
-    # Code that never ends uses all of its gas.
-    endless = transfer(0, 9_000_000, to=None, data=bytes.fromhex("5b600056"))
+    endless = transfer(0, 9_000_000, to=None, data=ENDLESS)
     made = make(ours, [endless], START)
     assert made is not None
     assert made.block.header.gas_used == 9_000_000
     adopt(ours, theirs, made, START)
-    assert not ours.rules.may_build(ours.blocks[-1], START + 1)  # for two seconds
-    assert not ours.rules.may_build(ours.blocks[-1], START + 3)  # a second restores 2,000,000 gas
-    assert ours.rules.may_build(ours.blocks[-1], START + 4)
+    # The delay is two seconds, and each millisecond restores 2,000 gas: 7,000,000 are missing.
+    parent, begins = ours.blocks[-1], 1_000 * START + 3_500
+    for asked in (0, 1_000 * START + 1_000, 1_000 * START + 2_000, begins - 1, begins):
+        assert ours.rules.builds_from(parent, asked) == begins
+    assert ours.rules.builds_from(parent, begins + 1) == begins + 1
+    fees = [ours.rules.fees_after(parent, time) for time in (begins - 1, begins)]
+    assert [one.capacity for one in fees] == [7_998_000, 8_000_000]
+
+
+def test_a_block_is_built_at_the_millisecond() -> None:
+    ours, theirs = network()
+    times = [1_000 * START + 345, 1_000 * START + 2_345, 1_000 * START + 5_999]
+    for nonce, time in enumerate(times):
+        assert ours.rules.builds_from(ours.blocks[-1], time) == time
+        built = ours.tree.build([transfer(nonce)], BlockContext.at(time))
+        assert built.made is not None
+        header = built.made.block.header
+        assert isinstance(header, CorethHeader)
+        assert (header.timestamp, header.time_milliseconds) == (time // 1_000, time)
+        adopt(ours, theirs, built.made, time // 1_000)
+    early = ours.rules.builds_from(ours.blocks[-1], times[-1])
+    assert early == times[-1] + 2_000
+
+
+def test_a_block_is_at_most_ten_seconds_ahead_to_the_millisecond() -> None:
+    ours, theirs = network()
+    time = 1_000 * START + 345
+    built = ours.tree.build([transfer(0)], BlockContext.at(time))
+    assert built.made is not None
+    raw = built.made.block.raw
+    with raises(CorethReason.TOO_EARLY):
+        theirs.verify(raw, BlockContext.at(time - 10_001))
+    theirs.verify(raw, BlockContext.at(time - 10_000))
+
+
+def test_the_time_of_a_parent_ahead_of_the_clock_counts() -> None:
+    ours, _ = network()
+    made = make(ours, [transfer(0)], START)
+    assert made is not None
+    ours.accept(made.block.raw, BlockContext(START, p_chain_height=7))
+    assert ours.rules.builds_from(ours.blocks[-1], 1_000 * START - 7_000) == 1_000 * START + 2_000
+    built = ours.tree.build([transfer(1)], BlockContext.at(1_000 * START - 345))
+    assert built.made is not None
+    header = built.made.block.header
+    assert isinstance(header, CorethHeader)
+    assert header.time_milliseconds == 1_000 * START

@@ -56,7 +56,12 @@ def nobody(source: ID, p_chain_height: int | None, *, primary_network: bool) -> 
 
 
 def processing(
-    *, warp: bool = True, enforces_delay: bool = False, **of_config: Any
+    *,
+    warp: bool = True,
+    enforces_delay: bool = False,
+    engine: str = "native",
+    balance: int = 1_000 * COIN,
+    **of_config: Any,
 ) -> EvmProcessingBlocks:
     document = json.loads(
         subnet_genesis(
@@ -67,7 +72,7 @@ def processing(
             **of_config,
         )
     )
-    document["alloc"] = {account.hex(): {"balance": hex(1_000 * COIN)} for account in SENDERS}
+    document["alloc"] = {account.hex(): {"balance": hex(balance)} for account in SENDERS}
     state, nodes = MemoryState(), MemoryNodes()
     identity = WarpIdentity(NETWORK, lambda: ID(CHAIN), nobody)
     rule_set = SubnetEvmRuleSet(OWN_NETWORK, lambda _: state, enforces_delay=enforces_delay)
@@ -76,9 +81,7 @@ def processing(
     root, nodes.stored = state_from_scratch(state.accounts, state.storages)
     head = SUBNET_EVM_FORMAT.genesis_block(genesis, root)
     state.hashes[0] = head.hash
-    executor = BlockExecutor(
-        rule_set.rules(genesis, identity), select_engine("native"), encode_logs
-    )
+    executor = BlockExecutor(rule_set.rules(genesis, identity), select_engine(engine), encode_logs)
     tries = Tries(select_trie("native"), select_trie("native", cached=False))
     return EvmProcessingBlocks(executor, tries, head, state, nodes)
 
@@ -187,27 +190,50 @@ def test_a_gas_limit_above_63_bits_does_not_stop_the_chain(asked: int, limit: in
     assert line[1].receipts[0].succeeded
 
 
-def test_no_block_follows_fees_that_no_block_can_have() -> None:
-    here, there = processing(), processing()
-    fees = NEW_FEES._replace(min_base_fee=2**64)
-    usable = candidate(built(processing(), now=NOW + 2))
-    parent = built(here, set_fees(fees))
-    there.verify(candidate(parent), parent.transactions, BlockContext(NOW + 5))
-    header = replace(usable.header, parent_hash=parent.hash, number=2)
+@pytest.mark.parametrize("least", [2**64, 2**130])
+def test_a_chain_goes_on_with_a_base_fee_of_more_than_64_bits(least: int) -> None:
+    here, there = (processing(engine=name, balance=2**200) for name in ("native", "reference"))
+    fees = NEW_FEES._replace(min_base_fee=least)
+    dear = {"max_fee_per_gas": 2 * least, "max_priority_fee_per_gas": 3, "gas": 300_000}
+    line = [
+        built(here, set_fees(fees)),
+        built(here, now=NOW + 2),
+        built(here, sent(1, to=REWARDED, value=5, **dear), now=NOW + 4),
+        built(here, set_fees(nonce=1, **dear), now=NOW + 6),
+        built(here, now=NOW + 8),
+    ]
+    for block in line:
+        there.verify(candidate(block), block.transactions, BlockContext(NOW + 9))
 
-    assert parent.receipts[0].succeeded
-    with raises(BlockReason.FEES_OUT_OF_RANGE):
-        built(here, now=NOW + 2)
-    with raises(BlockReason.FEES_OUT_OF_RANGE):
-        there.verify(replace(usable, header=header), (), BlockContext(NOW + 5))
+    assert all(receipt.succeeded for block in line for receipt in block.receipts)
+    assert [block.header.base_fee for block in line[:4]] == [GWEI, least, least, least]
+    assert (line[4].header.base_fee or 0) < least, "a lower least fee is in force, and it falls"
+    paid = here.executed(ID(line[3].hash))[1].account(BLACKHOLE)
+    assert paid is not None
+    gas = [block.header.gas_used for block in line]
+    assert paid.balance == gas[0] * GWEI + (gas[2] + gas[3]) * (least + 3)
+
+
+def test_no_header_has_a_base_fee_of_more_than_256_bits() -> None:
+    here = processing(feeConfig={**FEES, "targetGas": 10, "baseFeeChangeDenominator": 1})
+    block = built(here, sent(to=REWARDED))
+    rules = here._rules
+    for base_fee, follows in ((2**240, True), (2**255, False)):
+        parent = replace(block, header=replace(block.header, base_fee=base_fee))
+        if follows:
+            rules.env_after(parent, NOW + 1)
+            continue
+        with raises(BlockReason.FEES_OUT_OF_RANGE):
+            rules.env_after(parent, NOW + 1)
+        assert (rules.env_after(parent, NOW + 60).base_fee or 0) < base_fee, "it falls with time"
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         (
-            {"feeConfig": {**FEES, "minBaseFee": 2**64}},
-            "invalid fee config: minBaseFee cannot be greater than 18446744073709551615",
+            {"feeConfig": {**FEES, "minBaseFee": 2**256}},
+            "invalid fee config: minBaseFee exceeds hash length: 32 bytes",
         ),
         (
             {"feeManagerConfig": {**ROLES, "initialFeeConfig": {**FEES, "gasLimit": 2**63}}},

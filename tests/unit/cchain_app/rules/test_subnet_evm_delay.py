@@ -27,10 +27,22 @@ def test_blocks_wait_for_the_delay() -> None:
     blocks = processing(enforces_delay=True)
     parent = built(blocks, now=NOW)
     rules = blocks._executor.rules
-    assert [rules.may_build(parent, NOW + seconds) for seconds in (0, 1, 2, 3)] == [
-        False, False, True, True,
-    ]  # fmt: skip
-    assert processing()._executor.rules.may_build(parent, NOW)
+    due, later = 1_000 * NOW + 2_000, 1_000 * NOW + 2_345
+    asked = (1_000 * NOW, due - 1, due, later)
+    assert [rules.builds_from(parent, time) for time in asked] == [due, due, due, later]
+    assert processing()._executor.rules.builds_from(parent, asked[0]) == asked[0]
+
+
+def test_a_header_has_the_millisecond_at_which_a_block_is_built() -> None:
+    here, there = processing(enforces_delay=True), processing(enforces_delay=True)
+    parent = candidate(built(here, now=NOW))
+    made = here.build((), BlockContext.at(1_000 * NOW + 2_345), allow_empty=True).made
+    assert made is not None
+    header = made.block.header
+    assert isinstance(header, SubnetEvmHeader)
+    assert (header.timestamp, header.timestamp_milliseconds) == (NOW + 2, 1_000 * NOW + 2_345)
+    for block in (parent, candidate(made.block)):
+        there.verify(block, (), BlockContext(NOW + 5))
 
 
 def test_an_early_block_is_refused_unless_the_network_has_decided_it() -> None:

@@ -24,6 +24,9 @@ class Socket:
         """Return false, because the client is connected."""
         return False
 
+    async def close(self, code: int, reason: str) -> None:
+        """Close nothing."""
+
 
 class Busy:
     """Threads with running jobs."""

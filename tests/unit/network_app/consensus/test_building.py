@@ -41,13 +41,14 @@ def test_clock_finds_work_without_notification() -> None:
 
 def test_nothing_is_built_before_the_slot() -> None:
     async def run() -> None:
-        vm = SlotVM(slot=NOW + 10)
+        vm = SlotVM(slot=1_000 * NOW + 10_340)
         vm.waiting.append("a")
         async with Voter(vm) as voter:
-            await asyncio.sleep(9.9)
+            await asyncio.sleep(10.3)
             assert "build" not in vm.calls
             await until(lambda: voter.peers.told("push_query"))
-            assert 9.99 < passed() < 10.1
+            assert 10.339 < passed() < 10.36
+            assert [context.milliseconds for context in vm.contexts][:1] == [1_000 * NOW + 10_340]
 
     virtually(run())
 
@@ -68,7 +69,7 @@ def test_node_without_slot_builds_nothing() -> None:
 
 def test_foreign_block_can_advance_the_own_slot() -> None:
     async def run() -> None:
-        vm = SlotVM(slot=NOW + 60)
+        vm = SlotVM(slot=1_000 * (NOW + 60))
         vm.waiting.append("mine")
         async with Voter(vm) as voter:
             other = text_block(GENESIS, "other")

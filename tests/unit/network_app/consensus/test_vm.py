@@ -142,8 +142,12 @@ async def test_build_outcomes_are_reported() -> None:
     assert await case.threaded.build() is None
     outcomes = [BuildOutcome.NOTHING, BuildOutcome.BLOCK, BuildOutcome.NOT_NOW]
     assert case.heard.told == [("built", outcome) for outcome in outcomes]
-    assert await case.threaded.builds_from() == NOW
-    assert case.vm.delays == [1]
+    assert await case.threaded.delay() == 0
+    case.vm.slot = 1_000 * NOW + 1_234
+    assert await case.threaded.delay() == 334  # it is 0.9 s after NOW
+    case.vm.slot = None
+    assert await case.threaded.delay() is None
+    assert case.vm.delays == [1, 1, 1]
 
 
 async def test_all_blocks_of_one_step_are_accepted_together() -> None:

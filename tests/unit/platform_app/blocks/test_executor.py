@@ -227,7 +227,7 @@ def test_a_proposal_block_proposes_rewards_only() -> None:
     refused = assert_refused(
         lambda: execute_proposal(proposal(platform.signed()), holder, ENV),
         PlatformBlockReason.REFUSED_PROPOSAL,
-        f"tx {platform.signed().tx_id} failed execution: wrong transaction type",
+        f"proposal tx {platform.signed().tx_id} failed execution: wrong transaction type",
     )
 
     assert refused.values["cause"].reason is TxStateReason.WRONG_TX_TYPE
@@ -239,7 +239,7 @@ def test_a_proposal_names_the_next_staker() -> None:
     refused = assert_refused(
         lambda: execute_proposal(proposal(other), holder, ENV),
         PlatformBlockReason.REFUSED_PROPOSAL,
-        f"tx {other.tx_id} failed execution: attempting to remove wrong staker: "
+        f"proposal tx {other.tx_id} failed execution: attempting to remove wrong staker: "
         f"{reward.unsigned.tx_id} != {platform.some_id('other')}",
     )
 

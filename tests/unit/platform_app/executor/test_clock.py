@@ -10,7 +10,7 @@ from platform_app.executor.clock import (
     next_staker_change,
 )
 from platform_app.executor.errors import moment
-from platform_app.executor.proposal import potential_reward
+from platform_app.executor.rewards import potential_reward
 from platform_app.state.chain import Diff
 from platform_app.state.facets import FeeState
 from platform_app.state.stakers import Priority, Staker

@@ -8,7 +8,7 @@ from platform_app.blocks.block import build_standard
 from platform_app.blocks.executor import execute_block
 from platform_app.config import DAY, REFERENCE_UNIT, reference_config
 from platform_app.executor.errors import StakerReason, TxStateReason
-from platform_app.executor.proposal import potential_reward
+from platform_app.executor.rewards import potential_reward
 from platform_app.state.chain import Diff
 from platform_app.state.stakers import Priority, Staker
 from platform_app.txs.base import BaseTx, Tx

@@ -7,7 +7,8 @@ import pytest
 
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import TxStateReason
-from platform_app.executor.proposal import execute_reward, prefers_commit, split, staker_to_reward
+from platform_app.executor.proposal import execute_reward, prefers_commit, staker_to_reward
+from platform_app.executor.rewards import split
 from platform_app.state.chain import Diff
 from platform_app.state.stakers import Priority, Staker
 from platform_app.txs.base import Tx, TxStatus

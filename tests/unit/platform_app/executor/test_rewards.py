@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from platform_app.config import DAY, UNIT, RewardConfig
-from platform_app.executor.proposal import potential_reward, split
+from platform_app.executor.rewards import potential_reward, split
 
 CONFIG = RewardConfig()
 SUPPLY = 360_000_000 * UNIT

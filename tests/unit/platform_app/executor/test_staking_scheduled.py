@@ -6,7 +6,7 @@ import pytest
 
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import StakerReason, TxStateReason
-from platform_app.executor.proposal import potential_reward
+from platform_app.executor.rewards import potential_reward
 from platform_app.state.stakers import Priority, Staker
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking import AddDelegatorTx, AddValidatorTx

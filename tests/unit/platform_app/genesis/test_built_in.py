@@ -38,7 +38,7 @@ def test_genesis_validators_stake_two_million_coins_each(
 ) -> None:
     genesis = parse_genesis(build_genesis(network(count, config)))
 
-    stakers, supply = initial_stakers(genesis, config.rewards)
+    stakers, supply = initial_stakers(genesis, config)
     assert [item.node_id for item in stakers] == [founder.node_id for founder in founders(count)]
     assert {staker.weight for staker in stakers} == {2_000_000 * config.unit}
     assert config.min_validator_stake <= stakers[0].weight <= config.max_validator_stake
@@ -51,7 +51,7 @@ def test_genesis_validators_stake_two_million_coins_each(
 def test_network_of_one_validator_keeps_its_genesis_id() -> None:
     genesis = parse_genesis(build_genesis(network(1)))
 
-    (staker,) = initial_stakers(genesis, CONFIG.rewards).stakers
+    (staker,) = initial_stakers(genesis, CONFIG).stakers
     assert staker.weight == 2_000_000 * UNIT
     assert str(genesis.genesis_id) == "2Dze5GgFiom7E78YCi7Pv3J2y7oQ16TbaQkd772H9F878waV9u"
 

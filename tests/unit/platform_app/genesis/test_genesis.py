@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from platform_app.config import RewardConfig
+from platform_app.config import specification_config
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.config import (
     Allocation,
@@ -38,7 +38,7 @@ from tests.builders.reasons import raises
 from utxo.components import UTXO, OutputOwners, TransferOutput
 
 CONFIG = parse_genesis_config(document())
-REWARDS = RewardConfig()
+NETWORK = specification_config(12345)
 
 
 def genesis_of(config: GenesisConfig = CONFIG) -> Genesis:
@@ -146,7 +146,7 @@ def test_genesis_validators_with_bls_key_are_permissionless() -> None:
     assert isinstance(plain, AddValidatorTx)
     assert plain.shares == 6
     keys = {
-        staker.node_id: staker.public_key for staker in initial_stakers(genesis, REWARDS).stakers
+        staker.node_id: staker.public_key for staker in initial_stakers(genesis, NETWORK).stakers
     }
     assert keys == {NODE_IDS[0]: proof_of_possession().public_key, NODE_IDS[1]: None}
 
@@ -154,7 +154,7 @@ def test_genesis_validators_with_bls_key_are_permissionless() -> None:
 def test_the_first_validators_are_current_and_their_rewards_are_minted() -> None:
     genesis = genesis_of()
 
-    stakers, supply = initial_stakers(genesis, REWARDS)
+    stakers, supply = initial_stakers(genesis, NETWORK)
 
     assert {staker.priority for staker in stakers} == {Priority.PRIMARY_VALIDATOR_CURRENT}
     assert {staker.subnet_id for staker in stakers} == {PRIMARY_NETWORK_ID}
@@ -169,7 +169,7 @@ def test_genesis_without_validators() -> None:
     genesis = genesis_of(config)
 
     assert genesis.validators == ()
-    assert initial_stakers(genesis, REWARDS) == ((), config.initial_supply)
+    assert initial_stakers(genesis, NETWORK) == ((), config.initial_supply)
     assert len(genesis.utxos) == 4
 
 

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from platform_app.state.chain import ChainState, Diff
 from platform_app.state.facets import FeeState
-from platform_app.state.stakers import Priority, Staker
+from platform_app.state.stakers import AutoRenewal, Priority, Staker
 from platform_app.txs.base import TxStatus
 from platform_app.txs.subnets import CreateChainTx
 from primitives.hashing import sha256
@@ -62,6 +62,7 @@ def answers(state: ChainState) -> dict[str, Any]:
         "pending": list(state.stakers.pending()),
         "stakers": [state.stakers.get(tx_id) for tx_id in TX_IDS],
         "delegatee rewards": [state.stakers.delegatee_reward(tx_id) for tx_id in TX_IDS],
+        "auto renewals": [state.stakers.auto_renewal(tx_id) for tx_id in TX_IDS],
         "owners": [state.subnets.owner(subnet) for subnet in SUBNETS],
         "chains": [state.subnets.of_blockchain(tx.tx_id) for tx in TXS],
         "txs": [state.txs.get(tx.tx_id) for tx in TXS],
@@ -160,6 +161,18 @@ class DiffMachine(RuleBasedStateMachine):
     def set_delegatee_reward(self, number: int, amount: int) -> None:
         self.plain[-1].stakers.delegatee_rewards[TX_IDS[number]] = amount
         self.diffs[-1].stakers.set_delegatee_reward(TX_IDS[number], amount)
+
+    @rule(number=st.integers(0, len(TX_IDS) - 1), period=small, restaked=small)
+    def renew_a_validator_or_set_its_terms(self, number: int, period: int, restaked: int) -> None:
+        terms = AutoRenewal(period, number, restaked, number)
+        known = self.plain[-1].stakers.get(TX_IDS[number])
+        if known is not None and not known.priority.is_pending and restaked:
+            end = known.end + period
+            renewed = replace(known, start=known.end, end=end, weight=known.weight + restaked)
+            self.plain[-1].stakers[known.tx_id] = renewed
+            self.diffs[-1].stakers.put(renewed)
+        self.plain[-1].stakers.auto_renewals[TX_IDS[number]] = terms
+        self.diffs[-1].stakers.set_auto_renewal(TX_IDS[number], terms)
 
     @rule(subnet=st.integers(0, 1), owner=st.sampled_from(OWNERS))
     def add_a_subnet_or_change_its_owner(self, subnet: int, owner: Any) -> None:

@@ -32,6 +32,7 @@ from tests.builders.platform import (
 )
 from tests.builders.reasons import raises
 from tests.builders.refusals import Refusal, owned, verify_unsigned
+from tests.unit.platform_app.txs.test_syntax_of_auto_renewed import AUTO_RENEWED
 from tests.unit.platform_app.txs.test_syntax_of_l1s import CONVERSIONS
 from tests.unit.platform_app.txs.test_syntax_of_stakers import STAKING, SUBNETS
 from utxo.components import (
@@ -280,7 +281,7 @@ NOT_OF_SYNTAX = {
 
 
 def test_every_reason_of_syntax_is_reached_here() -> None:
-    lists = (BASE, CHAINS, STAKING, SUBNETS, CONVERSIONS)
+    lists = (BASE, CHAINS, STAKING, SUBNETS, CONVERSIONS, AUTO_RENEWED)
     reached = {refusal.reason for refusals in lists for refusal in refusals}
     reached |= {reason for _, reason, _ in [*OUTPUTS, *INPUTS]}
     reached |= {

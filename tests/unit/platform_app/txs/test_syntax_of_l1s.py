@@ -107,7 +107,7 @@ CONVERSIONS = [
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"validators": l1_validator(node_id=bytes(NODE_ID) + b"\1")},
-        TxSyntaxReason.L1_NODE_ID_SIZE,
+        TxSyntaxReason.NODE_ID_SIZE,
         "invalid hash length: expected 20 bytes but got 21",
     ),
     Refusal(

@@ -111,7 +111,6 @@ STAKING = [
             staking.AddDelegatorTx,
             staking.AddPermissionlessValidatorTx,
             staking.AddPermissionlessDelegatorTx,
-            l1.AddAutoRenewedValidatorTx,
         )
     ),
     *(
@@ -122,7 +121,6 @@ STAKING = [
             (staking.AddPermissionlessValidatorTx, "validation_rewards_owner"),
             (staking.AddPermissionlessValidatorTx, "delegation_rewards_owner"),
             (staking.AddPermissionlessDelegatorTx, "rewards_owner"),
-            (l1.AddAutoRenewedValidatorTx, "validator_authority"),
             (subnets.CreateSubnetTx, "owner"),
             (subnets.TransferSubnetOwnershipTx, "new_owner"),
         )

@@ -1,0 +1,119 @@
+"""The data directories of `benchmarks.million`: one chain at several heights, seeded once and kept.
+
+Each stage is a copy of the one before, continued by `seed_history`, so all of them have the same blocks. A stage that is
+complete has the file `made.json`; an interrupted run continues with the first stage that lacks it.
+"""
+
+import json
+import os
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.node import DATA_DIR, run_command
+
+STAGES: Final = (1_000, 10_000, 30_000, 100_000)
+"""Heights of the stages at full size."""
+TRANSFERS: Final = 20
+"""Transfers in each block."""
+RECIPIENTS: Final = 1_000_000
+"""Accounts at full size, each of which gets a transfer in its turn: half of the blocks create accounts."""
+INTERVAL: Final = 2
+"""Seconds between two blocks."""
+TOGETHER: Final = 50
+"""Blocks that are committed together."""
+PROOF_WINDOW: Final = 4_096
+"""Blocks below the head for which the trie's earlier nodes are kept: the default of NODE_PROOF_WINDOW."""
+MADE: Final = "made.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A seeded chain."""
+
+    blocks: int
+    transactions: int
+    accounts: int
+    """Accounts that the transfers have created."""
+    seconds: float
+    """Seconds in which it was seeded from the stage before."""
+    processor: float
+    """Seconds of processor time, likewise."""
+    bytes: int
+    """Size of the database."""
+
+
+def seeded(root: Path, divisor: int) -> list[tuple[Path, Stage]]:
+    """Return the stages of a directory with their data directories; seed those that are missing.
+
+    Args:
+        root: The directory; each stage is a subdirectory named by its height.
+        divisor: Heights and accounts are divided by it.
+
+    Raises:
+        StartFailed: The node's command failed.
+    """
+    found: list[tuple[Path, Stage]] = []
+    for height in (full // divisor for full in STAGES):
+        directory = root / str(height)
+        if not (directory / MADE).exists():
+            _seed(directory, found[-1] if found else None, height, divisor)
+        found.append((directory / "data", Stage(**json.loads((directory / MADE).read_text()))))
+    return found
+
+
+def _seed(directory: Path, before: tuple[Path, Stage] | None, height: int, divisor: int) -> None:
+    """Copy the stage before, and continue its chain up to a height."""
+    shutil.rmtree(directory, ignore_errors=True)
+    data = directory / "data"
+    if before is None:
+        data.mkdir(parents=True)
+    else:
+        shutil.copytree(before[0], data)
+    low, recipients = before[1].blocks if before else 0, RECIPIENTS // divisor
+    began, used = time.perf_counter(), _children()
+    # Earlier nodes of the trie are written for the last blocks only: those of the others would be deleted again.
+    unkept = max(low, height - PROOF_WINDOW)
+    for first, last, window in ((low, unkept, 0), (unkept, height, PROOF_WINDOW)):
+        if last > first:
+            ago = INTERVAL * STAGES[-1] // divisor
+            _extend(data, last - first, recipients, window, ago=ago)
+    made = Stage(
+        height,
+        height * TRANSFERS,
+        min(height * TRANSFERS, recipients),
+        time.perf_counter() - began,
+        _children() - used,
+        _size(data),
+    )
+    (directory / MADE).write_text(json.dumps(asdict(made)))
+
+
+def _extend(data: Path, count: int, recipients: int, window: int, *, ago: int) -> None:
+    shape = {
+        "empty": 0,
+        "light": count,
+        "transfers": TRANSFERS,
+        "platform": 0,
+        "payments": 1,
+        "recipients": recipients,
+        "together": TOGETHER,
+        "interval": INTERVAL,
+        "ago": ago,
+    }
+    run_command(
+        "seed_history",
+        *(f"--{name}={value}" for name, value in shape.items()),
+        **{DATA_DIR: str(data), "NODE_MINING": "manual", "NODE_PROOF_WINDOW": str(window)},
+    )
+
+
+def _children() -> float:
+    spent = os.times()
+    return spent.children_user + spent.children_system
+
+
+def _size(data: Path) -> int:
+    return sum(path.stat().st_size for path in data.glob("node.sqlite3*"))

@@ -1,0 +1,54 @@
+"""How a new block is filled up: by the gas that its transactions use, which is known only when they have been executed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from cchain_app.evm.engine import ExecutedBlock
+
+MORE_PASSES: Final = 3
+"""How often a block is executed once more, with further transactions at its end."""
+
+Execute = Callable[[Sequence[int]], ExecutedBlock]
+"""Executes transactions, given by their indexes, on the state before the block."""
+LeftOut = Callable[[Mapping[int, int]], frozenset[int]]
+"""Returns the indexes of transactions that do not fit, given the gas that others use in the block."""
+
+
+class FilledBlock(NamedTuple):
+    """An executed block."""
+
+    executed: ExecutedBlock
+    offered: Sequence[int]
+    """The indexes of the transactions that were executed, in this order."""
+    left_out: frozenset[int]
+    """The indexes of those that did not fit."""
+
+
+def fill_up(
+    filled: FilledBlock, execute: Execute, left_out: LeftOut, candidates: Sequence[int]
+) -> FilledBlock:
+    """Add transactions that fit into what the others of a block leave of their gas limits.
+
+    Unspecified: the reference adds each transaction to what those before it have used. Here it is bounded how often a
+    block is executed, so room may be left. Further transactions come at the end, so that those before them use the
+    same gas again.
+
+    Args:
+        filled: The block with those that fit by their gas limits.
+        execute: Executes transactions.
+        left_out: Returns those that do not fit.
+        candidates: The indexes of all that may be in the block, in their order.
+    """
+    for _ in range(MORE_PASSES):
+        executed, offered, out = filled
+        used = {
+            offered[position]: result.gas_used
+            for position, result in zip(executed.included, executed.results, strict=True)
+        }
+        still = left_out(used)
+        if not out - still:
+            break
+        more = [index for index in candidates if index not in used and index not in still]
+        indexes = [*used, *more]
+        filled = FilledBlock(execute(indexes), indexes, still)
+    return filled

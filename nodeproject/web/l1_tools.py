@@ -1,0 +1,119 @@
+"""The parts of this node that create and delete L1s: `explorer_app.managers.ports.L1Tools`."""
+
+import fcntl
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from cchain_app.store import subnet_chains as rows
+from cchain_app.store.subnet_chains import SubnetChainRow
+from chaindb import clock
+from explorer_app.managers.ports import AnotherAtWork, CallRefused, ValidatorIdentity
+from nodeproject.settings.node import NodeSettings
+from nodeproject.startup import chain_views
+from nodeproject.startup.chain_databases import remove_database
+from nodeproject.startup.identity import make_files
+from nodeproject.startup.subnet_chains import DELETED_HERE
+from nodeproject.web.paths import running_url
+from nunatak.rpc import RpcError, Unreachable, call
+from platform_app.chain import PlatformChain
+from platform_app.selectors import subnets
+from primitives.ids import ID
+from primitives.node_identity import IdentityFiles
+
+DIRECTORY: Final = "l1"
+"""The directory in the data directory with the keys of validators that are made for L1s."""
+
+_OTHERS_SECONDS: Final = 2.5
+"""Seconds after which other processes of a production node have looked at their chains again."""
+
+
+class NodeL1Tools:
+    """Calls the running node of a data directory, and writes to its files and rows.
+
+    Args:
+        settings: The settings of the node.
+        platform: Its P-Chain.
+    """
+
+    def __init__(self, settings: NodeSettings, platform: PlatformChain) -> None:
+        self._settings = settings
+        self._platform = platform
+
+    @property
+    def url(self) -> str:
+        """The base of the URLs of the running node."""
+        return running_url(self._settings)
+
+    def call(self, path: str, method: str, *params: object) -> Any:
+        """Call a JSON-RPC method of the running node.
+
+        Raises:
+            CallRefused: The node refuses it, or does not answer.
+        """
+        try:
+            return call(f"{self.url}{path}", method, *params, headers=self._settings.rpc_headers)
+        except (RpcError, Unreachable) as error:
+            raise CallRefused(str(error)) from error
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other threads and processes of this node from creating or deleting L1s meanwhile.
+
+        The kernel releases the lock at a process's end.
+
+        Raises:
+            AnotherAtWork: One does so now.
+        """
+        directory = self._settings.common.directory
+        with (directory / "l1.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise AnotherAtWork(
+                    "another L1 is created or deleted now: wait for its end"
+                ) from None
+            yield
+
+    def keys_of(self, subnet_id: ID) -> str:
+        """Return the directory of the keys of the validator that this node has made for an L1."""
+        return str(self._directory(subnet_id) / "staking")
+
+    def make_validator(self, subnet_id: ID) -> ValidatorIdentity:
+        """Return the validator that this node has made for an L1; the first call makes its keys."""
+        directory = self._directory(subnet_id)
+        files = IdentityFiles.below(directory)
+        make_files(directory, files, clock.wall())
+        return ValidatorIdentity(files.node_id, *files.signer_key)
+
+    def mark_deleted(self, subnet_id: ID) -> Sequence[ID]:
+        """Write to the rows of a subnet's chains that this node runs them no longer; return their blockchain IDs."""
+        db = self._platform.db
+        created = subnets.blockchains(self._platform, subnet_id)
+        with db.atomic(durable=True):
+            for one in created:
+                known = rows.row_of(db, one.blockchain_id) or SubnetChainRow(*one, rows.DELETED)
+                rows.record(
+                    db, known._replace(state=rows.DELETED, reason=DELETED_HERE, database="")
+                )
+        chain_views.refresh(db)
+        return [one.blockchain_id for one in created]
+
+    def remove_rows(self, blockchain_ids: Sequence[ID]) -> None:
+        """Remove the databases of chains that no process of this node runs.
+
+        Raises:
+            OSError: A file cannot be removed.
+            DatabaseError: A database cannot be removed.
+        """
+        if blockchain_ids and self._settings.common.profile == "production":
+            time.sleep(
+                _OTHERS_SECONDS
+            )  # the process that answers has ended them, others may not yet
+        for blockchain_id in blockchain_ids:
+            remove_database(blockchain_id, self._settings)
+
+    def _directory(self, subnet_id: ID) -> Path:
+        return self._settings.common.directory / DIRECTORY / str(subnet_id)
