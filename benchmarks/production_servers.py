@@ -10,9 +10,12 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.node import DATA_DIR
+from benchmarks.node import DATA_DIR, run_command
 from tests.servers.node import RunningNode
 from tests.servers.postgresql import PostgresqlServer
+
+FILL = "BENCHMARK_FILL"
+"""Environment variable: if it is set, the rows of the data directory's SQLite database are moved to PostgreSQL before the start."""
 
 
 def main() -> None:
@@ -23,8 +26,17 @@ def main() -> None:
         postgresql = PostgresqlServer(durable=True)
         ending.callback(postgresql.stop)
         directory = Path(settings[DATA_DIR]).parent
-        node = RunningNode(directory, postgresql=postgresql, env=settings, is_warm=False)
+        node = RunningNode(
+            directory,
+            postgresql=postgresql,
+            env=settings,
+            is_warm=False,
+            prepared=FILL not in os.environ,
+        )
         ending.enter_context(node)
+        if FILL in os.environ:
+            url = {"NODE_PROFILE": "production", "NODE_DATABASE_URL": node.database_url}
+            run_command("transfer_state", **{**settings, **url})
         node.start()
         signal.pause()
 

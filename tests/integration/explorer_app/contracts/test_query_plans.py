@@ -44,7 +44,6 @@ def factory(explored: Explored) -> Address:
         "account&action=txlistinternal&address={me}&page=1&offset=5",
         "account&action=txlistinternal&address={factory}&sort=desc",
         "stats&action=ethsupply",
-        "block&action=getblocknobytime&timestamp=1800000000&closest=before",
     ],
 )
 def test_lists_neither_scan_nor_sort(explored: Explored, factory: Address, query: str) -> None:
