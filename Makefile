@@ -143,8 +143,9 @@ geth:  ## Build go-ethereum into build/bin, where there is a Go toolchain: a pee
 	GOBIN=$(CURDIR)/build/bin go install -trimpath github.com/ethereum/go-ethereum/cmd/geth@v1.17.10
 
 .PHONY: soak
-soak: $(STAMPS)/dev native  ## One node under mixed load with 1,000 subscribers for ten minutes (benchmarks/README.md)
+soak: $(STAMPS)/dev native  ## One node under mixed load for ten minutes, then for a day in virtual time (benchmarks/README.md)
 	$(PYTHON) -m benchmarks.soak
+	$(PYTHON) -m benchmarks.soak_day
 
 .PHONY: soak-network
 soak-network: $(STAMPS)/dev native system-packages  ## Fifty runs of five voters under load and all faults; 75 to 100 minutes
@@ -157,6 +158,10 @@ soak-subnets: $(STAMPS)/dev native  ## Fifty chains of subnets under load, and t
 .PHONY: bench
 bench: $(STAMPS)/dev native tables  ## Measure the node beside others
 	$(PYTHON) -m benchmarks
+
+.PHONY: capacity
+capacity: $(STAMPS)/dev native tables system-packages  ## Measure the costs in docs/capacity.md, and compute the needs
+	$(PYTHON) -m benchmarks.capacity --markdown
 
 .PHONY: screenshots
 screenshots: setup-test  ## Take the pictures in docs/images anew

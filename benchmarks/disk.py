@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -52,16 +52,32 @@ class DatabaseGrowth(NamedTuple):
 
 def main() -> int:
     """Measure all causes of growth and print them."""
+    nothing, measured = causes()
+    print("| What | Each | Of that |\n|---|---|---|")
+    for growth in measured:
+        print(_row(growth, nothing))
+    return 0
+
+
+def causes() -> tuple[dict[str, int], list[DatabaseGrowth]]:
+    """Return the sizes of an idle node's tables, and the growth by each cause."""
     with tempfile.TemporaryDirectory(prefix="disk-") as name:
         directory = Path(name)
         run_command("init_node", **_settings(directory / "nothing"))
         nothing = sizes(directory / "nothing")
         measured = [DatabaseGrowth(*found) for found in _seeded(directory)]
         measured.append(_with_logs())
-    print("| What | Each | Of that |\n|---|---|---|")
-    for growth in measured:
-        print(_row(growth, nothing))
-    return 0
+    return nothing, measured
+
+
+def per_item(
+    growth: DatabaseGrowth, nothing: dict[str, int], without: Collection[str] = ()
+) -> float:
+    """Return the bytes of an item in all tables, or without some tables."""
+    grown = sum(
+        size - nothing.get(table, 0) for table, size in growth.bytes.items() if table not in without
+    )
+    return grown / growth.count
 
 
 def sizes(directory: Path) -> dict[str, int]:

@@ -9,6 +9,7 @@ from benchmarks import workloads_devnet as devnet
 from benchmarks import workloads_exchange as exchange
 from benchmarks import workloads_history as history
 from benchmarks import workloads_import as imports
+from benchmarks import workloads_machines as machines
 from benchmarks import workloads_memory as memory
 from benchmarks import workloads_network as network
 from benchmarks import workloads_platform_read as platform_reads
@@ -76,6 +77,7 @@ GROUPS = (
     ),
     Group("busy", busy.prepare, busy.BUSY),
     Group("cores", slots.prepare, (slots.ALL_CORES,), alone=slots.alone),
+    Group("web machines", machines.prepare, (machines.TWO_MACHINES,), alone=machines.with_machines),
     # Separate servers: a peer that stalls in one row must not affect the next.
     Group("transfers", writes.prepare_singles, (writes.SINGLE_TRANSFERS,)),
     Group("batched transfers", writes.prepare_batches, (writes.BATCHED_TRANSFERS,)),

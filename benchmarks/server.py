@@ -68,11 +68,29 @@ class Server:
 
     def processor_seconds(self) -> float:
         """Return the processor time that the server's processes have used so far."""
-        return sum(_processor_seconds(pid) for pid in _processes_of(self.process.pid))
+        return sum(processor_seconds_of(pid) for pid in _processes_of(self.process.pid))
+
+    def by_role(self, role_of: Callable[[str], str | None]) -> dict[str, tuple[float, int]]:
+        """Return processor seconds and bytes of memory of the server's processes by their role.
+
+        Args:
+            role_of: Returns the role of a command line; None: the role of the process that started it.
+        """
+        parents = dict(_family_of(self.process.pid))
+        roles: dict[str, tuple[float, int]] = {}
+        for pid in parents:
+            role = _inherited(pid, parents, role_of)
+            used, held = roles.get(role, (0.0, 0))
+            roles[role] = (used + processor_seconds_of(pid), held + _proportional_set(pid, "Pss:"))
+        return roles
 
     def memory(self) -> int:
         """Return the bytes of memory that the server's processes hold, shared pages once."""
-        return sum(_proportional_set(pid) for pid in _processes_of(self.process.pid))
+        return sum(_proportional_set(pid, "Pss:") for pid in _processes_of(self.process.pid))
+
+    def anonymous_memory(self) -> int:
+        """Return the same without pages of files, which the kernel can drop: programs and mapped databases."""
+        return sum(_proportional_set(pid, "Pss_Anon:") for pid in _processes_of(self.process.pid))
 
     def await_rest(self) -> None:
         """Wait until the server is idle, at most REST_PATIENCE seconds: it may load parts beside its first answers."""
@@ -145,32 +163,51 @@ def _end(process: subprocess.Popen[bytes], grace: float) -> None:
 
 def _processes_of(leader: int) -> Iterator[int]:
     """Yield the processes of a session, and those that started their own sessions from it."""
+    return (pid for pid, _ in _family_of(leader))
+
+
+def _family_of(leader: int) -> Iterator[tuple[int, int]]:
+    """Yield the same, each with its parent."""
     parents, found = dict[int, int](), list[int]()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
                 # The program's name is in parentheses and may contain any characters.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)] = int(fields[1])
                 if int(fields[3]) == leader:
                     found.append(int(entry.name))
-                else:
-                    parents[int(entry.name)] = int(fields[1])
+    seen = set(found)
     while found:
         process = found.pop()
-        yield process
-        found += [pid for pid, parent in parents.items() if parent == process]
+        yield process, parents[process]
+        children = {pid for pid, parent in parents.items() if parent == process} - seen
+        seen |= children
+        found += children
 
 
-def _processor_seconds(pid: int) -> float:
+def _inherited(pid: int, parents: dict[int, int], role_of: Callable[[str], str | None]) -> str:
+    """Return the role of a process, or that of the nearest ancestor among these that has one."""
+    while pid in parents:
+        with suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            if (role := role_of(command)) is not None:
+                return role
+        pid = parents[pid]
+    return "other"
+
+
+def processor_seconds_of(pid: int) -> float:
+    """Return the processor time of one process, 0 if it has ended."""
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
     return 0.0
 
 
-def _proportional_set(pid: int) -> int:
+def _proportional_set(pid: int, kind: str) -> int:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
+            if line.startswith(kind):
                 return int(line.split()[1]) * 1024
     return 0

@@ -63,7 +63,7 @@ def soak(server: Server, seconds: float, subscribers: int) -> SoakResult:
     """Load a node for some seconds, and compare its chains with the transactions that were sent."""
     tally = SoakTally()
     scene = Scene(server, FULL)
-    clients = _prepared(scene, tally)
+    clients = prepared(scene, tally)
     head = scene.client.height()
     with ExitStack() as ending:
         listening = ending.enter_context(subscribed(server.endpoint, subscribers, head))
@@ -78,7 +78,7 @@ def soak(server: Server, seconds: float, subscribers: int) -> SoakResult:
         heard = listening.finish(last)
     return SoakResult(
         seconds=lasted,
-        sent=[_on_cchain(scene, tally, head, last), _on_platform(clients.payer, tally)],
+        sent=[on_cchain(scene, tally, head, last), on_platform(clients.payer, tally)],
         subscribers=subscribers,
         blocks=last - head,
         lost=heard.lost,
@@ -104,7 +104,7 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()  # fmt: skip
 
 
-def _prepared(scene: Scene, tally: SoakTally) -> Clients:
+def prepared(scene: Scene, tally: SoakTally) -> Clients:
     """Deploy the token and fund the senders. Later blocks contain only the clients' transactions."""
     scene.deploy()
     server, token = scene.server, scene.contract("Token")
@@ -142,7 +142,7 @@ def _say(server: Server, tally: SoakTally, lasted: float) -> None:
     )
 
 
-def _on_cchain(scene: Scene, tally: SoakTally, head: int, last: int) -> SentTransactions:
+def on_cchain(scene: Scene, tally: SoakTally, head: int, last: int) -> SentTransactions:
     """Look for the transactions in all blocks since the start."""
     found: Counter[str] = Counter()
     for first in range(head + 1, last + 1, AT_ONCE):
@@ -155,7 +155,7 @@ def _on_cchain(scene: Scene, tally: SoakTally, head: int, last: int) -> SentTran
     )
 
 
-def _on_platform(payer: SoakPayer, tally: SoakTally) -> SentTransactions:
+def on_platform(payer: SoakPayer, tally: SoakTally) -> SentTransactions:
     """Check the transactions' status, and that the recipients received only their payments."""
     committed = payer.committed()
     found = Counter({str(place): 1 for place in range(committed)})

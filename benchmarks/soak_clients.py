@@ -84,11 +84,15 @@ class SoakClient(ABC, threading.Thread):
         due = time.perf_counter()
         while not self._over.wait(max(0.0, due - time.perf_counter())):
             due = max(due + self.pace, time.perf_counter())
-            try:
-                self.step()
-            except Exception as error:  # every error appears in the table
-                words = str(error).partition("\n")[0][:100]
-                self.tally.mishap(f"{type(self).__name__}: {type(error).__name__} {words}")
+            self.attempt()
+
+    def attempt(self) -> None:
+        """Run the next step, and count its error if it has one."""
+        try:
+            self.step()
+        except Exception as error:  # every error appears in the table
+            words = str(error).partition("\n")[0][:100]
+            self.tally.mishap(f"{type(self).__name__}: {type(error).__name__} {words}")
 
 
 class SoakSender(SoakClient):
@@ -133,12 +137,16 @@ class SoakSender(SoakClient):
             time.sleep(OFTEN)
         raise NotMined(f"not in a block after {PATIENCE:.0f} s")
 
+    def recipient(self, nonce: int) -> bytes:
+        """Return the address that the transaction with a nonce pays."""
+        return account("soaked", nonce % RECIPIENTS).address
+
     def _transfer(self) -> str:
-        return self._sign(account("soaked", self._nonce % RECIPIENTS).address, value=1)
+        return self._sign(self.recipient(self._nonce), value=1)
 
     def _token_transfer(self) -> str:
-        to = account("soaked", self._nonce % RECIPIENTS).address
-        return self._sign(self._token, contracts.transfer(to, 1), gas=80_000)
+        data = contracts.transfer(self.recipient(self._nonce), 1)
+        return self._sign(self._token, data, gas=80_000)
 
     def _sign(self, to: bytes, data: bytes = b"", *, value: int = 0, gas: int = 21_000) -> str:
         raw = sign(self.account, self._nonce, to, value=value, data=data, gas=gas)

@@ -3,6 +3,7 @@
 import multiprocessing
 import re
 import select
+import signal
 import socket
 import time
 from array import array
@@ -170,6 +171,9 @@ def _read(connection: socket.socket) -> bytes:
 
 
 def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -> None:
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches this process too, which `subscribed` ends
     framing = WebSocket(endpoint)
     sockets = [framing.connect() for _ in range(count)]
     for item in sockets:

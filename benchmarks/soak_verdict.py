@@ -1,7 +1,7 @@
 """The verdict of a soak: measured figures with their bars, and whether all pass."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import NamedTuple
@@ -88,15 +88,15 @@ def figures(soaked: SoakResult) -> Iterator[Figure]:
     for item in soaked.sent:
         rate = f"{item.accepted:,} ({number(item.accepted / soaked.seconds)} a second)"
         yield Figure(f"{item.chain}: transactions", rate, "> 0", item.accepted > 0)
-        yield _none(f"{item.chain}: lost", item.lost)
-        yield _none(f"{item.chain}: doubled", item.doubled)
+        yield zero(f"{item.chain}: lost", item.lost)
+        yield zero(f"{item.chain}: doubled", item.doubled)
     wanted = soaked.blocks * soaked.subscribers
     yield Figure(
         f"newHeads of {soaked.blocks:,} blocks to {soaked.subscribers:,} subscribers",
         f"{wanted - soaked.lost + soaked.doubled:,}", "> 0", wanted > 0,
     )  # fmt: skip
-    yield _none("Notifications: lost", soaked.lost)
-    yield _none("Notifications: doubled", soaked.doubled)
+    yield zero("Notifications: lost", soaked.lost)
+    yield zero("Notifications: doubled", soaked.doubled)
     yield _delay("Notification, p50, ms", soaked.delays, 0.5)
     slow = percentile(soaked.delays, 0.99)
     yield _delay("Notification, p99, ms", soaked.delays, 0.99)._replace(
@@ -105,7 +105,7 @@ def figures(soaked: SoakResult) -> Iterator[Figure]:
     yield _delay(f"Answer to one of {len(soaked.reads):,} calls, p50, ms", soaked.reads, 0.5)
     yield _delay(f"One of {len(soaked.pages):,} pages of the explorer, p50, ms", soaked.pages, 0.5)
     yield _delay("The same, p99, ms", soaked.pages, 0.99)
-    yield _none("Errors", soaked.errors.total())
+    yield zero("Errors", soaked.errors.total())
     yield Figure("Memory after a minute, MiB", number(soaked.memory_early / 2**20))
     yield Figure("Memory in the end, MiB", number(soaked.memory_late / 2**20))
     yield Figure(
@@ -121,20 +121,30 @@ def passes(soaked: SoakResult) -> bool:
 
 def markdown(soaked: SoakResult, machine: Sequence[str]) -> str:
     """Return the table, the errors by kind and the machine as Markdown."""
-    rows = [
-        f"| {figure.title} | {figure.value} | {f'{figure.bar} {_mark(figure)}' if figure.bar else NOTHING} |"
-        for figure in figures(soaked)
-    ]
-    errors = [f"- {count:,} × {kind}" for kind, count in soaked.errors.most_common()]
-    head = ["| Figure | Value | Bar |", "| --- | ---: | ---: |"]
-    return "\n".join([*(f"- {item}" for item in machine), "", *head, *rows, "", *errors]).rstrip() + "\n"  # fmt: skip
+    head = [*(f"- {item}" for item in machine), ""]
+    return "\n".join([*head, *table(figures(soaked)), "", *errors(soaked.errors)]).rstrip() + "\n"
+
+
+def table(rows: Iterable[Figure]) -> Iterator[str]:
+    """Yield the lines of a table of figures."""
+    yield "| Figure | Value | Bar |"
+    yield "| --- | ---: | ---: |"
+    for row in rows:
+        yield f"| {row.title} | {row.value} | {f'{row.bar} {_mark(row)}' if row.bar else NOTHING} |"
+
+
+def errors(counts: Counter[str]) -> Iterator[str]:
+    """Yield a line for each kind of error, the most frequent one first."""
+    for kind, count in counts.most_common():
+        yield f"- {count:,} × {kind}"
 
 
 def _mark(figure: Figure) -> str:
     return "✓" if figure.passed else "✗"
 
 
-def _none(title: str, count: int) -> Figure:
+def zero(title: str, count: int) -> Figure:
+    """Return the row of a count that has to be 0."""
     return Figure(title, f"{count:,}", "0", count == 0)
 
 

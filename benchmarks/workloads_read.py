@@ -201,8 +201,13 @@ def _balances() -> bytes:
 
 
 def _mixed(scene: Scene) -> Measurement:
+    return repeat(scene, mixed(scene), lambda result: result is not None)
+
+
+def mixed(scene: Scene) -> list[bytes]:
+    """Return the mix of reads."""
     holder, transaction = account("holder").text, scene.facts["transaction"]
-    bodies = [
+    return [
         body("eth_blockNumber"),
         body("eth_getBalance", holder, "latest"),
         balance_of(scene),
@@ -214,7 +219,6 @@ def _mixed(scene: Scene) -> Measurement:
         body("eth_getTransactionByHash", transaction),
         body("eth_getCode", _text(scene, "Token"), "latest"),
     ]
-    return repeat(scene, bodies, lambda result: result is not None)
 
 
 def _long_call(scene: Scene) -> Measurement:

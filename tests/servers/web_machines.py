@@ -12,7 +12,7 @@ from tests.servers.ports import free_port
 from tests.servers.process import ServerProcess
 
 IDENTITY = ("staking", "secret_key", "cchain_genesis.json")
-"""What an operator copies to another machine (docs/production.md)."""
+"""Files and directories that an operator copies to another machine (docs/production.md)."""
 _LOOPBACK = "@127.0.0.1:"
 
 
