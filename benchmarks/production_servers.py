@@ -40,7 +40,6 @@ def main() -> None:
             durable=True, addresses=machines.gateways if machines is not None else ()
         )
         ending.callback(postgresql.stop)
-        directory = Path(settings[DATA_DIR]).parent
         node = RunningNode(
             directory,
             postgresql=postgresql,
