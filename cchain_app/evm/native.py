@@ -110,9 +110,7 @@ class NativeEngine:
             ExecutionInvalid: A system call failed, or a deposit cannot be read.
         """
         if is_wide(env):
-            env = replace(env, base_fee=0)
-        if is_wide(env):
-            return _reference_of(env).close_block(env, state, logs)
+            env = replace(env, base_fee=0)  # nothing reads it
         try:
             changes, requests_hash = cchain_native.close_block(
                 env, state, native_values.as_mainnets(env, logs)
