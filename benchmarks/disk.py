@@ -14,18 +14,24 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks import texts
+from benchmarks.coins import owner, transfer
 from benchmarks.node import DATA_DIR, NODE, run_command, seed
 from benchmarks.rpc import Client
-from benchmarks.scene import FUNDER
+from benchmarks.scale import QUICK
+from benchmarks.scene import FUNDER, Scene
 from benchmarks.server import running
 from benchmarks.signing import contract_address, hash_of, sign
 from benchmarks.wire import Http
+from benchmarks.workloads_exchange import ServedChains, X, take_on_x
+from benchmarks.workloads_platform_write import AMOUNT, PAID
 
 BLOCKS = 2_000
 TRANSFERS = (100, 30)
 """Blocks, and transactions in each."""
 PAYMENTS = (400, 5)
 LOGS = 3_000
+X_TRANSFERS = 1_000
 AT_ONCE = 30
 """Transactions that are sent together; a block contains about as many."""
 SECONDS = 120.0
@@ -56,6 +62,7 @@ def main() -> int:
     print("| What | Each | Of that |\n|---|---|---|")
     for growth in measured:
         print(_row(growth, nothing))
+    print(_row(*_on_x()))
     return 0
 
 
@@ -130,6 +137,25 @@ def _with_logs() -> DatabaseGrowth:
         return DatabaseGrowth(
             "transaction that stores and logs as a token's transfer", LOGS, sizes(directory)
         )
+
+
+def _on_x() -> tuple[DatabaseGrowth, dict[str, int]]:
+    """Send transfers with change on the X-Chain of a running node; return also the sizes before them."""
+    with running(NODE) as server:
+        scene = Scene(server, QUICK)
+        with scene.ending:
+            chains, sender, recipient = ServedChains(scene), owner("sender"), owner("recipient")
+            coins = take_on_x(chains, sender, AMOUNT, X_TRANSFERS)
+            directory = Path(server.environment[DATA_DIR])
+            before = sizes(directory)
+            txs = [transfer(coin, sender, [(recipient.short_id, PAID)], chains.x) for coin in coins]
+            for tx in txs:
+                raw = texts.hexed(tx.raw)
+                chains.clients[X].call_named("avm.issueTx", tx=raw, encoding="hex")
+            for tx in txs:
+                chains.await_accepted(X, tx)
+            what = "transfer on the X-Chain"
+            return DatabaseGrowth(what, X_TRANSFERS, sizes(directory)), before
 
 
 def _calls(directory: Path) -> int:

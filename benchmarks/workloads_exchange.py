@@ -126,14 +126,14 @@ def prepare_x_coins(scene: Scene) -> None:
     sender = owner("platform sender")
     scene.facts |= {
         "chains": chains,
-        "coins": _take_on_x(chains, sender, AMOUNT, SENDERS * SINGLES),
+        "coins": take_on_x(chains, sender, AMOUNT, SENDERS * SINGLES),
     }
 
 
 def prepare_x_reads(scene: Scene) -> None:
     """Give one address many outputs on the X-Chain."""
     chains = ServedChains(scene)
-    _take_on_x(chains, owner("holder"), COIN, COINS)
+    take_on_x(chains, owner("holder"), COIN, COINS)
     scene.client = chains.clients[X]
     scene.facts["chains"] = chains
 
@@ -238,7 +238,7 @@ def _holder_text() -> str:
     return texts.address("local", owner("holder").short_id).replace("P-", "X-", 1)
 
 
-def _take_on_x(chains: ServedChains, taker: Owner, amount: int, count: int) -> list[Coin]:
+def take_on_x(chains: ServedChains, taker: Owner, amount: int, count: int) -> list[Coin]:
     """Send outputs from the network's rich owner to another owner of the X-Chain."""
     address = RICH.text.replace("P-", "X-", 1)
     found = chains.clients[X].call_named("avm.getUTXOs", addresses=[address])

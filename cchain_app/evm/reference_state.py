@@ -31,13 +31,14 @@ _EMPTY: Final = AccountState(0, 0, EMPTY_HASH)
 
 
 @cache
-def _kept_class(account: type) -> Any:
+def _kept_class(account: Any) -> Any:
     return type("KeptAccount", (account,), {"is_kept": True})
 
 
 def kept(account: Any) -> Any:
     """Return an account as one that exists even if it is empty, because it ever held another asset: it equals no other."""
-    return account if is_kept(account) else _as(_kept_class(type(account)), account)
+    cls: Any = type(account)
+    return account if is_kept(account) else _as(_kept_class(cls), account)
 
 
 def is_kept(account: Any) -> bool:
