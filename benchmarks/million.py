@@ -34,10 +34,7 @@ from benchmarks.scene import Scene
 from benchmarks.server import Kind, Server, running
 
 STARTS: Final = 3
-REACH: Final = 900
-"""Blocks below the head of proofs, and of a fee history, at full size."""
 START: Final = "start"
-SIZE: Final = "size"
 POLL_SECONDS: Final = 0.005
 PATIENCE: Final = 3_600.0
 """Seconds until the first answer in production, whose rows are copied to PostgreSQL before."""
@@ -56,8 +53,7 @@ def main() -> int:
             name = "production" if options.production else "embedded"
             kept = data.parent / f"{name}.json"
             if options.again or not kept.exists():
-                reach = REACH // options.divide
-                cells = _measured(data, stage, reach, production=options.production)
+                cells = _measured(data, stage, production=options.production)
                 kept.write_text(json.dumps({key: asdict(cell) for key, cell in cells.items()}))
             texts = json.loads(kept.read_text())
             found.append((stage, {key: Cell(**cell) for key, cell in texts.items()}))
@@ -91,14 +87,14 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measured(data: Path, stage: Stage, reach: int, *, production: bool) -> dict[str, Cell]:
+def _measured(data: Path, stage: Stage, *, production: bool) -> dict[str, Cell]:
     """Measure all rows on a copy of a stage; a row that fails has the reason."""
     _say(f"{stage.blocks:,} blocks")
     with ExitStack() as ending:
         scratch = ending.enter_context(tempfile.TemporaryDirectory(prefix="bench-million-"))
         copy = Path(scratch) / "data"
         shutil.copytree(data, copy)
-        cells = {SIZE: Cell(stage.bytes / stage.transactions, None, "B")}
+        cells: dict[str, Cell] = {}
         if production:
             settings = {DATA_DIR: str(copy), FILL: "1"}
             kind = replace(PRODUCTION, patience=PATIENCE, environment=_with(PRODUCTION, settings))
@@ -106,8 +102,10 @@ def _measured(data: Path, stage: Stage, reach: int, *, production: bool) -> dict
             kind = replace(NODE, environment=_with(NODE, {DATA_DIR: str(copy)}))
             cells[START] = _start(kind)
         server = ending.enter_context(running(kind))
-        chain = prepare(Scene(server, FULL, ending), stage, reach)
+        chain = prepare(Scene(server, FULL, ending), stage)
         for row in ROWS:
+            if production and row.is_embedded:
+                continue
             cells[row.name] = _cell(row, chain, server)
         return cells
 

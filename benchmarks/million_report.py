@@ -14,7 +14,6 @@ BAR: Final = 1.5
 """Limit of a cost, in proportion to the first stage."""
 BEGIN, END = "<!-- million: begin -->", "<!-- million: end -->"
 TITLES: Final = {
-    "size": "database, bytes per transaction",
     "start": "start on existing data",
     **{row.name: row.title for row in ROWS},
 }

@@ -15,7 +15,7 @@ from typing import Final
 
 from benchmarks.contracts import TRANSFER_TOPIC, call_data
 from benchmarks.generator import send_streams
-from benchmarks.million_stages import Stage
+from benchmarks.million_stages import FRESH, Stage
 from benchmarks.rpc import WrongAnswer, body, page
 from benchmarks.scene import FUNDER, Scene
 from benchmarks.signing import Account, account, account_of, hash_of, sign
@@ -27,7 +27,10 @@ ASKED: Final = 1_000
 SLOWER: Final = 200
 """The same for requests that take longer."""
 PAGES: Final = 40
+REACH: Final = FRESH * 9 // 10
+"""Blocks of a fee history, and below the seeded head of proofs."""
 RECEIPTS: Final = 200
+DATABASE: Final = re.compile(r'^svc_database_size_bytes\{part="database"\} (\S+)$', re.MULTILINE)
 SPARSE: Final = 10
 """Logs of the sparse query."""
 EMPTY: Final = 200
@@ -42,8 +45,6 @@ class SeededChain:
 
     scene: Scene
     stage: Stage
-    reach: int
-    """Blocks of a fee history, and below the seeded head of proofs: the same at all heights."""
     hashes: Sequence[str] = ()
     """Hashes of transactions from the whole history, whose blocks are not remembered any more."""
     block_hashes: Sequence[str] = ()
@@ -63,10 +64,10 @@ class SeededChain:
         return [hex(at) for at in random.Random(2).choices(range(2, self.stage.blocks), k=count)]
 
 
-def prepare(scene: Scene, stage: Stage, reach: int) -> SeededChain:
+def prepare(scene: Scene, stage: Stage) -> SeededChain:
     """Deploy the contracts, emit some logs, and note the hashes of old transactions."""
     scene.deploy()
-    chain = SeededChain(scene, stage, reach)
+    chain = SeededChain(scene, stage)
     scene.fund([account("holder"), account("million")])
     mint = call_data("mint(uint256)", 10**18)
     scene.client.mine(sign(account("holder"), 0, scene.contract("Token"), data=mint, gas=150_000))
@@ -90,6 +91,8 @@ class Row:
     """Returns milliseconds, unless `unit` says otherwise; with the processor time where answers are counted."""
     unit: str = "ms"
     is_charted: bool = False
+    is_embedded: bool = False
+    """Whether it needs development methods, which the embedded profile alone has."""
 
 
 def ask_each(chain: SeededChain, bodies: Sequence[bytes]) -> Measurement:
@@ -161,7 +164,7 @@ def _latest(chain: SeededChain) -> list[list[object]]:
 
 
 def _below_head(chain: SeededChain) -> list[tuple[object, object]]:
-    height = hex(chain.stage.blocks - chain.reach)
+    height = hex(chain.stage.blocks - REACH)
     return [(who, height) for who in chain.recipients(ASKED)]
 
 
@@ -174,7 +177,7 @@ def _full_blocks(chain: SeededChain) -> list[list[object]]:
 
 
 def _logs_of(chain: SeededChain) -> list[list[object]]:
-    wide, last = chain.reach // 2, chain.stage.blocks
+    wide, last = REACH // 2, chain.stage.blocks
     firsts = (min(int(height, 16), last - wide) for height in chain.heights(SLOWER))
     return [[{"fromBlock": hex(first), "toBlock": hex(first + wide)}] for first in firsts]
 
@@ -224,6 +227,14 @@ def _sent_p99(chain: SeededChain) -> Measurement:
     return Measurement(1e3 * times[int(len(times) * 0.99)])
 
 
+def _size(chain: SeededChain) -> Measurement:
+    """Return the size of the database with all indexes, in bytes per seeded transaction."""
+    found = DATABASE.search(page(chain.scene.server.endpoint, "/ext/metrics"))
+    if found is None:
+        raise WrongAnswer("/ext/metrics has no size of the database")
+    return Measurement(float(found[1]) / chain.stage.transactions)
+
+
 def _block_time(chain: SeededChain) -> Measurement:
     return ask_each(chain, [body("evm_mine")] * EMPTY)
 
@@ -245,6 +256,7 @@ def _of(method: str, *params: object) -> Callable[[SeededChain], bytes]:
 
 
 ROWS: Final = (
+    Row("size", "database, bytes per transaction", _size, "B"),
     Row("memory-idle", "memory, idle", _memory, "MiB"),
     Row("block-number", "eth_blockNumber", _again(_of("eth_blockNumber"))),
     Row("balance", "eth_getBalance, other accounts", _each("eth_getBalance", _latest), is_charted=True),
@@ -271,17 +283,17 @@ ROWS: Final = (
         _each("eth_call", lambda chain: [[{"to": who}, at] for who, at in _at_old_heights(chain)])),
     Row("proof", "eth_getProof, other accounts, latest",
         _each("eth_getProof", lambda chain: [[who, [], "latest"] for who in chain.recipients(SLOWER)])),
-    Row("old-proof", "eth_getProof, other accounts, below the head",
+    Row("old-proof", f"eth_getProof, other accounts, {REACH} blocks below",
         _each("eth_getProof",
               lambda chain: [[who, [], at] for who, at in _below_head(chain)[:SLOWER]]),
         is_charted=True),
-    Row("fee-history", "eth_feeHistory",
-        _again(lambda chain: body("eth_feeHistory", hex(chain.reach), "latest", [10, 50]))),
-    Row("old-fee-history", "eth_feeHistory below other heights",
+    Row("fee-history", f"eth_feeHistory, {REACH} blocks",
+        _again(lambda chain: body("eth_feeHistory", hex(REACH), "latest", [10, 50]))),
+    Row("old-fee-history", f"eth_feeHistory, {REACH} blocks below other heights",
         _each("eth_feeHistory",
-              lambda chain: [[hex(chain.reach), at, [10, 50]] for at in chain.heights(SLOWER)])),
+              lambda chain: [[hex(REACH), at, [10, 50]] for at in chain.heights(SLOWER)])),
     Row("sparse-logs", "eth_getLogs, 10 logs of a contract in all blocks", _again(_sparse)),
-    Row("range-logs", "eth_getLogs, other ranges of blocks without logs", _each("eth_getLogs", _logs_of)),
+    Row("range-logs", f"eth_getLogs, other ranges of {REACH // 2} blocks without logs", _each("eth_getLogs", _logs_of)),
     Row("trace", "debug_traceTransaction, other transactions",
         _each("debug_traceTransaction",
               lambda chain: [[one, {"tracer": "callTracer"}] for one in chain.hashes[:SLOWER]])),
@@ -309,7 +321,8 @@ ROWS: Final = (
     Row("supply", "Etherscan's ethsupply", _text("/api?module=stats&action=ethsupply", '"1"')),
     Row("metrics", "/ext/metrics",
         _text("/ext/metrics", "svc_cchain_calls_height")),
-    Row("empty-block", "an empty block (evm_mine)", _block_time, is_charted=True),
+    Row("empty-block", "an empty block (evm_mine)", _block_time, is_charted=True,
+        is_embedded=True),
     Row("sent", "send to receipt, p50", _sent, is_charted=True),
     Row("sent-p99", "send to receipt, p99", _sent_p99),
     Row("memory", "memory after all of this", _memory, "MiB"),

@@ -15,7 +15,9 @@ from typing import Final
 
 from benchmarks.node import DATA_DIR, run_command
 
-STAGES: Final = (1_000, 10_000, 30_000, 100_000)
+FRESH: Final = 1_000
+"""Height of the first stage, at any size: more blocks than a node keeps in memory (`NODE_CACHE_BLOCKS`)."""
+STAGES: Final = (FRESH, 10_000, 30_000, 100_000)
 """Heights of the stages at full size."""
 TRANSFERS: Final = 20
 """Transfers in each block."""
@@ -59,7 +61,7 @@ def seeded(root: Path, divisor: int) -> list[tuple[Path, Stage]]:
         StartFailed: The node's command failed.
     """
     found: list[tuple[Path, Stage]] = []
-    for height in (full // divisor for full in STAGES):
+    for height in sorted({max(full // divisor, FRESH) for full in STAGES}):
         directory = root / str(height)
         if not (directory / MADE).exists():
             _seed(directory, found[-1] if found else None, height, divisor)

@@ -16,6 +16,7 @@ from cchain_app.txs.codec import decode_stored
 from cchain_app.txs.signing import UnsignedTransaction, encode_signed, signing_digest
 from cchain_app.txs.transaction import DYNAMIC_FEE, Transaction
 from chaindb import clock
+from chainvm.port import HeadMoved
 from nodeproject.management.seeding_payments import FUNDER, SeededOwner, owner
 from primitives.counting import counted
 from primitives.evm import Address
@@ -132,7 +133,7 @@ def produce_together(content: Sequence[Sequence[Transaction]], first: int, inter
         interval: Seconds between two blocks; 0: all have the node's time.
 
     Raises:
-        UnexpectedBlock: A block could not be built, or transactions are pending.
+        UnexpectedBlock: A block could not be built, transactions are pending, or another process has made a block.
     """
     runtime = evm_runtime()
     chain = runtime.chain
@@ -146,6 +147,10 @@ def produce_together(content: Sequence[Sequence[Transaction]], first: int, inter
                 made = runtime.consensus.produce_batch(times)
         except DirectBlockRefused as refusal:
             raise UnexpectedBlock("transactions are pending: start with an empty pool") from refusal
+        except HeadMoved as moved:
+            raise UnexpectedBlock(
+                f"another process has made a block above block {head.number}: stop it"
+            ) from moved
     if len(made) != len(content):
         raise UnexpectedBlock(
             f"{counted(len(made), 'block')} of {len(content)} could be made above block {head.number}"

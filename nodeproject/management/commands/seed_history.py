@@ -21,6 +21,7 @@ _NUMBERS = {
     "platform": "blocks of the P-Chain with payments",
     "payments": "payments in each of these",
 }
+_COUNTED_FROM_ONE = ("transfers", "payments", "recipients")
 _OPTIONS = {
     "recipients": "accounts that get the transfers",
     "together": "blocks of the C-Chain that are committed together, without the pool; 0: each through the pool",
@@ -61,6 +62,10 @@ class Command(BaseCommand):
             raise CommandError(
                 "Nothing else may produce blocks meanwhile: set NODE_MINING to manual."
             )
+        for name in (*_NUMBERS, *_OPTIONS):
+            least = 1 if name in _COUNTED_FROM_ONE else 0
+            if options[name] < least:
+                raise CommandError(f"--{name} is {options[name]}: it must be at least {least}.")
         try:
             past = seed(
                 SeededHistory(**{name: options[name] for name in (*_NUMBERS, *_OPTIONS, "indexes")})

@@ -147,6 +147,17 @@ def test_pending_transactions_keep_blocks_from_being_made_directly(
     assert blocks.catch_up(evm_chain()).number == 1
 
 
+@pytest.mark.node_settings(mining="manual")
+@pytest.mark.parametrize(("name", "number", "least"), [("recipients", 0, 1), ("together", -1, 0)])
+def test_numbers_of_a_history_have_a_minimum(
+    fresh: Rpc, name: str, number: int, least: int
+) -> None:
+    with pytest.raises(
+        CommandError, match=rf"^--{name} is {number}: it must be at least {least}\.$"
+    ):
+        seed("history", **{**DIRECT, name: number})
+
+
 @pytest.mark.node_settings(network_id=1)
 @pytest.mark.parametrize("subject", ["platform", "history"])
 def test_only_a_local_network_is_seeded(fresh: Rpc, subject: str) -> None:
