@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from primitives.evm import Address
 from primitives.ids import ID, NodeID
 
 
@@ -68,6 +69,9 @@ class L1Tools(Protocol):
         Raises:
             OSError: The files cannot be written or read.
         """
+
+    def supply_abi(self, blockchain_id: ID, address: Address, abi: str, *, name: str) -> None:
+        """Let the explorer's pages of a chain name the functions of a contract, as JSON. A failure is only logged."""
 
     def mark_deleted(self, subnet_id: ID) -> Sequence[ID]:
         """Write to the rows of a subnet's chains that this node runs them no longer; return their blockchain IDs."""

@@ -11,7 +11,7 @@ from explorer_app.managers.ports import L1Tools
 from explorer_app.services.l1_node import has_ended
 from explorer_app.store import l1_requests as rows
 from platform_app.chain import PlatformChain
-from primitives.ids import ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
 END_SECONDS: Final = 30.0
@@ -27,7 +27,7 @@ def delete(
 ) -> list[ID]:
     """End the chains of an L1, remove their rows and the row of its creation; return the chains. Blocking.
 
-    Calling it again removes what an interrupted call has left.
+    A second call removes the rest after an interrupted one.
 
     Args:
         platform: The P-Chain.
@@ -36,13 +36,15 @@ def delete(
         name: The name under which its creation was begun, if it was begun here.
 
     Raises:
-        NotDeleted: The network is not the local one; the node does not end a chain.
+        NotDeleted: The network is not the local one; the subnet is the Primary Network; the node does not end a chain.
         AnotherAtWork: An L1 is created or deleted now.
         OSError: The rows cannot be removed.
         DatabaseError: Likewise.
     """
     if platform.node.network_id != LOCAL:
         raise NotDeleted("only on a local network a chain can be deleted")
+    if subnet_id == PRIMARY_NETWORK_ID:
+        raise NotDeleted("the chains of the Primary Network cannot be deleted")
     with tools.alone():
         ended = [] if subnet_id is None else list(tools.mark_deleted(subnet_id))
         until = time.monotonic() + END_SECONDS

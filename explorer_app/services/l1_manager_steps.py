@@ -1,5 +1,6 @@
 """The steps by which the validator manager of a new L1 gets its validators: those of the conversion, and a second one."""
 
+import json
 import time
 from collections.abc import Callable
 from typing import Final
@@ -89,6 +90,12 @@ class ManagerSteps:
             OSError: The keys of the second validator cannot be written.
         """
         self._initialise()
+        self._tools.supply_abi(
+            self._blockchain_id,
+            MANAGER_ADDRESS,
+            json.dumps(contract.artifact()["abi"]),
+            name="ValidatorManager",
+        )
         validator = self._second()
         validation_id = self._register(validator)
         self._hand_over()

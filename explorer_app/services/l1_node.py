@@ -31,7 +31,7 @@ _GAS_WITH_MESSAGE: Final = 2_000_000
 
 
 class NotCreated(Exception):
-    """A failure to create or change an L1. What was accepted before it stays."""
+    """A failure to create or change an L1. The transactions that were accepted before it stay."""
 
 
 class KeystoreSteps:

@@ -39,7 +39,7 @@ SHARE: Final = 5
 
 
 class L1Terms(NamedTuple):
-    """What a user asks for."""
+    """The L1 that a user wants."""
 
     name: str
     """Of the blockchain."""
@@ -78,7 +78,7 @@ class L1Terms(NamedTuple):
         return cls(**json.loads(text))
 
     def verify(self) -> None:
-        """Check what the P-Chain does not check, or only later.
+        """Check the terms that the P-Chain does not check, or only later.
 
         Raises:
             NotCreated: The name is none; the second validator would have no weight.
@@ -147,7 +147,7 @@ def with_manager(genesis: str, terms: L1Terms) -> str:
     """
     try:
         document = json.loads(genesis)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise NotCreated(f"the genesis file is not JSON: {error}") from error
     if terms.kind is None:
         return genesis

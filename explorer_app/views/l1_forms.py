@@ -41,7 +41,7 @@ from explorer_app.store.l1_requests import L1RequestRow
 from explorer_app.views.page import admin_page, rendered
 from primitives import uint64
 from primitives.hexadecimal import checksum_address
-from primitives.ids import ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
 _FIRST_CHAIN_ID: Final = 9_001
@@ -162,7 +162,7 @@ def new_l1(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 @admin_page
 def own_l1(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
-    """Show how far the creation of an L1 is; for a POST go on with it, or delete the L1.
+    """Show how far the creation of an L1 is; for a POST continue it, or delete the L1.
 
     The L1 is named by the name of its creation, or by the ID of its subnet. Subnets that are no L1s can be deleted too.
     """
@@ -257,7 +257,8 @@ def _found(site: Explorer, text: str) -> OwnL1:
     if row is not None:
         return OwnL1(row.name, row.subnet_id, row, is_deleted=False)
     subnet_id = read_term(text).id
-    if subnet_id is None or not blockchains(site.platform, subnet_id):
+    is_primary = subnet_id == PRIMARY_NETWORK_ID
+    if subnet_id is None or is_primary or not blockchains(site.platform, subnet_id):
         raise Http404("There is no such L1, and no subnet with chains.")
     return OwnL1(
         _title(site, subnet_id),
@@ -276,9 +277,7 @@ def _delete(site: Explorer, found: OwnL1) -> str:
     """Delete an L1; return why it was not deleted, or nothing."""
     name = "" if found.request is None else found.request.name
     try:
-        with suppress(
-            DatabaseError
-        ):  # other processes look by themselves, and so does this one soon
+        with suppress(DatabaseError):  # each process also looks at intervals
             site.look_for_chains()
         l1_deletion.delete(site.platform, site.l1_tools, found.subnet_id, name)
     except (NotDeleted, AnotherAtWork, OSError, DatabaseError) as error:

@@ -211,7 +211,7 @@ class SubnetChains:
         if not added:
             return
         for chain in tuple(self._running()):
-            if chain.blockchain_id in added:
+            if chain.blockchain_id in added and chain.subnet_id != PRIMARY_NETWORK_ID:
                 self._absent.note(chain.blockchain_id, chain.aliases, DELETED_HERE)
                 self._end(chain)
                 self._has_changed = True

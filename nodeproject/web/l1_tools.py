@@ -1,11 +1,15 @@
 """The parts of this node that create and delete L1s: `explorer_app.managers.ports.L1Tools`."""
 
 import fcntl
+import json
+import logging
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from cchain_app.store import subnet_chains as rows
 from cchain_app.store.subnet_chains import SubnetChainRow
@@ -20,12 +24,16 @@ from nodeproject.web.paths import running_url
 from nunatak.rpc import RpcError, Unreachable, call
 from platform_app.chain import PlatformChain
 from platform_app.selectors import subnets
+from primitives.evm import Address
+from primitives.hexadecimal import encode_data
 from primitives.ids import ID
 from primitives.node_identity import IdentityFiles
 
 DIRECTORY: Final = "l1"
 """The directory in the data directory with the keys of validators that are made for L1s."""
 
+_log: Final = logging.getLogger(__name__)
+_SECONDS: Final = 60.0
 _OTHERS_SECONDS: Final = 2.5
 """Seconds after which other processes of a production node have looked at their chains again."""
 
@@ -87,6 +95,31 @@ class NodeL1Tools:
         files = IdentityFiles.below(directory)
         make_files(directory, files, clock.wall())
         return ValidatorIdentity(files.node_id, *files.signer_key)
+
+    def supply_abi(self, blockchain_id: ID, address: Address, abi: str, *, name: str) -> None:
+        """Let the explorer's pages of a chain name the functions of a contract, as JSON. A failure is only logged.
+
+        It goes over HTTP, because the process that creates the L1 need not run the chain.
+        """
+        fields = {
+            "module": "contract",
+            "action": "supplyabi",
+            "address": encode_data(address),
+            "contractname": name,
+            "abi": abi,
+        }
+        request = urllib.request.Request(  # noqa: S310  # the node's own URL
+            f"{self.url}/chain/{blockchain_id}/api",
+            urlencode(fields).encode(),
+            headers=self._settings.rpc_headers,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310  # as above
+                reply = json.loads(answer.read())
+            if reply["status"] != "1":
+                _log.warning("the explorer does not take the ABI of %s: %s", name, reply["result"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            _log.warning("the explorer did not get the ABI of %s: %s", name, error)
 
     def mark_deleted(self, subnet_id: ID) -> Sequence[ID]:
         """Write to the rows of a subnet's chains that this node runs them no longer; return their blockchain IDs."""

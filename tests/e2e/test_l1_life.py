@@ -5,6 +5,7 @@ The manager's further calls are made with viem, and its messages are brought to 
 
 import json
 import runpy
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,6 +194,9 @@ def test_create_makes_an_l1_with_two_validators(l1: Made) -> None:
         assert status == {"status": "Validating"}
     assert created["status"] == "Validating"
     assert call(created["rpc"], "eth_chainId") == hex(9009)
+    page = f"{created['explorer']}/address/{created['manager']}/write"
+    with urllib.request.urlopen(page) as answer:
+        assert b"initiateValidatorRegistration" in answer.read()
     assert int(call(created["rpc"], "eth_getBalance", OWNER, "latest"), 16) > 999_000 * 10**18
     named = call(created["rpc"], "eth_call", {"to": WARP, "data": BLOCKCHAIN_ID}, "latest")
     assert named == f"0x{ID.parse(created['blockchain']).hex()}"

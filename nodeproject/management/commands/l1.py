@@ -285,7 +285,10 @@ def _wanted(platform: PlatformChain, options: dict[str, Any]) -> tuple[L1Terms, 
     Raises:
         NotCreated: The genesis file cannot be used.
     """
-    given = None if options["genesis"] is None else options["genesis"].read_text()
+    try:
+        given = None if options["genesis"] is None else options["genesis"].read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise NotCreated(f"the genesis file is not JSON: {error}") from error
     terms = L1Terms(
         name=options["name"],
         chain_id=options["chain_id"] or 0,

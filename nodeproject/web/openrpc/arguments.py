@@ -258,6 +258,9 @@ BY_NAME: Final[Mapping[str, Schema]] = {
     ),
     "signingSubnetID": described(_ID, "the subnet that signs; default: the Primary Network"),
     "quorumPercentage": described(COUNT, "the least share of the weight; default: 67"),
+    "pChainHeight": described(
+        COUNT, "the height whose validators sign; default: the last accepted one"
+    ),
     "proofOfPossession": described(DATA, "the proof of possession of the validator's BLS key"),
     "threshold": described(COUNT, "the number of controlKeys that must sign"),
     "vmID": described(TEXT, "a virtual machine's name or ID"),

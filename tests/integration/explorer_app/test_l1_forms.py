@@ -1,4 +1,4 @@
-"""The explorer's forms for L1s: for users of the admin, on a local network; a creation that failed goes on, or is deleted."""
+"""The explorer's forms for L1s: for users of the admin, on a local network; a creation that failed continues, or is deleted."""
 
 import re
 from http import HTTPStatus
@@ -14,6 +14,7 @@ from explorer_app.services.l1_terms import PAYER
 from explorer_app.store import l1_requests as rows
 from explorer_app.views import l1_forms
 from primitives.hexadecimal import checksum_address
+from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.integration.explorer_app.l1_chain import make_l1
 from tests.integration.nodeproject.test_l1_command import give_chain
@@ -169,8 +170,9 @@ def test_an_l1_of_other_tools_can_be_deleted(
     chains = text_of(admin.get("/chains"))
     assert "deleted on this node" in chains
     assert f"/chains/l1/{made.subnet}" not in chains
-    unknown = platform.some_id("nobody")
-    assert text_of(admin.get(f"/chains/l1/{unknown}"), HTTPStatus.NOT_FOUND)
+    for other in (platform.some_id("unknown"), PRIMARY_NETWORK_ID):
+        for answer in (admin.get(f"/chains/l1/{other}"), admin.post(f"/chains/l1/{other}")):
+            assert "no subnet with chains" in text_of(answer, HTTPStatus.NOT_FOUND)
 
 
 def test_other_networks_have_no_such_pages(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,9 @@ def test_creation_without_a_running_node_says_that_it_does_not_answer(
     assert rows.row_of(this_node().database, "Mine") is not None
     with pytest.raises(CommandError, match="The L1 is not complete: the genesis file is not JSON"):
         said("create", "Yours", f"--genesis={wrong}")
+    wrong.write_bytes(b"\xff")
+    with pytest.raises(CommandError, match="The L1 is not complete: the genesis file is not JSON"):
+        said("create", "Yours", f"--genesis={wrong}")
     for given in ("--chain-id=0", "--chain-id=x", f"--chain-id={2**64}"):
         with pytest.raises(CommandError, match="is not a whole number from 1 to "):
             said("create", "Mine", given)

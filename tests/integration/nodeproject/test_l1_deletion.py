@@ -1,4 +1,4 @@
-"""A deleted L1: its chains end in a running node, and begin neither again nor at the next start; others go on."""
+"""A deleted L1: its chains end in a running node, and do not begin at the next start; others continue."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,7 +10,7 @@ from explorer_app.services import l1_deletion
 from explorer_app.services.l1_deletion import NotDeleted
 from nodeproject.startup.chain_databases import alias_of, file_of
 from nodeproject.web.l1_tools import NodeL1Tools
-from primitives.ids import ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders.subnet_evm import subnet_genesis
 from tests.integration.nodeproject.test_subnet_chains import (
     World,
@@ -79,7 +79,7 @@ def test_a_deleted_chain_ends_and_its_database_goes(world: World) -> None:
     assert why_not(world.node.platform_chain, str(gone)) == "it was deleted on this node"
     status = world.ask("platform.getBlockchainStatus", blockchainID=str(gone))
     assert status == {"status": "Created"}
-    assert delete(world, world.subnet_id) == [gone], "a second call removes what is left"
+    assert delete(world, world.subnet_id) == [gone], "a second call removes the rest"
 
 
 def test_a_deleted_chain_does_not_begin_with_the_next_start(world: World) -> None:
@@ -130,6 +130,14 @@ def test_a_node_that_goes_on_running_the_chain_is_reported(
     assert alias_of(gone) in connections.settings
     world.node.subnet_chains.look()
     assert str(gone) not in world.node.evm_chains
+
+
+@pytest.mark.sqlite_only
+def test_the_chains_of_the_primary_network_stay(world: World) -> None:
+    with pytest.raises(NotDeleted, match="the chains of the Primary Network cannot be deleted"):
+        delete(world, PRIMARY_NETWORK_ID)
+
+    assert world.node.evm_chain.name in world.node.evm_chains
 
 
 @pytest.mark.sqlite_only

@@ -72,6 +72,7 @@ def test_a_genesis_file_gets_the_manager() -> None:
     ("text", "words"),
     [
         ("{", "the genesis file is not JSON"),
+        ("[" * 100_000, "the genesis file is not JSON"),
         ("[]", "the genesis file has no object `alloc`"),
         (file_of(alloc=[]), "the genesis file has no object `alloc`"),
         (file_of(config={}), "no `config.warpConfig`, without which the manager cannot speak"),
