@@ -159,7 +159,7 @@ class CommonSettings:
     upgrades: str = flag(
         "",
         "JSON file with the activation times of the upgrades of a network of your own, with the names of "
-        "info.upgrades; those that it leaves out are active from the start. Default: the network's own times.",
+        "info.upgrades; those that it leaves out are active from the start, except Helicon. Default: the network's own times.",
         form=UPGRADES_FILE,
     )
     parameters: str = flag(

@@ -58,16 +58,12 @@ def read(found: Sequence[Peer]) -> list[PeerDetails]:
     stakes = {node_id: one.weight + one.delegator_weight for node_id, one in current.items()}
     uptimes = _uptimes([peer.node_id for peer in found if peer.node_id in stakes])
     required = _required(current)
-    return [
-        PeerDetails(
-            now,
-            reported,
-            stakes.get(peer.node_id),
-            *uptimes.get(peer.node_id, (None, False)),
-            required=required,
-        )
-        for peer in found
-    ]
+    details = []
+    for peer in found:
+        uptime, enough = uptimes.get(peer.node_id, (None, False))
+        stake = stakes.get(peer.node_id)
+        details.append(PeerDetails(now, reported, stake, uptime, enough, required))
+    return details
 
 
 def _required(current: Mapping[NodeID, ValidatorRecord]) -> int | None:

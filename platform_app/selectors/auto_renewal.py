@@ -6,7 +6,7 @@ from platform_app.chain import PlatformChain
 from platform_app.models import AutoRenewedValidator, RenewedPeriod, RewardUTXO, Staker
 from platform_app.store import rows
 from primitives.ids import ID
-from utxo.components import TransferableOutput
+from utxo.components import TransferableOutput, UtxoOutput
 
 
 def renewed_periods(
@@ -37,13 +37,15 @@ def rewards_of(chain: PlatformChain, tx_ids: Collection[ID]) -> list[RewardUTXO]
 def paid_to(chain: PlatformChain, stakers: Sequence[Staker]) -> dict[ID, int]:
     """Return the rewards that were paid to past stakers when they left, by the transactions that added them."""
     validators = [staker.pk for staker in stakers if not staker.is_delegator]
-    owners = {staker.pk: staker.pk for staker in stakers}
+    owners: dict[ID, ID] = {staker.pk: staker.pk for staker in stakers}
     sums = dict.fromkeys(owners, 0)
     if validators:
         last = chain.db.objects(AutoRenewedValidator).filter(
             pk__in=validators, reward_tx_id__isnull=False
         )
-        owners |= dict(last.order_by("pk").values_list("reward_tx_id", "pk"))
+        for reward_tx, tx_id in last.order_by("pk").values_list("reward_tx_id", "pk"):
+            assert reward_tx is not None, "the filter selects those that have left"
+            owners[ID(bytes(reward_tx))] = ID(bytes(tx_id))
     paid = paid_by(chain, list(owners))
     for tx_id, amount in paid.items():
         sums[owners[tx_id]] += amount
@@ -56,11 +58,17 @@ def paid_by(chain: PlatformChain, tx_ids: Collection[ID]) -> dict[ID, int]:
     if sums:
         found = chain.db.objects(RewardUTXO).filter(tx_id__in=list(sums))
         for tx_id, amount in found.order_by("tx_id", "output_index").values_list("tx_id", "amount"):
-            sums[tx_id] += amount
+            sums[ID(bytes(tx_id))] += amount
     return sums
 
 
 def outputs_of_period_end(chain: PlatformChain, tx_id: ID) -> list[TransferableOutput]:
     """Return the outputs of a RewardAutoRenewedValidatorTx, which its bytes do not contain."""
     found = chain.db.objects(RewardUTXO).filter(tx_id=tx_id).order_by("output_index")
-    return [TransferableOutput(reward.asset_id, rows.output_of(reward.output)) for reward in found]
+    return [_output(reward) for reward in found]
+
+
+def _output(reward: RewardUTXO) -> TransferableOutput:
+    output = rows.output_of(reward.output)
+    assert isinstance(output, UtxoOutput)
+    return TransferableOutput(reward.asset_id, output)
