@@ -55,16 +55,8 @@ def has_pending_validator_tx(chain: PlatformChain, node_id: NodeID) -> bool:
         TxKind.ADD_AUTO_RENEWED_VALIDATOR.value,
     )
     query = _PENDING_VALIDATOR_TXS.format(contains=_CONTAINS[chain.db.connection.vendor])
-    for (raw,) in chain.db.rows(query, (*kinds, node_id)):
-        unsigned = parse(bytes(raw)).unsigned
-        if isinstance(unsigned, AddAutoRenewedValidatorTx):
-            if unsigned.node_id == node_id:
-                return True
-            continue
-        assert isinstance(unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
-        if unsigned.validator.node_id == node_id:
-            return True
-    return False
+    waiting = chain.db.rows(query, (*kinds, node_id))
+    return any(_added_node(bytes(raw)) == node_id for (raw,) in waiting)
 
 
 def last_terms(chain: PlatformChain, node_id: NodeID) -> Terms | None:
@@ -85,3 +77,12 @@ def last_terms(chain: PlatformChain, node_id: NodeID) -> Terms | None:
         rows.owners_of(delegation_owner),
         ProofOfPossession(*map(bytes, signer)),
     )
+
+
+def _added_node(raw: bytes) -> bytes:
+    """Return the node that a transaction makes a validator of the Primary Network."""
+    unsigned = parse(raw).unsigned
+    if isinstance(unsigned, AddAutoRenewedValidatorTx):
+        return unsigned.node_id
+    assert isinstance(unsigned, AddValidatorTx | AddPermissionlessValidatorTx)
+    return unsigned.validator.node_id

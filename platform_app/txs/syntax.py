@@ -75,9 +75,9 @@ def verify_syntax(tx: Tx, config: PlatformConfig, asset_id: ID) -> None:
         if isinstance(unsigned, l1.SetAutoRenewedValidatorConfigTx):
             verify_changed_terms(unsigned)
         _verify_base(unsigned, config.network_id)
-    elif tx.credentials:
-        raise InvalidTx(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS)
     _RULES[type(unsigned)](unsigned, asset_id)
+    if tx.credentials and not isinstance(unsigned, SpendingTx):
+        raise InvalidTx(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS)
 
 
 def _verify_base(tx: SpendingTx, network_id: int) -> None:

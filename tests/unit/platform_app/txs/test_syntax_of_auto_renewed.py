@@ -11,10 +11,23 @@ from platform_app.txs.l1 import (
     RewardAutoRenewedValidatorTx,
     SetAutoRenewedValidatorConfigTx,
 )
+from platform_app.txs.syntax import verify_syntax
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID
-from tests.builders.platform import ADDRESSES, NODE_ID, OTHER_ASSET_ID, output, outputs, unsigned
+from tests.builders.platform import (
+    ADDRESSES,
+    ASSET_ID,
+    CONFIG,
+    KEY,
+    NODE_ID,
+    OTHER_ASSET_ID,
+    output,
+    outputs,
+    signed,
+    unsigned,
+)
+from tests.builders.reasons import raises
 from tests.builders.refusals import FORGED, Refusal, owned, owner, verify_unsigned
-from utxo.errors import UtxoReason
+from utxo.errors import InvalidTx, UtxoReason
 
 MAX = 2**64 - 1
 RIGHTS = "verifying signer, rewards owners or validator authority"
@@ -125,6 +138,12 @@ def test_a_broken_rule_is_named(refusal: Refusal) -> None:
 def test_the_first_broken_rule_is_named(place: int) -> None:
     (first, reason, words), (second, *_) = FIRST[place : place + 2]
     added({**second, **first}, reason, words).verify()
+
+
+def test_the_fields_of_a_proposal_are_checked_before_its_credentials() -> None:
+    tx = signed(RewardAutoRenewedValidatorTx, keys=[[KEY]], timestamp=0)
+    with raises(TxSyntaxReason.MISSING_TIMESTAMP, kind=InvalidTx):
+        verify_syntax(tx, CONFIG, ASSET_ID)
 
 
 def test_period_zero_and_all_shares_are_well_formed_changes() -> None:
