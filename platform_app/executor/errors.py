@@ -81,6 +81,7 @@ class StakerReason(StrEnum):
     DUPLICATE_SUBNET_VALIDATOR = (
         "attempted to issue duplicate validator for {node_id} on subnet {subnet_id}"
     )
+    ADDED_AFTER_REMOVAL = "attempted to add a staker after deleting it"
     # An AddDelegatorTx and an AddPermissionlessDelegatorTx without a validator.
     PRIMARY_VALIDATOR_MISSING = (
         "failed to fetch the primary network validator for {node_id}: not found"

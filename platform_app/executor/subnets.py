@@ -60,6 +60,8 @@ def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) 
 def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, env: Env) -> None:
     """Add a validator of a permissioned subnet, current or pending.
 
+    Before Helicon a block that removes a node's validator cannot add another one, as in avalanchego 1.14.2.
+
     Raises:
         InvalidTx: A staking rule is broken; the reason says which; the subnet's owner has not
             authorized it; the fee is not covered.
@@ -85,6 +87,10 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, input_credentials=input_credentials)
     verify_start_not_too_far(staker.start, now, env.config)
+    if now < env.config.upgrades.helicon and diff.stakers.has_removed_validator(
+        added.subnet_id, added.node_id
+    ):
+        raise InvalidTx(StakerReason.ADDED_AFTER_REMOVAL)
     transfer(tx, diff)
     begin_or_wait(staker, diff, env.config)
 

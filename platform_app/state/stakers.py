@@ -244,6 +244,11 @@ class StakerDiff(FacetDiff[Stakers]):
             self._validators[key] = None
         self._ordered.clear()
 
+    def has_removed_validator(self, subnet_id: ID, node_id: NodeID) -> bool:
+        """Return whether this diff removes a node's current validator from a subnet, which the parent has."""
+        before = self._parent.validator(subnet_id, node_id)
+        return before is not None and not before.priority.is_pending and before.tx_id in self._left
+
     def set_delegatee_reward(self, validator_tx_id: ID, amount: int) -> None:
         """Set the delegation rewards that a current validator has accrued so far."""
         self._delegatee_rewards[validator_tx_id] = amount

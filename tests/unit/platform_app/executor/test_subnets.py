@@ -1,11 +1,14 @@
 """Subnets: their owners, validators and blockchains, error by error (pchain.md 5.3, 5.4.3)."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import StakerReason, TxStateReason
+from platform_app.executor.standard import execute
+from platform_app.state.chain import Diff
 from platform_app.state.stakers import Priority, Staker
 from platform_app.txs.base import AuthInput
 from platform_app.txs.errors import TxSyntaxReason
@@ -20,13 +23,14 @@ from tests.builders import platform
 from tests.builders.platform_state import (
     MemoryState,
     assert_refused,
+    env,
     executed,
     staker,
     stakers,
     state,
 )
 from utxo.components import OutputOwners
-from utxo.errors import CredentialReason
+from utxo.errors import CredentialReason, InvalidTx
 
 NOW = platform.NOW
 SUBNET = platform.SUBNET_ID
@@ -151,6 +155,28 @@ def test_a_validator_is_removed_at_once(priority: Priority) -> None:
 
     assert diff.stakers.changes().left == (gone,)
     assert diff.stakers.validator(SUBNET, platform.NODE_ID) is None
+
+
+@pytest.mark.parametrize("is_helicon", [False, True])
+def test_a_block_adds_a_validator_after_its_removal_since_helicon_only(*, is_helicon: bool) -> None:
+    holder = ready(AddSubnetValidatorTx)
+    gone = on_subnet(priority=Priority.PERMISSIONED_VALIDATOR_CURRENT)
+    holder.stakers[gone.tx_id] = gone
+    upgrades = replace(platform.CONFIG.upgrades, helicon=NOW if is_helicon else NOW + 1)
+    changed = env(config=replace(platform.CONFIG, upgrades=upgrades))
+    diff = Diff(holder)
+    diff.stakers.remove(gone)
+    tx = platform.signed(AddSubnetValidatorTx)
+
+    if is_helicon:
+        execute(tx, diff, changed)
+        assert [added.tx_id for added in diff.stakers.changes().present] == [tx.tx_id]
+    else:
+        with pytest.raises(InvalidTx) as refusal:
+            execute(tx, diff, changed)
+        assert refusal.value.reason is StakerReason.ADDED_AFTER_REMOVAL
+        assert str(refusal.value) == "attempted to add a staker after deleting it"
+        execute(tx, Diff(diff), changed)  # the next block may add it
 
 
 @pytest.mark.parametrize("kind", AUTHORIZED)
