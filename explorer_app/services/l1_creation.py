@@ -173,8 +173,9 @@ class L1Creation:
             self._note(name, blockchain_id=made)
         until = time.monotonic() + BEGIN_SECONDS
         while not is_served(self._call, made):
-            if time.monotonic() > until:
-                reason = why_not(self._platform, str(made)) or "/ext/health has the reason"
+            reason = why_not(self._platform, str(made))
+            if reason or time.monotonic() > until:
+                reason = reason or "/ext/health has the reason"
                 raise NotCreated(f"the node does not run its chain: {reason}")
             time.sleep(0.1)
         return made
