@@ -97,7 +97,7 @@ class CostMeter:
     def cost(self, row: Row, count: Callable[[], float]) -> Iterator[None]:
         """Put the microseconds of each part for each of `count()` items into a row when the body is done.
 
-        What the parts use without load is subtracted.
+        The processor time of an idle node is subtracted.
         """
         self.server.await_rest()
         began, before = time.perf_counter(), self.used()
@@ -203,11 +203,16 @@ def _transactions(meter: CostMeter, rows: dict[str, Row]) -> None:
         meter.scene.client.mine(
             sign(who, 0, meter.scene.contract("Token"), data=call_data("mint(uint256)", 10**12), gas=150_000)
         )  # fmt: skip
-        raws = [make(who, nonce) for nonce in range(1, 1 + FEW * FEW_BLOCKS + MANY * MANY_BLOCKS)]
+        count = FEW * FEW_BLOCKS + MANY * MANY_BLOCKS
+        alone, *raws = (make(who, nonce) for nonce in range(1, 2 + count))
+        framing = Http(meter.server.endpoint)
+        with closing(framing.connect()) as connection:
+            size, _ = _exchange(framing, connection, body("eth_sendRawTransaction", alone))
+        _wait_for(meter, alone)
         small = _in_blocks(meter, raws[: FEW * FEW_BLOCKS], FEW)
         large = _in_blocks(meter, raws[FEW * FEW_BLOCKS :], MANY)
         one, block = _solved(small, large)
-        rows[item] = one
+        rows[item] = {**one, NETWORK: size}
         rows.setdefault("block", block)
 
 
@@ -226,7 +231,6 @@ def _in_blocks(meter: CostMeter, raws: Sequence[str], size: int) -> tuple[Row, f
     for number in range(first + 1, last + 1):
         sizes += int(client.call("eth_getBlockByNumber", hex(number), False)["size"], 16)
     row[PEER] = sizes / len(raws)
-    row[NETWORK] = len(body("eth_sendRawTransaction", raws[0])) + len(hash_of(raws[0])) + HEADERS
     return row, (last - first) / len(raws)
 
 
@@ -243,19 +247,13 @@ def _wait_for(meter: CostMeter, raw: str) -> None:
         time.sleep(POLL_SECONDS)
 
 
-HEADERS = 350
-"""Bytes of the heads of a request and its answer, and of the answer's JSON."""
-
-
 def _solved(small: tuple[Row, float], large: tuple[Row, float]) -> tuple[Row, Row]:
     """Return the costs of a transaction and of a block from those of a transaction with its share of a block."""
     (few, few_share), (many, many_share) = small, large
     block = {
-        column: max(0.0, (few[column] - many[column]) / (few_share - many_share))
-        for column in few
-        if column != NETWORK
+        column: max(0.0, (few[column] - many[column]) / (few_share - many_share)) for column in few
     }
-    one = {column: max(0.0, many[column] - many_share * block.get(column, 0.0)) for column in many}
+    one = {column: max(0.0, many[column] - many_share * block[column]) for column in many}
     return one, block
 
 
@@ -274,6 +272,7 @@ def _subscribers(meter: CostMeter, rows: dict[str, Row]) -> None:
     before = scene.server.memory()
     sockets = [framing.connect() for _ in range(LISTENERS)]
     for connection in sockets:
+        connection.settimeout(PATIENCE)
         exchange(framing, connection, body("eth_subscribe", "newHeads"))
     rows["subscriber"] = {MEMORY: max(0, scene.server.memory() - before) / LISTENERS / 1024}
     together: Row = {}

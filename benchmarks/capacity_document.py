@@ -47,7 +47,7 @@ ITEMS = {
     "page-address": "the page of an address",
     "page-token": "the page of a token",
 }
-"""What is measured."""
+"""The measured items and their titles."""
 
 Row = dict[str, float]
 """The cost of one item, by column."""

@@ -1,4 +1,4 @@
-"""What installations need, computed from the measured costs, and which limit each of them reaches first."""
+"""The needs of installations, computed from the measured costs, and the limit that each of them reaches first."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -110,7 +110,7 @@ class Limit(NamedTuple):
 
 
 class Term(NamedTuple):
-    """Some items a second, and what each costs."""
+    """A number of items a second, and the cost of each."""
 
     count: float
     cost: float

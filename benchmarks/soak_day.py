@@ -222,7 +222,7 @@ def soak_day(
 
 
 def prediction(costs: capacity_document.Costs) -> DiskPrediction:
-    """Return what the document says that a block of this load takes on the disk."""
+    """Return the disk space of a block of this load according to the document."""
     disk = {
         "block": 1.0,
         "transfer": TRANSFERS,

@@ -1,4 +1,4 @@
-"""The verdict of a day in virtual time: what each hour cost, and whether the last hours are like the earlier ones."""
+"""The verdict of a day in virtual time: the costs of each hour, and a comparison of the last hours with earlier ones."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ MAX_DISK_ERROR = 0.15
 
 
 class HourSample(NamedTuple):
-    """The state of the node at the end of an hour, and what the hour's requests cost."""
+    """The state of the node at the end of an hour, and the times of the requests in that hour."""
 
     blocks: int
     """C-Chain blocks since the beginning."""
@@ -45,7 +45,7 @@ class HourSample(NamedTuple):
 
 
 class DiskPrediction(NamedTuple):
-    """What the document says that the load takes on the disk."""
+    """The disk space of the load according to the document."""
 
     document: str
     per_block: float
