@@ -41,7 +41,7 @@ PATIENCE: Final = 3_600.0
 
 
 def main() -> int:
-    """Seed what is missing, measure, and print the table."""
+    """Seed the missing part of the history, measure, and print the table."""
     options = _parse()
     allow_many_sockets()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))  # ends the nodes too

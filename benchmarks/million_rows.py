@@ -139,7 +139,7 @@ def _get(chain: SeededChain, paths: Sequence[str], contained: str) -> Measuremen
     """Fetch pages one after the other, over a connection for each.
 
     Raises:
-        WrongAnswer: A page does not contain what it should.
+        WrongAnswer: A page lacks the expected content.
     """
     server, times = chain.scene.server, []
     page(server.endpoint, paths[0])  # loads what pages of this kind need

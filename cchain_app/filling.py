@@ -27,7 +27,7 @@ class FilledBlock(NamedTuple):
 def fill_up(
     filled: FilledBlock, execute: Execute, left_out: LeftOut, candidates: Sequence[int]
 ) -> FilledBlock:
-    """Add transactions that fit into what the others of a block leave of their gas limits.
+    """Add transactions that fit into the gas that a block's other transactions did not use of their limits.
 
     Unspecified: the reference adds each transaction to what those before it have used. Here it is bounded how often a
     block is executed, so room may be left. Further transactions come at the end, so that those before them use the

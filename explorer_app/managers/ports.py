@@ -1,4 +1,4 @@
-"""What the creation and deletion of L1s need of the node: its interfaces, keys for further validators, its databases."""
+"""Ports of the creation and deletion of L1s to the node: its interfaces, keys for further validators, its databases."""
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -57,7 +57,7 @@ class L1Tools(Protocol):
         """Keep other processes of this node from creating or deleting L1s meanwhile.
 
         Raises:
-            AnotherAtWork: One does so now.
+            AnotherAtWork: Another process creates or deletes an L1 now.
         """
 
     def keys_of(self, subnet_id: ID) -> str:

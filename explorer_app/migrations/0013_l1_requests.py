@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             name='L1Request',
             fields=[
                 ('name', models.CharField(help_text='Name of the chain, unique among these rows', max_length=128, primary_key=True, serialize=False)),
-                ('terms', models.TextField(help_text='What the user has asked for, as JSON')),
+                ('terms', models.TextField(help_text='The requested terms, as JSON')),
                 ('genesis', models.TextField(help_text="The chain's genesis file")),
                 ('subnet_id', chaindb.fields.IDField(null=True)),
                 ('blockchain_id', chaindb.fields.IDField(null=True)),

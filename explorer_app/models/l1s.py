@@ -16,7 +16,7 @@ class L1Request(models.Model):
     name = models.CharField(
         max_length=128, primary_key=True, help_text="Name of the chain, unique among these rows"
     )
-    terms = models.TextField(help_text="What the user has asked for, as JSON")
+    terms = models.TextField(help_text="The requested terms, as JSON")
     genesis = models.TextField(help_text="The chain's genesis file")
     subnet_id = IDField(null=True)
     blockchain_id = IDField(null=True)

@@ -81,7 +81,7 @@ class L1Terms(NamedTuple):
         """Check the terms that the P-Chain does not check, or only later.
 
         Raises:
-            NotCreated: The name is none; the second validator would have no weight.
+            NotCreated: The name is not valid; the second validator would have no weight.
         """
         if not _NAME.fullmatch(self.name) or len(self.name) > MAX_NAME:
             raise NotCreated(

@@ -121,7 +121,7 @@ def _balance(account: Address, size: int, opcode: str, gas: int) -> bytes:
 
 
 def _looked_at(account: Address, value: int) -> bytes:
-    """Return code that logs the hash of an account's code and what a call of it costs."""
+    """Return code that logs the hash of an account's code and the gas of a call to it."""
     number = int.from_bytes(account, "big")
     return assemble(
         f"{number} EXTCODEHASH 288 MSTORE GAS 320 MSTORE 0 0 0 0 {value} {number} 0 CALL 352 MSTORE "

@@ -47,7 +47,7 @@ CATALOG = {
 
 
 def described(schema: str) -> dict[str, list[tuple[object, ...]]]:
-    """Return what the catalog says about a schema, without the schema's name."""
+    """Return the catalog's rows about a schema, without the schema's name."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('search_path', quote_ident(%s), true)", [schema])
         found = {}
