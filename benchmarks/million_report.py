@@ -40,17 +40,17 @@ class Cell:
     unit: str
     failure: str = ""
 
-    @property
-    def cost(self) -> float | None:
-        """The processor time if it is known, because other work on the machine matters less there; else the value."""
-        return self.processor or self.value
-
 
 def ratio(first: Cell | None, last: Cell | None) -> float | None:
-    """Return how many times as much the last cell costs as the first, or None if one was not measured."""
-    if first is None or last is None or not first.cost or last.cost is None:
+    """Return how many times as much the last cell costs as the first, or None if one was not measured.
+
+    Processor times are compared if both cells have one, because other work on the machine matters less there; else values.
+    """
+    if first is None or last is None:
         return None
-    return last.cost / first.cost
+    if first.processor and last.processor:
+        return last.processor / first.processor
+    return last.value / first.value if first.value and last.value is not None else None
 
 
 def markdown(measured: Measured, machine: Sequence[str], *, production: bool) -> str:
@@ -79,7 +79,7 @@ def markdown(measured: Measured, machine: Sequence[str], *, production: bool) ->
         f"| {' | '.join(['---', '---', *['---:'] * (len(header) - 3), ':---:'])} |",
         *_rows(measured),
         "",
-        "The ratio is that of the processor time of an answer, in milliseconds, where there is one, else that of the values.",
+        "The ratio is that of the processor time of an answer, in milliseconds, where both have one, else that of the values.",
         *_failures(measured),
     ]
     return "\n".join(lines) + "\n"
