@@ -10,6 +10,7 @@ from cchain_app.services.calls import index_calls
 from chaindb.database import Database
 from explorer_app.models import (
     FaucetPayment,
+    L1Request,
     SuppliedAbi,
     Verification,
     VerificationState,
@@ -59,6 +60,13 @@ def make_backup(scene: Scene, path: Path) -> None:
     explain(created)
     FaucetPayment.objects.create(
         recipient=b"C" + SENDER, client=CLIENT, coins=1, paid_at=datetime(2026, 1, 2, tzinfo=UTC)
+    )
+    L1Request.objects.create(
+        name="game",
+        terms="{}",
+        genesis="{}",
+        state=L1Request.DONE,
+        began_at=datetime(2026, 1, 2, tzinfo=UTC),
     )
     scene.change_everything("alice")
     get_user_model().objects.create_superuser("ada", "", "a password of hers")
