@@ -22,7 +22,7 @@ OWN = frozenset(
     }
 )  # fmt: skip
 """Tables whose rows differ between nodes."""
-NUMBERED = frozenset({"network_app_outerblock"})
+NUMBERED = frozenset({"network_app_outerblock", "cchain_app_trienodechange"})
 """Tables whose first column is a number in order of writing, which differs between nodes and is skipped."""
 APPS = ("cchain_app_", "platform_app_", "shared_app_", "xchain_app_", "network_app_")
 MIN_TABLES = 20
