@@ -178,12 +178,17 @@ class ProposerVM(Generic[B]):
         Only the context's time is used; the outer block has its seconds. The inner block is built for the P-Chain
         height with which other nodes will verify it.
 
+        Unspecified: an unsigned block, which every node may build, is built at the whole second. Nodes that build at
+        the same moment then build the same block; three nodes with a block each would never agree.
+
         Raises:
             NotOurSlot: The current slot belongs to another validator.
         """
         parent = self._preferred()
         time = max(context.now, parent.time)
         signature = self._signature_at(time, parent)
+        if signature is None:
+            context = context._replace(fraction=0)
         height = max(self._validators.minimum_height(context.now), parent.p_chain_height or 0)
         epoch = epoch_of_child(parent, time, self._upgrades)
         inner_height = inner_p_chain_height(parent, time, height, epoch, self._upgrades)

@@ -7,7 +7,7 @@ import pytest
 
 from chainvm.errors import NotProcessing, UnknownParent
 from chainvm.port import BlockContext
-from network_app.proposervm.block import OuterBlock, OuterOptionBlock, SignedBlock
+from network_app.proposervm.block import OuterBlock, OuterOptionBlock
 from network_app.proposervm.epochs import EPOCH_DURATION
 from network_app.proposervm.errors import (
     NotAnOuterBlock,
@@ -124,58 +124,6 @@ def test_each_builds_in_its_slot_and_is_taken_by_the_other() -> None:
         assert block.proposer == owner
         judge.vm.verify(block, BlockContext(time))
     assert len(alice.vm) == len(bob.vm) == 7
-
-
-def test_a_node_knows_since_when_it_may_build() -> None:
-    weights = {ALICE.node_id: 3, BOB.node_id: 2}
-    setup = Setup(validators=Validators(weights))
-    moment = 1_000 * NOW + 345
-    assert setup.vm.builds_from(moment) == moment  # every node may build the first block
-    setup.accept(*setup.build("one"))
-    owners = [proposer_at(CHAIN, 2, slot, weights) for slot in range(20)]
-    assert set(owners) == set(weights)
-    for slot in range(10):
-        asked = moment + 1_000 * (slot * WINDOW_DURATION + 2)
-        own = slot + owners[slot:].index(ALICE.node_id)
-        begins = asked if own == slot else 1_000 * (NOW + own * WINDOW_DURATION)
-        assert setup.vm.builds_from(asked) == begins
-    setup.validators.weights = {BOB.node_id: 1}
-    assert setup.vm.builds_from(moment) is None
-
-
-def test_a_slot_is_that_of_the_time_which_the_chain_allows() -> None:
-    setup = Setup(validators=Validators({ALICE.node_id: 3, BOB.node_id: 2}))
-    setup.accept(*setup.build("one"))
-    owners = [proposer_at(CHAIN, 2, slot, setup.validators.weights) for slot in range(40)]
-    own = owners.index(ALICE.node_id, 1)
-    foreign = owners.index(BOB.node_id, own)
-    begins = 1_000 * (NOW + own * WINDOW_DURATION)
-    for due in (begins, begins + 1_640, begins + 4_999):
-        setup.inner.due = due
-        assert setup.vm.builds_from(1_000 * NOW) == due
-    # The chain allows a block only when the slot has ended.
-    setup.inner.due = 1_000 * (NOW + foreign * WINDOW_DURATION) + 1
-    after = owners.index(ALICE.node_id, foreign)
-    assert setup.vm.builds_from(1_000 * NOW) == 1_000 * (NOW + after * WINDOW_DURATION)
-    setup.inner.due = None
-    assert setup.vm.builds_from(1_000 * NOW) is None
-
-
-def test_the_minimum_delay_counts_from_the_outer_time() -> None:
-    setup = Setup()
-    setup.accept(*setup.build("one"))
-    assert setup.vm.builds_from(1_000 * NOW + 345, minimum_delay=2) == 1_000 * (NOW + 2)
-    assert setup.vm.builds_from(1_000 * NOW + 2_345, minimum_delay=2) == 1_000 * NOW + 2_345
-
-
-def test_the_inner_block_is_built_at_the_millisecond() -> None:
-    setup = Setup()
-    setup.inner.waiting = ["one"]
-    block = setup.vm.build(BlockContext.at(1_000 * NOW + 345))
-    assert block is not None
-    assert isinstance(block.outer, SignedBlock)
-    assert block.outer.time == NOW
-    assert [context.milliseconds for context in setup.inner.contexts] == [1_000 * NOW + 345]
 
 
 def test_a_block_of_another_slot_is_refused() -> None:
