@@ -77,8 +77,8 @@ def assert_seen_elsewhere(node: NetworkNode) -> None:
             "accepted blocks are counted",
         )
     with node.database() as ask:
-        ((chains,),) = ask("SELECT COUNT(DISTINCT chain) FROM n_decisions WHERE is_accepted")
-    assert chains == 2
+        chains = {chain for (chain,) in ask("SELECT chain FROM n_decisions WHERE is_accepted")}
+    assert chains >= {"C", "P"}
 
 
 def test_killed_voting_process_recovers(network: LocalNetwork) -> None:
