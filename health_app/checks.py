@@ -391,7 +391,7 @@ class Checks:
         reported = self._reported()
         if reported is None or not is_fresh(reported):
             return None
-        return network.syncs().get(chain.name)
+        return network.sync_of(chain.name)
 
     def _reported(self) -> network.Status | None:
         """Return the latest report of the network process, or None if it has not reported since this process started.

@@ -198,6 +198,11 @@ def syncs() -> Mapping[str, Sync]:
     return {row.chain: row for row in ChainSync.objects.all()}
 
 
+def sync_of(chain: str) -> Sync | None:
+    """Return a chain's row; None if the network has never run it. A node may have many chains, so only one is read."""
+    return ChainSync.objects.filter(chain=chain).first()
+
+
 def waiting() -> str:
     """Return the reasons why chains have not started, or cannot continue.
 
@@ -229,7 +234,7 @@ def is_bootstrapped(alias: str) -> bool:
         return False
     if not (node.common.bootstrap or node.common.votes):
         return True
-    row = ChainSync.objects.filter(chain=alias).first()
+    row = sync_of(alias)
     if row is not None and row.obstacle is not None:
         return False
     if not node.common.bootstrap:
@@ -242,7 +247,7 @@ def is_bootstrapped(alias: str) -> bool:
 
 def progress(chain: str) -> SyncProgress | None:
     """Return a chain's progress towards its network's frontier; None once it is bootstrapped."""
-    row = syncs().get(chain)
+    row = sync_of(chain)
     if row is None or is_bootstrapped(chain):
         return None
     return SyncProgress(row.start_height, row.height, row.target_height)

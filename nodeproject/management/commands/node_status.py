@@ -142,7 +142,7 @@ def _bootstrap() -> str:
     """Describe which chains have reached the network's frontier."""
     words = []
     for alias in this_node().chains:
-        row = selectors.syncs().get(alias)
+        row = selectors.sync_of(alias)
         done = selectors.is_bootstrapped(alias)
         words.append(
             f"{alias} {'done' if done else '0 %' if row is None else f'{row.percent:.0f} %'}"
