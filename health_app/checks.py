@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import development, figures
@@ -181,10 +181,11 @@ class Checks:
         chain = runtime.chain
         if is_left_out(chain.name):
             return rules.absent(absence(chain.name), self._missing_votes())
+        sync = self._reported_sync(chain)
         return rules.evm_chain(
-            self._outstanding(runtime),
+            self._outstanding(runtime, sync),
             self.writes.refusal(),
-            self._obstacle(chain) or obstacle(chain, clock.now()),
+            self._obstacle(chain, sync) or obstacle(chain, clock.now()),
             self._standstill(chain),
             limits=self._limits(),
         )
@@ -200,11 +201,12 @@ class Checks:
         limits = self._limits()
         if voting is not None:
             limits = limits._replace(stake=voting.parameters.min_connected_to_be_healthy)
+        sync = self._reported_sync(self.platform)
         return rules.p_chain(
-            self._outstanding(self.platform_runtime),
+            self._outstanding(self.platform_runtime, sync),
             stake,
             self.writes.refusal(),
-            self._obstacle(self.platform),
+            self._obstacle(self.platform, sync),
             self._standstill(self.platform),
             in_network=network.in_network(self.platform),
             limits=limits,
@@ -215,12 +217,13 @@ class Checks:
         chain = self.avm.chain
         if is_left_out(chain.name):
             return rules.absent(absence(chain.name), self._missing_votes())
-        outstanding = self._outstanding(self.avm)
+        sync = self._reported_sync(chain)
+        outstanding = self._outstanding(self.avm, sync)
         return rules.x_chain(
             outstanding,
             xchain.waiting(chain).txs if outstanding.count else 0,
             self.writes.refusal(),
-            self._obstacle(chain),
+            self._obstacle(chain, sync),
             self._standstill(chain),
             limits=self._limits(),
         )
@@ -268,7 +271,7 @@ class Checks:
         validators = stakers.current_validators(self.platform).by_node
         return MISSING_VOTES if self.platform.node_id in validators else ""
 
-    def _outstanding(self, runtime: AnyRuntime) -> Outstanding:
+    def _outstanding(self, runtime: AnyRuntime, row: network.Sync | None) -> Outstanding:
         """Return the blocks that this node makes or should make, and the undecided blocks of its peers."""
         chain = runtime.chain
         here = self._blocks_in_progress(chain)
@@ -276,7 +279,6 @@ class Checks:
         overdue = self._overdue(runtime)
         if overdue is not None:  # it is the block in progress, if there is one
             count, longest = max(count, 1), max(longest, overdue)
-        row = self._reported_sync(chain)
         if row is None:
             return Outstanding(count, longest)
         if row.oldest_outstanding_at is not None:
@@ -372,9 +374,9 @@ class Checks:
         report = network.consensus_now(chain.name)
         return report if report is not None and report.is_running else None
 
-    def _obstacle(self, chain: AnyChain) -> str:
+    def _obstacle(self, chain: AnyChain, row: network.Sync | None) -> str:
         """Return why a chain cannot continue, as a text; empty if it can."""
-        row, deciding = self._reported_sync(chain), self._deciding(chain)
+        deciding = self._deciding(chain)
         obstacles = [
             None if row is None else row.obstacle,
             None if deciding is None else deciding.obstacle,
@@ -386,7 +388,7 @@ class Checks:
         connected = () if self._reported() is None else network.peers()
         return network.connected_stake(self.platform, connected).fraction
 
-    def _reported_sync(self, chain: AnyChain) -> Any:
+    def _reported_sync(self, chain: AnyChain) -> network.Sync | None:
         """Return the sync state of a chain that the network process reports; None without a fresh report."""
         reported = self._reported()
         if reported is None or not is_fresh(reported):
