@@ -73,7 +73,7 @@ class NodeL1Tools:
         The kernel releases the lock at a process's end.
 
         Raises:
-            AnotherAtWork: One does so now.
+            AnotherAtWork: Another creation or deletion runs now.
         """
         directory = self._settings.common.directory
         with (directory / "l1.lock").open("w") as file:
