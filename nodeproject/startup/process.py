@@ -67,7 +67,7 @@ class StartReason(StrEnum):
         "machine of the node, or run init_node here to make a new identity"
     )
     HALF_AN_IDENTITY = "NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both"
-    UNUSABLE_CERTIFICATE = "{certificate} and {key} are not a certificate and its key: {cause}"
+    UNUSABLE_CERTIFICATE = "{certificate} and {key} hold no certificate and its key: {cause}"
     DATABASE_UNUSABLE = "{database} cannot be used ({cause}): check that the server runs, or correct NODE_DATABASE_URL"
     DATABASE_ENCODING = (
         "{database} has the encoding {encoding}, in which not every name can be stored: make one "

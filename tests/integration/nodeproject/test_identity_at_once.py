@@ -84,6 +84,6 @@ def test_files_of_two_nodes_prevent_the_start(directory: Path, broken: str) -> N
         make_identity(this_node().settings, NOW)
 
     assert str(refused.value).startswith(
-        f"{certificate} and {key} are not a certificate and its key: "
+        f"{certificate} and {key} hold no certificate and its key: "
     )
     assert isinstance(refused.value, CannotStart)
