@@ -43,7 +43,7 @@ from cchain_app.evm.tracing import (
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash, Slot
 
-_TOO_WIDE = "gas price or base fee beyond what can be paid"
+_TOO_WIDE = "gas price or base fee higher than any account can pay"
 """Only calls can have such prices."""
 
 

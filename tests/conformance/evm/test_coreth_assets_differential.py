@@ -1,6 +1,5 @@
 """Both engines on the phases of coreth in which contracts move other assets, and on accounts that hold them."""
 
-from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -11,19 +10,17 @@ from cchain_app.config import BLACKHOLE
 from cchain_app.evm.coreth import (
     ASSET_BALANCE,
     ASSET_CALL,
-    CORETH,
     GRANITE_FEATURES,
     MULTI_COIN_SLOT,
-    PREV_RANDAO,
     AssetContracts,
     CorethFeatures,
     DelegatedCalls,
 )
 from cchain_app.evm.engine import BlockEnv, CallMessage
-from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, Transaction
+from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Slot
 from tests.builders.bytecode import assemble, created, deploy_code
-from tests.builders.cchain import BASE_FEE, COIN, SENDERS, MemoryState, block_env, transaction
+from tests.builders.cchain import COIN, SENDERS, MemoryState
 from tests.conformance.evm.test_coreth_differential import (
     INNER,
     KEYS,
@@ -31,6 +28,8 @@ from tests.conformance.evm.test_coreth_differential import (
     OPCODES,
     OUTER,
     REFERENCE,
+    env_of_phase,
+    sent_in,
     slots,
 )
 from tests.conformance.evm.test_differential_traces import EVERYTHING, assert_same_trace
@@ -197,28 +196,7 @@ def worlds(draw: st.DrawFn) -> MemoryState:
 
 
 def _env(phase: str) -> BlockEnv:
-    fork, features = _PHASES[phase]
-    return replace(
-        block_env(fork),
-        variant=CORETH,
-        coreth=features,
-        coinbase=BLACKHOLE,
-        prev_randao=PREV_RANDAO,
-        difficulty=1,
-    )
-
-
-def _sent(env: BlockEnv, to: Address, nonce: int, data: bytes, value: int) -> Transaction:
-    return transaction(
-        type=LEGACY if env.base_fee is None else DYNAMIC_FEE,
-        to=to,
-        nonce=nonce,
-        value=value,
-        data=data,
-        gas=600_000,
-        max_fee_per_gas=2 * BASE_FEE,
-        max_priority_fee_per_gas=1,
-    )
+    return env_of_phase(*_PHASES[phase])
 
 
 moves = st.builds(_input, addresses, st.just(ASSET), st.integers(0, 4))
@@ -243,7 +221,7 @@ def _blocks(
             for key in (ASSET_KEY, MARK):
                 state.storages[contract].pop(Slot(key.to_bytes(32, "big")), None)
     sent = [
-        _sent(env, to, place, data, value if place else 0)
+        sent_in(env, to, place, gas=600_000, value=value if place else 0, data=data)
         for place, (to, data) in enumerate([(OUTER, b""), *called])
     ]
     return env, sent

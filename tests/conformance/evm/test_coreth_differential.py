@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cchain_app.config import BLACKHOLE
-from cchain_app.evm.coreth import CORETH, FORBIDDEN, P256_VERIFY, PREV_RANDAO
+from cchain_app.evm.coreth import CORETH, FORBIDDEN, P256_VERIFY, PREV_RANDAO, CorethFeatures
 from cchain_app.evm.engine import BlockEnv, CallMessage
 from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording
 from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.precompiles.active import StatefulPrecompiles, WarpRules
 from cchain_app.precompiles.addresses import WARP
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, Transaction
 from primitives.evm import Address, Hash, Slot
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.bytecode import assemble
@@ -122,6 +122,34 @@ def coreth_env(**fields: Any) -> BlockEnv:
         prev_randao=PREV_RANDAO,
         difficulty=1,
         stateful=StatefulPrecompiles(warp=warp),
+    )
+
+
+def env_of_phase(fork: str, features: CorethFeatures) -> BlockEnv:
+    """Return the environment of a block of an earlier phase."""
+    return replace(
+        block_env(fork),
+        variant=CORETH,
+        coreth=features,
+        coinbase=BLACKHOLE,
+        prev_randao=PREV_RANDAO,
+        difficulty=1,
+    )
+
+
+def sent_in(
+    env: BlockEnv, to: Address, nonce: int, *, gas: int, value: int, data: bytes = b""
+) -> Transaction:
+    """Return a transaction for a block, of the type with the fees of its phase."""
+    return transaction(
+        type=LEGACY if env.base_fee is None else DYNAMIC_FEE,
+        to=to,
+        nonce=nonce,
+        value=value,
+        data=data,
+        gas=gas,
+        max_fee_per_gas=2 * BASE_FEE,
+        max_priority_fee_per_gas=1,
     )
 
 

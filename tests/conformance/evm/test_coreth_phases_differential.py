@@ -7,13 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cchain_app.config import BLACKHOLE
 from cchain_app.evm.coreth import (
-    CORETH,
     DELEGATED,
     FORBIDDEN,
     P256_VERIFY,
-    PREV_RANDAO,
     AssetContracts,
     CorethFeatures,
     DelegatedCalls,
@@ -21,10 +18,10 @@ from cchain_app.evm.coreth import (
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.precompiles.active import DURANGO_WARP_GAS, StatefulPrecompiles, WarpRules
 from cchain_app.precompiles.addresses import WARP
-from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, Transaction
+from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Word
 from tests.builders.bytecode import assemble
-from tests.builders.cchain import BASE_FEE, MemoryState, block_env, transaction
+from tests.builders.cchain import MemoryState
 from tests.conformance.evm.test_coreth_differential import (
     INNER,
     NATIVE,
@@ -32,6 +29,8 @@ from tests.conformance.evm.test_coreth_differential import (
     OUTER,
     REFERENCE,
     call_code,
+    env_of_phase,
+    sent_in,
     worlds,
 )
 from tests.searching import cases
@@ -58,27 +57,8 @@ _PHASES: Final = {
 
 def _env(phase: str) -> BlockEnv:
     fork, features, stateful = _PHASES[phase]
-    env = replace(
-        block_env(fork),
-        variant=CORETH,
-        coreth=features,
-        coinbase=BLACKHOLE,
-        prev_randao=PREV_RANDAO,
-        difficulty=1,
-    )
+    env = env_of_phase(fork, features)
     return env if stateful is None else replace(env, stateful=stateful)
-
-
-def _sent(env: BlockEnv, to: Address, nonce: int, gas: int, value: int) -> Transaction:
-    return transaction(
-        type=LEGACY if env.base_fee is None else DYNAMIC_FEE,
-        to=to,
-        nonce=nonce,
-        value=value,
-        gas=gas,
-        max_fee_per_gas=2 * BASE_FEE,
-        max_priority_fee_per_gas=1,
-    )
 
 
 def _outcomes(phase: str, transactions: list[Transaction], state: MemoryState) -> Any:
@@ -103,7 +83,8 @@ def test_blocks_of_a_phase_agree(
 ) -> None:
     env = _env(phase)
     transactions = [
-        _sent(env, to, place, gas, value if place else 0) for place, to in enumerate(targets)
+        sent_in(env, to, place, gas=gas, value=value if place else 0)
+        for place, to in enumerate(targets)
     ]
     found, expected = _outcomes(phase, transactions, state)
     assert found.skipped == expected.skipped
@@ -115,7 +96,7 @@ def test_blocks_of_a_phase_agree(
 @pytest.mark.parametrize("opcode", ["DELEGATECALL", "CALLCODE"])
 def test_delegated_calls_of_warp_ran_before_august_2025(opcode: str) -> None:
     state = MemoryState()
-    sent = _sent(_env("Etna"), OUTER, 0, 400_000, 0)
+    sent = sent_in(_env("Etna"), OUTER, 0, gas=400_000, value=0)
     state.put(sent.sender, balance=10**21)
     value = "0 " if opcode == "CALLCODE" else ""
     ask = assemble(
@@ -135,11 +116,11 @@ def test_delegated_calls_of_warp_ran_before_august_2025(opcode: str) -> None:
 @pytest.mark.parametrize("opcode", ["DELEGATECALL", "CALLCODE"])
 def test_delegated_calls_since_august_2025_leave_no_trace(called: Address, opcode: str) -> None:
     state = MemoryState()
-    refused = _sent(_env("Etna"), OUTER, 0, 400_000, 0)
+    refused = sent_in(_env("Etna"), OUTER, 0, gas=400_000, value=0)
     state.put(refused.sender, balance=10**21)
     state.put(OUTER, nonce=1, code=assemble("7 2 SSTORE") + call_code(opcode, called, 60_000))
     state.put(INNER, nonce=1, code=assemble("9 2 SSTORE"))
-    other = _sent(_env("Etna"), INNER, 0, 400_000, 0)
+    other = sent_in(_env("Etna"), INNER, 0, gas=400_000, value=0)
     for outcome in _outcomes("Etna since August 2025", [refused, other], state):
         (skipped,) = outcome.skipped
         assert (skipped.index, DELEGATED in skipped.reason) == (0, True)

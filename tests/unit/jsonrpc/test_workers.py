@@ -208,7 +208,13 @@ async def test_the_pool_grows_by_a_thread_while_a_job_has_waited_too_long(
     pool.close()
 
 
-def test_a_pool_grows_although_the_loop_of_its_first_jobs_was_closed(clock: Clock) -> None:
+def test_a_pool_grows_although_the_loop_of_its_first_jobs_was_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "GROWTH_SECONDS", 0.001)
+    monkeypatch.setattr(
+        workers, "_FORGOTTEN_SECONDS", -1.0
+    )  # a scheduled start is forgotten at once
     pool, begun, end = Workers(threads=2), threading.Event(), threading.Event()
 
     def block() -> bool:
@@ -222,17 +228,9 @@ def test_a_pool_grows_although_the_loop_of_its_first_jobs_was_closed(clock: Cloc
             await pool.run(0.0, int)  # schedules the start of another thread
         first.cancel()
 
-    async def run_beside() -> int:
-        waiting = asyncio.create_task(pool.run(None, int, "7"))
-        while not waiting.done():
-            clock.now += 0.01
-            await asyncio.sleep(0.001)
-        return await waiting
-
     try:
         asyncio.run(leave_waiting())
-        clock.now += 2.0
-        assert asyncio.run(run_beside()) == 7
+        assert asyncio.run(pool.run(None, int, "7")) == 7
     finally:
         end.set()
         pool.close()

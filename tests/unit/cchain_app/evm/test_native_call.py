@@ -67,7 +67,7 @@ def test_other_threads_run_while_a_long_call_runs() -> None:
 @pytest.mark.parametrize(
     ("price", "base_fee", "words"),
     [
-        (1 << 128, 0, "gas price or base fee beyond what can be paid"),
+        (1 << 128, 0, "gas price or base fee higher than any account can pay"),
         (1 << 100, 1 << 64, "insufficient funds"),  # the words of the reference engine
     ],
 )
@@ -79,7 +79,7 @@ def test_fees_beyond_the_engines_are_rejected(price: int, base_fee: int, words: 
 
 
 def test_a_blob_base_fee_beyond_128_bits_is_rejected() -> None:
-    with pytest.raises(CallRejected, match="base fee beyond what can be paid"):
+    with pytest.raises(CallRejected, match="base fee higher than any account can pay"):
         ENGINE.call(block_env(blob_base_fee=2**128), call_message(CONTRACT), MemoryState())
 
 
