@@ -20,6 +20,7 @@ from benchmarks.capacity_document import (
     DOCUMENT,
     EMBEDDED,
     END,
+    MEASURED_WEB_PROCESSES,
     MEMORY,
     NETWORK,
     OTHER,
@@ -184,8 +185,8 @@ def _idle(meter: CostMeter, rows: dict[str, Row]) -> None:
     row[MEMORY] = meter.server.memory() / 1024
     found = meter.server.by_role(_role)
     if "web" in meter.parts:
-        # Two processes answer; the one that started them does not.
-        rows["web"] = {MEMORY: found["web"][1] / 1024 / 2}
+        # The process that started those that answer takes little.
+        rows["web"] = {MEMORY: found["web"][1] / 1024 / MEASURED_WEB_PROCESSES}
 
 
 def _transactions(meter: CostMeter, rows: dict[str, Row]) -> None:

@@ -17,6 +17,8 @@ PROCESSOR: Mapping[str, tuple[str, ...]] = {
     PRODUCTION: (WEB, PRODUCER, DATABASE, OTHER),
 }
 """Columns of processor time, by profile."""
+MEASURED_WEB_PROCESSES = 2
+"""Web processes of the measured production profile."""
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     EMBEDDED: (*PROCESSOR[EMBEDDED], MEMORY, DISK, NETWORK, PEER),
     PRODUCTION: (*PROCESSOR[PRODUCTION], MEMORY),

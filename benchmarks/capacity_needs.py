@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from benchmarks.capacity_document import (
     EMBEDDED,
+    MEASURED_WEB_PROCESSES,
     MEMORY,
     NETWORK,
     PEER,
@@ -63,6 +64,8 @@ class Site:
     """The machines, as text."""
     cores: Mapping[str, float]
     """Cores of each part of the node, by column; a producer and an embedded node use one."""
+    all_cores: int
+    """Cores of all machines together."""
     web_processes: int
     memory: float
     """GiB of all machines together."""
@@ -76,19 +79,21 @@ SITES = (
     Site(
         "A team of 50", EMBEDDED, requests=25, transactions=0.5, blocks=0.5, pages=1, subscribers=50, peers=0,
         machines="one machine with 2 cores, 4 GiB and 100 GB; profile `embedded`; each transaction gets its block",
-        cores={"node": 1}, web_processes=1, memory=4, disk=100, network=100,
+        cores={"node": 1}, all_cores=2, web_processes=1, memory=4, disk=100, network=100,
     ),
     Site(
         "A public testnet of 100 requests/s", PRODUCTION, requests=100, transactions=1, blocks=1, pages=2, subscribers=200,
         peers=20, machines="one machine with 4 cores, 8 GiB and 200 GB; two web processes",
-        cores={"web": 2, "producer": 1, "PostgreSQL": 1, "other": 1}, web_processes=2, memory=8, disk=200, network=100,
+        cores={"web": 2, "producer": 1, "PostgreSQL": 0.5, "other": 0.5}, all_cores=4, web_processes=2, memory=8, disk=200,
+        network=100,
     ),
     Site(
         "A public testnet of 10,000 requests/s", PRODUCTION, requests=10_000, transactions=100, blocks=2, pages=50,
         subscribers=10_000, peers=20,
         machines="two web machines with 4 cores and 8 GiB each, which have four web processes each; a machine with 8 cores, "
         "32 GiB and 8 TB for PostgreSQL, Redis and the other processes; `NODE_MINING=interval`, `NODE_BLOCK_INTERVAL=0.5`",
-        cores={"web": 8, "producer": 1, "PostgreSQL": 4, "other": 2}, web_processes=8, memory=48, disk=8_000, network=1_000,
+        cores={"web": 8, "producer": 1, "PostgreSQL": 4, "other": 2}, all_cores=16, web_processes=8, memory=48, disk=8_000,
+        network=1_000,
     ),
 )  # fmt: skip
 """The installations of the document."""
@@ -102,11 +107,14 @@ class Limit(NamedTuple):
     need: float
     capacity: float
     unit: str
+    fixed: float = 0.0
+    """The part of the need that does not grow with the load."""
 
     @property
     def carries(self) -> float:
-        """How many times the load this limit would carry."""
-        return self.capacity / self.need if self.need else inf
+        """How many times the load this limit would carry; 0 if the part that does not grow already exceeds it."""
+        growing = self.need - self.fixed
+        return max(0.0, (self.capacity - self.fixed) / growing) if growing else inf
 
 
 class Term(NamedTuple):
@@ -151,24 +159,43 @@ def _terms(site: Site, costs: Costs, column: str) -> list[Term]:
 
 
 def _processor(site: Site, costs: Costs, part: str) -> Limit:
+    """Return the need of processor time of a part of the node.
+
+    Each web process does the idle work and follows each block, so these costs grow with the number of web processes. The
+    work that this gives PostgreSQL is not scaled, because it was not measured apart from the producer's.
+    """
     idle = costs.of(site.profile, "idle", part)
     terms = _terms(site, costs, part)
-    need = (idle + _sum(terms)) / 1e6
-    text = f"{number(idle)} µs idle + {_text(terms)}"
-    return Limit(f"processor: {part}", text, need, FULL * site.cores[part], "cores")
+    text = f"{number(idle)} µs idle"
+    if part == WEB:
+        processes, each = site.web_processes, idle / MEASURED_WEB_PROCESSES
+        idle = processes * each
+        text = _text([Term(processes, each, "idle web process")])
+        terms = [_followed(term, processes) if term.name == "block" else term for term in terms]
+    fixed = idle / 1e6
+    need = fixed + _sum(terms) / 1e6
+    text = f"{text} + {_text(terms)}"
+    return Limit(f"processor: {part}", text, need, FULL * site.cores[part], "cores", fixed)
+
+
+def _followed(blocks: Term, web_processes: int) -> Term:
+    """Return the blocks that all web processes follow, with the cost of one in one of them."""
+    count, cost = blocks.count * web_processes, blocks.cost / MEASURED_WEB_PROCESSES
+    return Term(count, cost, "followed block")
 
 
 def _memory(site: Site, costs: Costs) -> Limit:
     idle = costs.of(site.profile, "idle", MEMORY)
     each = costs.of(site.profile, "subscriber", MEMORY)
-    terms = [Term(site.subscribers, each, "subscriber")]
+    further: list[Term] = []
     if site.profile == PRODUCTION:
-        # The measured node has two web processes.
-        further = Term(site.web_processes - 2, costs.of(PRODUCTION, WEB, MEMORY), "web process")
-        terms.append(further)
-    need = (idle + _sum(terms)) / 2**20
-    text = f"{number(idle)} KiB idle + {_text(terms, 'KiB')}"
-    return Limit("memory", text, need, site.memory, "GiB")
+        count = site.web_processes - MEASURED_WEB_PROCESSES
+        further = [Term(count, costs.of(PRODUCTION, WEB, MEMORY), "further web process")]
+    subscribers = [Term(site.subscribers, each, "subscriber")]
+    fixed = (idle + _sum(further)) / 2**20
+    need = fixed + _sum(subscribers) / 2**20
+    text = f"{number(idle)} KiB idle + {_text([*further, *subscribers], 'KiB')}"
+    return Limit("memory", text, need, site.memory, "GiB", fixed)
 
 
 def _connections(site: Site) -> Limit:

@@ -48,7 +48,7 @@ JOIN sqlite_schema AS schema ON schema.name = stat.name GROUP BY schema.tbl_name
 
 
 class DatabaseGrowth(NamedTuple):
-    """DatabaseGrowth of a database."""
+    """The growth of a database by one cause."""
 
     what: str
     count: int
@@ -172,15 +172,15 @@ def _wait(done: Callable[[], bool]) -> None:
 
 
 def _row(growth: DatabaseGrowth, nothing: dict[str, int]) -> str:
+    each = per_item(growth, nothing)
     grown = Counter(growth.bytes)
     grown.subtract(nothing)
-    total = sum(grown.values())
     parts = [
         f"{table.partition('_app_')[2] or table} {size / growth.count:,.0f}"
         for table, size in grown.most_common()
-        if size > total / 50
+        if size / growth.count > each / 50
     ]
-    return f"| {growth.what} | {total / growth.count:,.0f} B | {', '.join(parts)} |"
+    return f"| {growth.what} | {each:,.0f} B | {', '.join(parts)} |"
 
 
 if __name__ == "__main__":

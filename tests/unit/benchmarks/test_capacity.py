@@ -1,6 +1,7 @@
 """The capacity document: its needs follow from its costs, and the first limit is the one with the least left."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 
@@ -10,6 +11,7 @@ from benchmarks.capacity_document import (
     DOCUMENT,
     EMBEDDED,
     ITEMS,
+    PROCESSOR,
     PRODUCTION,
     Costs,
     NoSuchCost,
@@ -22,6 +24,7 @@ from benchmarks.capacity_needs import (
     READ_SHARES,
     SITES,
     TRANSACTION_SHARES,
+    Limit,
     Site,
     limits,
     needs,
@@ -87,10 +90,59 @@ def test_a_document_without_tables_is_refused() -> None:
         read_costs("# Capacity")
 
 
+def multiplied(site: Site, times: float, title: str) -> Site:
+    """Return a site with several times the load that a limit depends on.
+
+    Heads are sent to each subscriber, so only one of blocks and subscribers may grow: memory and connections depend on
+    subscribers alone, and all others grow with blocks.
+    """
+    if title in {"memory", "connections"}:
+        # Subscribers are a whole number; the comparison allows for the rounding.
+        return replace(site, subscribers=round(site.subscribers * times))
+    return replace(
+        site,
+        requests=site.requests * times,
+        transactions=site.transactions * times,
+        blocks=site.blocks * times,
+        pages=site.pages * times,
+    )
+
+
 @pytest.mark.parametrize("site", SITES, ids=lambda site: site.title)
-def test_a_limit_is_what_the_load_multiplied_by_its_reserve_needs(site: Site) -> None:
-    for limit in limits(site, flat(1.0)):
-        assert limit.carries == pytest.approx(limit.capacity / limit.need)
+def test_a_load_multiplied_by_what_a_limit_carries_needs_the_capacity(site: Site) -> None:
+    costs = read_costs(TEXT)
+    for limit in limits(site, costs):
+        more = multiplied(site, limit.carries, limit.title)
+        (same,) = [other for other in limits(more, costs) if other.title == limit.title]
+        assert same.need == pytest.approx(limit.capacity, rel=1e-3)
+        assert same.carries == pytest.approx(1.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("site", SITES, ids=lambda site: site.title)
+def test_the_parts_of_a_site_fit_on_its_machines(site: Site) -> None:
+    assert sum(site.cores.values()) <= site.all_cores
+    assert site.cores.keys() == set(PROCESSOR[site.profile])
+
+
+def test_each_web_process_is_idle_and_follows_blocks() -> None:
+    site = replace(SITES[1], requests=0.0, transactions=0.0, pages=0.0, subscribers=0, blocks=3.0)
+    found = {
+        count: {limit.title: limit for limit in limits(replace(site, web_processes=count), flat(10.0))}
+        for count in (2, 6)
+    }  # fmt: skip
+    assert found[2]["processor: web"].need == pytest.approx((10 + 3 * 10) / 1e6)
+    six = found[6]["processor: web"]
+    assert six.arithmetic == "6 idle web processes × 5.00 µs + 18 followed blocks × 5.00 µs"
+    assert six.need == pytest.approx(3 * (10 + 3 * 10) / 1e6)
+    assert six.fixed == pytest.approx(3 * 10 / 1e6)
+    for title in ("processor: producer", "processor: PostgreSQL", "processor: other"):
+        assert found[6][title].need == found[2][title].need
+    assert found[6]["memory"].fixed == pytest.approx((10 + 4 * 10) / 2**20)
+
+
+def test_a_limit_below_what_does_not_grow_carries_nothing() -> None:
+    assert Limit("memory", "", need=3.0, capacity=1.0, unit="GiB", fixed=2.0).carries == 0
+    assert Limit("memory", "", need=2.0, capacity=4.0, unit="GiB", fixed=2.0).carries == inf
 
 
 def test_the_limit_with_the_least_reserve_comes_first() -> None:
