@@ -7,9 +7,8 @@ complete has the file `made.json`; an interrupted run continues with the first s
 import json
 import os
 import shutil
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +29,7 @@ TOGETHER: Final = 50
 PROOF_WINDOW: Final = 4_096
 """Blocks below the head for which the trie's earlier nodes are kept: the default of NODE_PROOF_WINDOW."""
 MADE: Final = "made.json"
-INDEXED: Final = "indexed.json"
+INDEXED: Final = "indexed"
 """Exists when the indexes are written, too."""
 
 
@@ -42,12 +41,10 @@ class Stage:
     transactions: int
     accounts: int
     """Accounts that the transfers have created."""
-    seconds: float
-    """Seconds in which it was seeded from the stage before."""
     processor: float
-    """Seconds of processor time, likewise."""
+    """Seconds of processor time in which it was seeded from the stage before, without the indexes of calls, days and accounts."""
     bytes: int
-    """Size of the database, without the indexes that a node writes after the blocks."""
+    """Size of the database with all indexes."""
 
 
 def seeded(root: Path, divisor: int) -> list[tuple[Path, Stage]]:
@@ -67,7 +64,10 @@ def seeded(root: Path, divisor: int) -> list[tuple[Path, Stage]]:
             _seed(directory, found[-1] if found else None, height, divisor)
         if not (directory / INDEXED).exists():
             _index(directory)
-        found.append((directory / "data", Stage(**json.loads((directory / MADE).read_text()))))
+        data, made = directory / "data", json.loads((directory / MADE).read_text())
+        accounts = min(height * TRANSFERS, RECIPIENTS // divisor)
+        stage = Stage(height, height * TRANSFERS, accounts, made["processor"], _size(data))
+        found.append((data, stage))
     return found
 
 
@@ -80,37 +80,26 @@ def _seed(directory: Path, before: tuple[Path, Stage] | None, height: int, divis
     else:
         shutil.copytree(before[0], data)
     low, recipients = before[1].blocks if before else 0, RECIPIENTS // divisor
-    began, used = time.perf_counter(), _children()
+    used = _children()
     # Earlier nodes of the trie are written for the last blocks only: those of the others would be deleted again.
     unkept = max(low, height - PROOF_WINDOW)
     for first, last, window in ((low, unkept, 0), (unkept, height, PROOF_WINDOW)):
         if last > first:
             ago = INTERVAL * STAGES[-1] // divisor
             _extend(data, last - first, recipients, window, ago=ago)
-    made = Stage(
-        height,
-        height * TRANSFERS,
-        min(height * TRANSFERS, recipients),
-        time.perf_counter() - began,
-        _children() - used,
-        _size(data),
-    )
-    (directory / MADE).write_text(json.dumps(asdict(made)))
+    (directory / MADE).write_text(json.dumps({"processor": _children() - used}))
 
 
 def _index(directory: Path) -> None:
     """Write the indexes of calls, tokens, days and accounts, as a node would in the time after the blocks."""
-    used = _children()
     shape = {"empty": 0, "light": 0, "transfers": 1, "platform": 0, "payments": 1}
-    data = directory / "data"
     run_command(
         "seed_history",
         *_options(shape),
         "--indexes",
-        **{DATA_DIR: str(data), "NODE_MINING": "manual"},
+        **{DATA_DIR: str(directory / "data"), "NODE_MINING": "manual"},
     )
-    took = {"processor": _children() - used, "bytes": _size(data)}
-    (directory / INDEXED).write_text(json.dumps(took))
+    (directory / INDEXED).touch()
 
 
 def _extend(data: Path, count: int, recipients: int, window: int, *, ago: int) -> None:

@@ -16,7 +16,7 @@ from benchmarks.generator import closed_loop
 from benchmarks.node import DATA_DIR
 from benchmarks.production import PRODUCTION
 from benchmarks.production_servers import MACHINES, WEB_MACHINES
-from benchmarks.rpc import Client, NotMined, WrongAnswer, body
+from benchmarks.rpc import Client, NotMined, WrongAnswer
 from benchmarks.scale import Scale
 from benchmarks.scene import Scene
 from benchmarks.server import Kind, processor_seconds_of
@@ -27,7 +27,9 @@ from benchmarks.workload import Bar, Measurement, Workload
 PAUSE = 0.1
 """Seconds between two blocks."""
 TRANSFERS = 2_000
-"""Transfers that are prepared, one for each block."""
+"""Maximum number of transfers, one for each block."""
+LEAST_BLOCKS = 0.5
+"""Blocks for each transfer that must be made, because on a busy machine a block may have several."""
 FOLLOWING_SECONDS = 4.0
 """Duration of the measurement without reads."""
 PATIENCE = 120.0
@@ -113,23 +115,34 @@ def _used(machines: Sequence[WebServer]) -> float:
 
 @contextmanager
 def _blocks(scene: Scene) -> Iterator[None]:
-    """Let another web process mine a transfer at intervals while the body runs, so that heads move."""
+    """Let another web process mine a transfer at intervals while the body runs, so that heads move.
+
+    Raises:
+        RpcFailed: A transfer was refused.
+        NotMined: There are fewer blocks than half of the transfers.
+    """
     who, over = account("machines"), threading.Event()
+    before = scene.client.height()
+    first = int(scene.client.call("eth_getTransactionCount", who.text, "latest"), 16)
 
-    def send() -> None:
+    def send() -> int:
         with closing(Client(scene.http)) as client:
-            for nonce in range(TRANSFERS):
+            for sent in range(TRANSFERS):
                 if over.wait(PAUSE):
-                    return
-                client.ask(body("eth_sendRawTransaction", sign(who, nonce, who.address, value=1)))
+                    return sent
+                raw = sign(who, first + sent, who.address, value=1)
+                client.call("eth_sendRawTransaction", raw)
+        return TRANSFERS
 
-    sender = threading.Thread(target=send)
-    sender.start()
-    try:
-        yield
-    finally:
-        over.set()
-        sender.join()
+    with ThreadPoolExecutor(1) as pool:
+        sending = pool.submit(send)
+        try:
+            yield
+        finally:
+            over.set()
+        transfers, blocks = sending.result(), scene.client.height() - before
+    if not transfers or blocks < transfers * LEAST_BLOCKS:
+        raise NotMined(f"{blocks} blocks were made of {transfers} transfers")
 
 
 TWO_MACHINES = Workload(

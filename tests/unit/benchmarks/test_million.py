@@ -1,17 +1,19 @@
 """The table and the chart of costs over the height of a chain."""
 
+import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from benchmarks.million_report import TITLES, Cell, chart, markdown, ratio
-from benchmarks.million_rows import ROWS, SeededChain
-from benchmarks.million_stages import Stage
+from benchmarks.million_rows import OLD_FEES, REACH, ROWS, SLOWER, SeededChain
+from benchmarks.million_stages import FRESH, Stage, seeded
 
 MACHINE = ["Measured today", "2 cores"]
-SMALL = Stage(1_000, 20_000, 20_000, 9.0, 8.0, 2**24)
-LARGE = Stage(100_000, 2_000_000, 1_000_000, 900.0, 700.0, 2**31)
+SMALL = Stage(1_000, 20_000, 20_000, 8.0, 2**24)
+LARGE = Stage(100_000, 2_000_000, 1_000_000, 700.0, 2**31)
 
 
 def measured(small: Cell, large: Cell) -> list[tuple[Stage, dict[str, Cell]]]:
@@ -69,3 +71,38 @@ def test_accounts_and_heights_are_drawn_from_the_whole_history() -> None:
     assert 99_000 < max(heights) < 100_000
     assert len(set(chain.recipients(1_000))) > 990
     assert all(re.fullmatch(r"0x[0-9a-f]{40}", who) for who in chain.recipients(10))
+
+
+@pytest.mark.parametrize("stage", [SMALL, LARGE], ids=["fresh", "last"])
+def test_no_fee_history_is_cut_off_at_genesis(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+    monkeypatch.setattr("benchmarks.million_rows.ask_each", lambda _, bodies: asked.extend(bodies))
+    chain = SeededChain.__new__(SeededChain)
+    chain.stage = stage
+    (row,) = [row for row in ROWS if row.name == "old-fee-history"]
+    row.measure(chain)
+    params = [json.loads(request)["params"] for request in asked]
+    assert len({height for _, height, _ in params}) == SLOWER
+    assert {int(count, 16) for count, _, _ in params} == {OLD_FEES}
+    assert OLD_FEES == REACH // 2
+    assert all(OLD_FEES <= int(height, 16) < stage.blocks for _, height, _ in params)
+
+
+def test_the_size_of_a_stage_is_that_with_its_indexes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_command: str, *options: str, **settings: str) -> str:
+        with Path(settings["NODE_DATA_DIR"], "node.sqlite3").open("ab") as database:
+            database.write(bytes(100 if "--indexes" in options else 1_000))
+        return ""
+
+    monkeypatch.setattr("benchmarks.million_stages.run_command", run)
+    for _ in range(2):  # the second time nothing is seeded
+        (data, stage), (_, last) = seeded(tmp_path, 80)
+        assert data == tmp_path / str(FRESH) / "data"
+        assert (stage.blocks, stage.transactions, stage.accounts) == (1_000, 20_000, 12_500)
+        assert stage.bytes == 1_100
+        assert last.blocks == 1_250
+        assert last.bytes == 2_200
