@@ -6,8 +6,8 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,10 +52,15 @@ class SoakTally:
     """Seconds of each page."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def mishap(self, kind: str) -> None:
-        """Count an error."""
-        with self.lock:
-            self.errors[kind] += 1
+    @contextmanager
+    def mishaps(self, of: object) -> Iterator[None]:
+        """Run the body. Count its exception as an error of an object instead of raising it."""
+        try:
+            yield
+        except Exception as error:  # every error appears in the table
+            words = str(error).partition("\n")[0][:100]
+            with self.lock:
+                self.errors[f"{type(of).__name__}: {type(error).__name__} {words}"] += 1
 
 
 class SoakClient(ABC, threading.Thread):
@@ -88,11 +93,8 @@ class SoakClient(ABC, threading.Thread):
 
     def attempt(self) -> None:
         """Run the next step, and count its error if it has one."""
-        try:
+        with self.tally.mishaps(self):
             self.step()
-        except Exception as error:  # every error appears in the table
-            words = str(error).partition("\n")[0][:100]
-            self.tally.mishap(f"{type(self).__name__}: {type(error).__name__} {words}")
 
 
 class SoakSender(SoakClient):

@@ -6,12 +6,14 @@ Periodic work of the node (health checks, cleaning up) follows the wall clock.
 
 import argparse
 import itertools
+import os
 import signal
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -55,8 +57,8 @@ OLD_LOGS = 100
 """Blocks whose logs are read together."""
 LEAST_SAMPLES = 3
 """Samples that a verdict needs: the beginning and two hours."""
-CACHES = {"NODE_CACHE_ACCOUNTS": "1000", "NODE_CACHE_SLOTS": "5000"}
-"""Settings with which the caches of the state, whose entries a day adds all the time, are full after a few hours."""
+CACHES = {"NODE_CACHE_ACCOUNTS": "1000", "NODE_CACHE_SLOTS": "1000"}
+"""Settings with which the caches of the state, whose entries a day adds all the time, are full within the first hour."""
 BEGIN, END = "<!-- day: begin -->", "<!-- day: end -->"
 
 
@@ -106,7 +108,12 @@ class Historian(SoakClient):
 
 @dataclass
 class DayLoad:
-    """The clients of the day, one step after the other, and the samples of its hours."""
+    """The clients of the day, one step after the other, and the samples of its hours.
+
+    Attributes:
+        first: Height before the load.
+        head: Height when it was last requested.
+    """
 
     server: Server
     hours: int
@@ -131,15 +138,19 @@ class DayLoad:
             Visitor(self.server, self.tally, self.sender, token),
             self.payer,
         )
-        self.first = self.scene.client.height()
+        self.first = self.head = self.scene.client.height()
 
     def run(self, blocks: int) -> None:
-        """Make the blocks until the end is asked for, and take a sample at the end of each hour."""
+        """Make the blocks until the end is asked for, and take a sample at the end of each hour.
+
+        Errors are counted. An hour whose sample fails is part of the next one.
+        """
         self._sample()
         for place in range(1, blocks + 1):
             if self.ending.is_set():
-                return
-            self.scene.client.call("evm_increaseTime", BLOCK_SECONDS)
+                break
+            with self.tally.mishaps(self):
+                self.scene.client.call("evm_increaseTime", BLOCK_SECONDS)
             self.sender.attempt()
             for _ in range(READS):
                 self._reader.attempt()
@@ -148,17 +159,27 @@ class DayLoad:
                     client.attempt()
             if place * self.hours // blocks > (place - 1) * self.hours // blocks:
                 self._sample()
+        self._ask_head()
+
+    def _ask_head(self) -> None:
+        with self.tally.mishaps(self):
+            self.head = self.scene.client.height()
 
     def _sample(self) -> None:
+        with self.tally.mishaps(self):
+            self._take_sample()
+
+    def _take_sample(self) -> None:
         tally, server = self.tally, self.server
+        self.head = self.scene.client.height()
         memory = server.anonymous_memory()
         reads, pages = sorted(tally.reads[self._reads :]), sorted(tally.pages[self._pages :])
-        self._reads, self._pages = len(tally.reads), len(tally.pages)
         sample = HourSample(
-            self.scene.client.height() - self.first, memory, server.memory() - memory,
+            self.head - self.first, memory, server.memory() - memory,
             _size(Path(server.environment[DATA_DIR])), server.processor_seconds(), reads, pages,
         )  # fmt: skip
         self.samples.append(sample)
+        self._reads, self._pages = len(tally.reads), len(tally.pages)
         print(
             f"{sample.blocks:,} blocks: {memory / 2**20:.1f} and {sample.mapped / 2**20:.1f} MiB,"
             f" {sample.disk / 1e6:.1f} MB, {sample.processor:.1f} s of processor,"
@@ -202,15 +223,14 @@ def soak_day(
     load = DayLoad(server, min(HOURS, blocks), ending)
     with subscribed(server.endpoint, SUBSCRIBERS, load.first) as listening:
         load.run(blocks)
-        last = load.scene.client.height()
-        heard = listening.finish(last)
+        heard = listening.finish(load.head)
     if len(load.samples) < LEAST_SAMPLES:
         raise TooShort("the soak was ended before two hours of blocks were over")
     tally = load.tally
     return SoakedDay(
         hours=load.samples,
         sent=[
-            on_cchain(load.scene, tally, load.first, last),
+            on_cchain(load.scene, tally, load.first, load.head),
             on_platform(load.payer, tally),
         ],
         subscribers=SUBSCRIBERS,
@@ -249,8 +269,13 @@ def _environment(port: int, scratch: Path) -> Mapping[str, str]:
 
 
 def _size(directory: Path) -> int:
-    """Return the bytes of all files below a directory."""
-    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    """Return the bytes of all files below a directory; the node may delete some of them meanwhile."""
+    size = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += Path(folder, name).stat().st_size
+    return size
 
 
 if __name__ == "__main__":

@@ -171,9 +171,8 @@ def _read(connection: socket.socket) -> bytes:
 
 
 def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -> None:
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches this process too, which `subscribed` ends
+    # Ctrl-C reaches this process too, which `subscribed` ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     framing = WebSocket(endpoint)
     sockets = [framing.connect() for _ in range(count)]
     for item in sockets:
