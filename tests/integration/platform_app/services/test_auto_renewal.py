@@ -22,6 +22,7 @@ from tests.builders import platform
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, asking
 from tests.integration.platform_app.made import node, staker_of
+from tests.integration.platform_app.produced import Producer, follow
 from tests.integration.platform_app.renewed import HOUR, NODE, STAKE, adding, changing
 from utxo.components import UTXO
 
@@ -156,6 +157,49 @@ def test_uptime_of_each_period_counts_for_itself(pchain: PChain) -> None:
     assert (seen.start, seen.end) == (start + HOUR, start + 2 * HOUR)
     assert seen.up_until(start + HOUR + 1200) == 600
     assert seen.fraction(start + HOUR + 1200) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("began", "seconds"),
+    [
+        pytest.param(-60, 0, id="tracked before the renewal"),
+        pytest.param(300, 300, id="tracked since a restart after it"),
+    ],
+)
+def test_a_disconnected_node_is_offline_after_a_renewal_in_a_block_of_another_node(
+    pchain: PChain, began: int, seconds: int
+) -> None:
+    chain = platform_chain()
+    tx = pchain.do(adding(pchain))
+    renewal = staker_of(tx).end_time
+    producer = Producer(pchain)
+    pchain.wait(renewal - pchain.now)
+    blocks = producer.hand_over()
+    uptime.observe(chain, [NODE], renewal - 120)
+    uptime.begin(chain, renewal + began)
+    uptime.observe(chain, [node("peer")], renewal + began)
+    pchain.now = renewal + 600
+
+    follow(pchain, *blocks)
+
+    seen = stakers.uptimes(chain, [NODE])[NODE]
+    assert (seen.start, seen.connected_since) == (renewal, None)
+    assert seen.up_until(renewal + 1200) == seconds
+
+
+def test_a_renewal_in_a_block_of_another_node_counts_as_online_without_tracking(
+    pchain: PChain,
+) -> None:
+    tx = pchain.do(adding(pchain))
+    renewal = staker_of(tx).end_time
+    producer = Producer(pchain)
+    pchain.wait(renewal - pchain.now)
+    blocks = producer.hand_over()
+    pchain.now = renewal + 600
+    follow(pchain, *blocks)
+    uptime.observe(platform_chain(), [node("peer")], renewal + 900)
+
+    assert stakers.uptimes(platform_chain(), [NODE])[NODE].up_until(renewal + 1200) == 900
 
 
 def test_it_is_shown_with_its_terms(pchain: PChain, rpc: Rpc) -> None:
