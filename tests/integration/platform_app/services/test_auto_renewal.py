@@ -1,6 +1,8 @@
 """Auto-renewed validators on a chain: periods one after the other, their uptimes, and the end (etna.md 9)."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from chaindb import clock
 from nodeproject.apps import this_node
@@ -9,19 +11,24 @@ from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
 from platform_app.config import MILLION
 from platform_app.executor.errors import AutoRenewalReason
+from platform_app.executor.standard import execute
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, own_stake, stakers
 from platform_app.selectors.coins_held import coins_held
 from platform_app.services import mempool, uptime
 from platform_app.services.time_travel import time_travel
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import AutoRenewal
+from platform_app.store.state import DatabaseState
 from platform_app.txs.base import inner_output
 from platform_app.txs.codec import CODEC
 from primitives.addresses import format_address
 from primitives.ids import NodeID, ShortID
 from tests.builders import platform
 from tests.builders.platform_replay import assert_replays, remembered
+from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, asking
-from tests.integration.platform_app.made import node, staker_of
+from tests.integration.platform_app.made import node, split, staker_of
 from tests.integration.platform_app.produced import Producer, follow
 from tests.integration.platform_app.renewed import HOUR, NODE, STAKE, adding, changing
 from utxo.components import UTXO
@@ -225,6 +232,28 @@ def test_the_mempool_refuses_a_change_that_no_validator_has(pchain: PChain) -> N
     tx = changing(pchain, platform.signed())
     (refused,) = mempool.issue(platform_chain(), [tx], now=pchain.now)
     assert str(refused) == AutoRenewalReason.STAKER_TX_MISSING.value
+
+
+def test_changes_of_terms_are_verified_with_prefetched_rows(pchain: PChain) -> None:
+    added = [pchain.do(adding(pchain, node_id=bytes(node(name)))) for name in ("one", "two")]
+    split(pchain, 3)
+    changes = [changing(pchain, tx, period=2 * HOUR) for tx in (*added, pchain.make())]
+    chain = platform_chain()
+    state = DatabaseState(chain.db)
+    env = chain.env(state.network, pchain.now)
+    state.prefetch(changes)
+    diff = Diff(state)
+
+    with CaptureQueriesContext(connection) as asked:
+        for tx in changes[:2]:
+            execute(tx, diff, env)
+        with raises(AutoRenewalReason.STAKER_TX_MISSING):
+            execute(changes[2], diff, env)
+
+    assert len(asked) == 0, asked.captured_queries
+    assert [diff.stakers.auto_renewal(tx.tx_id) for tx in added] == [
+        AutoRenewal(2 * HOUR, 0) for _ in added
+    ]
 
 
 def test_a_change_in_the_last_block_of_a_period_counts(pchain: PChain) -> None:
