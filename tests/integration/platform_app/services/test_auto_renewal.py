@@ -9,7 +9,7 @@ from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
-from platform_app.config import MILLION
+from platform_app.config import DAY, MILLION
 from platform_app.executor.errors import AutoRenewalReason
 from platform_app.executor.standard import execute
 from platform_app.models import Outcome, Phase
@@ -20,15 +20,16 @@ from platform_app.services.time_travel import time_travel
 from platform_app.state.chain import Diff
 from platform_app.state.stakers import AutoRenewal
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import inner_output
+from platform_app.txs.base import StakingPeriod, inner_output
 from platform_app.txs.codec import CODEC
+from platform_app.txs.staking import AddPermissionlessDelegatorTx
 from primitives.addresses import format_address
 from primitives.ids import NodeID, ShortID
 from tests.builders import platform
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, asking
-from tests.integration.platform_app.made import node, split, staker_of
+from tests.integration.platform_app.made import OWNERS, node, split, staker_of
 from tests.integration.platform_app.produced import Producer, follow
 from tests.integration.platform_app.renewed import HOUR, NODE, STAKE, adding, changing
 from utxo.components import UTXO
@@ -151,6 +152,39 @@ def test_ninety_percent_uptime_is_needed_for_the_next_period(
         assert models.Supply.objects.get().amount == supply - row.potential_reward
         assert not left.renewed_periods.exists()
     assert_no_coin_is_lost()
+
+
+@pytest.mark.parametrize(("hundredths", "option"), [(79, BanffAbortBlock), (85, BanffCommitBlock)])
+def test_a_delegator_needs_the_uptime_of_its_validators_start(
+    pchain: PChain, hundredths: int, option: type
+) -> None:
+    """The validator started before Helicon, and its delegator since."""
+    chain = platform_chain()
+    founder = stakers.current_validators(chain).validators[-1]
+    helicon = chain.config.upgrades.helicon
+    assert founder.start < helicon < pchain.now
+    uptime.observe(chain, [node("peer")], pchain.now)
+    weight = chain.config.min_delegator_stake
+    tx = pchain.do(
+        pchain.make(
+            AddPermissionlessDelegatorTx,
+            validator=StakingPeriod(founder.node_id, 0, pchain.now + 2 * DAY, weight),
+            stake=pchain.stake(weight),
+            rewards_owner=OWNERS,
+        )
+    )
+    row = staker_of(tx)
+    assert row.start_time > helicon
+    seconds = (row.end_time - founder.start) * hundredths // 100
+    models.ValidatorUptime.objects.filter(staker=founder.tx_id).update(
+        up_duration=seconds, last_updated=row.end_time
+    )
+
+    *_, block = pchain.wait(3 * DAY)
+
+    assert type(block) is option
+    outcome = Outcome.REWARDED if option is BanffCommitBlock else Outcome.UNREWARDED
+    assert staker_of(tx).outcome == outcome
 
 
 def test_uptime_of_each_period_counts_for_itself(pchain: PChain) -> None:
