@@ -43,16 +43,29 @@ def show_authority(terms: AutoRenewedValidator) -> SafeString:
 
 
 def periods_of(staker: Staker) -> list[RenewedPeriod]:
-    """Return the latest `MAX_PERIODS` periods that another one followed, the latest first."""
-    return auto_renewal.renewed_periods(platform_chain(), [staker.pk], count=MAX_PERIODS)
+    """Return finished periods that another one followed, the latest first: one more than are shown, if there are."""
+    return auto_renewal.renewed_periods(platform_chain(), [staker.pk], count=MAX_PERIODS + 1)
+
+
+def with_limit(shown: SafeString, count: int) -> SafeString:
+    """Return the content of a field about periods, with a note if it leaves out earlier ones.
+
+    Args:
+        shown: The content, of at most `MAX_PERIODS` periods.
+        count: The number of periods that were read.
+    """
+    if count <= MAX_PERIODS:
+        return shown
+    note = "Earlier periods are left out; the SQL views p_renewed_periods and p_rewards have all."
+    return display.one_per_line(shown, display.muted(note))
 
 
 def show_periods(periods: Sequence[RenewedPeriod]) -> SafeString:
-    """Return finished periods as a table."""
+    """Return the latest finished periods as a table."""
     if not periods:
         return display.NOTHING
     headings = ("From", "To", "Stake", "Reward", "From delegators", "Uptime", "Ended in block")
-    return display.table(headings, map(_cells, periods))
+    return with_limit(display.table(headings, map(_cells, periods[:MAX_PERIODS])), len(periods))
 
 
 def _cells(period: RenewedPeriod) -> tuple[object, ...]:

@@ -48,19 +48,25 @@ class ValidatorAdmin(StakerAdmin):
 
     @override
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Leave out the renewal of a validator that leaves at its end."""
-        shown = super().get_fieldsets(request, obj)
-        if obj is None or _terms(obj) is not None:
+        """Leave out the renewal of a validator that leaves at its end; show the latest rewards of one that is renewed."""
+        shown: Any = super().get_fieldsets(request, obj)
+        if obj is None:
             return shown
-        return tuple(part for part in shown if part[0] != "Renewal")
+        if _terms(obj) is None:
+            return tuple(part for part in shown if part[0] != "Renewal")
+        return tuple((name, {"fields": _for_renewed(part["fields"])}) for name, part in shown)
 
     @override
     def reward_txs(self, staker: Any) -> list[ID]:
-        terms = _terms(staker)
-        if terms is None:
+        if _terms(staker) is None:
             return super().reward_txs(staker)
-        last = [] if terms.reward_tx_id is None else [terms.reward_tx_id]
-        return [*last, *(period.reward_tx_id for period in _periods(staker))]
+        return _period_ends(staker)[: auto_renewal.MAX_PERIODS]
+
+    @admin.display(description=f"Paid rewards (latest {auto_renewal.MAX_PERIODS} periods)")
+    @cached_on_row
+    def paid_of_periods(self, validator: Validator) -> SafeString:
+        """Return the outputs that paid an auto-renewed validator's rewards in its latest periods."""
+        return auto_renewal.with_limit(self.paid(validator), len(_period_ends(validator)))
 
     @admin.display(description="Next period")
     def next_period(self, validator: Any) -> SafeString | str:
@@ -82,10 +88,10 @@ class ValidatorAdmin(StakerAdmin):
         """Return the keys that may change these terms."""
         return auto_renewal.show_authority(_terms(validator))
 
-    @admin.display(description="Renewed periods")
+    @admin.display(description=f"Renewed periods (latest {auto_renewal.MAX_PERIODS})")
     @cached_on_row
     def renewed(self, validator: Validator) -> SafeString:
-        """Return its finished periods, without the last one if it has left."""
+        """Return its latest finished periods, without the last one if it has left."""
         return auto_renewal.show_periods(_periods(validator))
 
     @admin.display(description="Delegated")
@@ -186,6 +192,18 @@ def _periods(validator: Any) -> Any:
     if "ended" not in validator.__dict__:
         validator.ended = auto_renewal.periods_of(validator)
     return validator.ended
+
+
+def _period_ends(validator: Any) -> list[ID]:
+    """Return the transactions that ended an auto-renewed validator's latest periods, the latest first."""
+    left_by = _terms(validator).reward_tx_id
+    last = [] if left_by is None else [left_by]
+    return [*last, *(period.reward_tx_id for period in _periods(validator))]
+
+
+def _for_renewed(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields of a fieldset for an auto-renewed validator, which is paid at the end of each period."""
+    return tuple("paid_of_periods" if name == "paid" else name for name in fields)
 
 
 @admin.register(Delegator)

@@ -37,8 +37,8 @@ def aggregate_signatures(  # noqa: PLR0917  # arguments come by position
     """platform.aggregateSignatures: a statement of the P-Chain about an L1, signed by enough validators.
 
     The message is unsigned, as the pages of an L1 and of its validators show it. This node signs what is true in its
-    last accepted state, and asks the connected validators for their signatures. With a `pChainHeight`, such as that of the
-    receiving chain's epoch, the validators at this height sign; by default those after the last accepted block.
+    last accepted state, and asks the connected validators for their signatures. With a `pChainHeight`, such as that
+    of the receiving chain's epoch, the validators at this height sign; by default those after the last accepted block.
 
     Unspecified: the reference leaves that to a program of its own (signature-aggregator), whose arguments these are.
     """

@@ -14,9 +14,11 @@ from platform_app.api.wire import Json, encoded
 from platform_app.memory.answers import NEVER, Lifetime
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Funds
+from platform_app.txs.codec import CODEC
 from primitives.checksummed import EncodingError, TextEncoding
-from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID, utxo_id
+from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
 from shared_app.paging import PAGE, UtxoCursor
+from utxo.components import UTXO
 
 MAX_ADDRESSES: Final = 1024
 
@@ -100,9 +102,8 @@ def _encoded(raws: Sequence[bytes], encoding: TextEncoding) -> list[str]:
     try:
         return encoded(raws, encoding)
     except EncodingError as error:
-        raw = raws[0]
-        shown = utxo_id(ID(raw[2:34]), int.from_bytes(raw[34:38], "big"))
-        raise refused(f"couldn't encode UTXO {shown} as json: {error}") from error
+        first = CODEC.unmarshal(UTXO, raws[0])
+        raise refused(f"couldn't encode UTXO {first.utxo_id} as json: {error}") from error
 
 
 def _amounts(rpc: PlatformRpc, funds: Mapping[ID, Funds], kind: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from platform_app.executor.clock import promote
 from platform_app.executor.errors import AutoRenewalReason, TxStateReason
 from platform_app.executor.rewards import (
     lower_supply,
+    owners_of_field,
     potential_reward,
     rates_at,
     split,
@@ -34,7 +35,7 @@ from platform_app.txs.l1 import (
 )
 from platform_app.txs.type_syntax import total_of
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
-from utxo.components import UTXO, OutputOwners, Owner, TransferOutput, utxos_of
+from utxo.components import UTXO, TransferOutput, utxos_of
 from utxo.errors import InvalidTx
 
 
@@ -94,7 +95,7 @@ def execute_set_config(
     if unsigned.period:
         least = min_validator_duration(env.config, diff.clock.timestamp())
         verify_duration(unsigned.period, env.config, least=least)
-    authority = _owner(added.unsigned.validator_authority)
+    authority = owners_of_field(added.unsigned.validator_authority)
     input_credentials = authorize_owner(tx, diff, owner=authority, auth=unsigned.auth)
     with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, input_credentials=input_credentials)
@@ -148,7 +149,7 @@ class _PeriodEnd:
 
     tx: Tx
     env: Env
-    terms: AddAutoRenewedValidatorTx
+    added: AddAutoRenewedValidatorTx
     staker: Staker
     renewal: AutoRenewal
     from_delegators: int
@@ -156,7 +157,7 @@ class _PeriodEnd:
 
     def leave(self, diff: Diff, *, reward: int) -> None:
         """Remove the validator, and pay a reward for this period and all rewards that are not paid yet."""
-        stake = utxos_of(self.staker.tx_id, len(self.terms.outputs), self.terms.stake)
+        stake = utxos_of(self.staker.tx_id, len(self.added.outputs), self.added.stake)
         for utxo in stake:
             diff.utxos.produce(utxo)
         diff.stakers.remove(self.staker)
@@ -216,17 +217,12 @@ class _PeriodEnd:
     def _pay(self, diff: Diff, reward: int, from_delegators: int) -> None:
         """Produce an output of the proposal for each amount that is not zero, with consecutive indices."""
         amounts = (
-            (reward, self.terms.validation_rewards_owner),
-            (from_delegators, self.terms.delegation_rewards_owner),
+            (reward, self.added.validation_rewards_owner),
+            (from_delegators, self.added.delegation_rewards_owner),
         )
-        owed = [(amount, _owner(owner)) for amount, owner in amounts if amount]
+        owed = [(amount, owners_of_field(owner)) for amount, owner in amounts if amount]
         for index, (amount, owner) in enumerate(owed):
             output = TransferOutput(amount, owner)
             utxo = UTXO(self.tx.tx_id, index, self.env.asset_id, output)
             diff.utxos.produce(utxo)
             diff.utxos.add_reward(self.tx.tx_id, utxo)
-
-
-def _owner(owner: Owner) -> OutputOwners:
-    assert isinstance(owner, OutputOwners)
-    return owner

@@ -13,7 +13,7 @@ from typing import Self
 from platform_app.config import MILLION, Env, PlatformConfig
 from platform_app.executor.auto_renewal import execute_period_end
 from platform_app.executor.errors import AutoRenewalReason, TxStateReason
-from platform_app.executor.rewards import lower_supply, split, verified_staker
+from platform_app.executor.rewards import lower_supply, owners_of_field, split, verified_staker
 from platform_app.state.chain import ChainState, Diff
 from platform_app.state.stakers import Staker
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
@@ -27,7 +27,7 @@ from platform_app.txs.staking import (
 )
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID
-from utxo.components import UTXO, OutputOwners, Owner, TransferableOutput, TransferOutput, utxos_of
+from utxo.components import UTXO, OutputOwners, TransferableOutput, TransferOutput, utxos_of
 from utxo.errors import InvalidTx
 
 
@@ -139,18 +139,13 @@ class _EndTerms:
         else:
             assert isinstance(unsigned, AddDelegatorTx | AddPermissionlessDelegatorTx)
             owners, shares = (unsigned.rewards_owner,) * 2, 0
-        own, of_delegations = map(_owner, owners)
+        own, of_delegations = map(owners_of_field, owners)
         return cls(unsigned.stake, len(unsigned.outputs), own, of_delegations, shares)
 
     def reward(self, tx_id: ID, position: int, amount: int, owner: OutputOwners) -> UTXO:
         """Return a reward's UTXO, by its position after the stake."""
         index = self.stake_index + len(self.stake) + position
         return UTXO(tx_id, index, self.stake[0].asset_id, TransferOutput(amount, owner))
-
-
-def _owner(owner: Owner) -> OutputOwners:
-    assert isinstance(owner, OutputOwners)
-    return owner
 
 
 def _reward_validator(staker: Staker, terms: _EndTerms, commit: Diff, abort: Diff) -> None:

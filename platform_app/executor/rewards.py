@@ -9,6 +9,7 @@ from platform_app.state.chain import ChainState, Diff
 from platform_app.state.stakers import Staker
 from primitives.ids import ID
 from primitives.uint64 import MAX
+from utxo.components import OutputOwners, Owner
 from utxo.errors import InvalidTx
 
 _NANOSECONDS: Final = 1_000_000_000
@@ -56,7 +57,10 @@ def potential_reward(config: RewardConfig, *, supply: int, amount: int, duration
 
 
 def split(total: int, shares: int) -> Split:
-    """Split a reward by shares in millionths. The remainder of the division goes to the validator."""
+    """Split a reward by shares in millionths.
+
+    The remainder of the division belongs to the part that the shares are of: the validator's, or the restaked one.
+    """
     kept = MILLION - shares
     product = kept * total
     delegator = product // MILLION if product <= MAX else kept * (total // MILLION)
@@ -82,6 +86,12 @@ def verified_staker(tx_id: ID, state: ChainState) -> Staker:
             end=moment(staker.end),
         )
     return staker
+
+
+def owners_of_field(owner: Owner) -> OutputOwners:
+    """Return the owners in a transaction's field; `OutputOwners` is the only type that well-formed ones have."""
+    assert isinstance(owner, OutputOwners)
+    return owner
 
 
 def lower_supply(staker: Staker, abort: Diff) -> None:

@@ -106,7 +106,7 @@ _RENEWALS = """
 SELECT a.staker_id, a.authority, a.next_period, a.auto_compound_shares,
        a.accrued_validation_rewards, a.accrued_delegatee_rewards
 FROM platform_app_autorenewedvalidator a JOIN platform_app_staker s ON s.tx_id = a.staker_id
-WHERE s.phase < 3
+WHERE s.phase < 3 AND NOT s.is_delegator AND s.phase = 2 AND s.subnet_id = %s
 """
 _DELEGATED = """
 SELECT node_id, COUNT(*), SUM(CAST(weight AS BIGINT)) FROM platform_app_staker
@@ -278,7 +278,9 @@ def _renewals(chain: PlatformChain) -> dict[bytes, RenewalRecord]:
         bytes(tx_id): RenewalRecord(
             rows.owners_of(bytes(authority)), period, shares, sum(map(int, restaked))
         )
-        for tx_id, authority, period, shares, *restaked in chain.db.rows(_RENEWALS)
+        for tx_id, authority, period, shares, *restaked in chain.db.rows(
+            _RENEWALS, (PRIMARY_NETWORK_ID,)
+        )
     }
 
 

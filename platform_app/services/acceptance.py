@@ -23,7 +23,7 @@ from platform_app.store import blocks, mempool, uptime
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
-from primitives.ids import ID, NodeID
+from primitives.ids import ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def accept(
             origin = _origin(step, origins)
             if not origin.built_here:
                 # Directly after its block, because the staking period may end in one of the next blocks.
-                uptime.learn(chain.db, _new_validators(step), origin.now)
+                _count_untracked(chain, step, origin.now)
 
         for step in steps:
             for block in step.blocks:
@@ -140,16 +140,24 @@ def _clear(
         clearing.drop_rivals(chain, accepted, _origin(steps[-1], origins).now)
 
 
-def _new_validators(step: WriteStep) -> list[NodeID]:
-    """Return the validators of the Primary Network that start in a step.
+def _count_untracked(chain: PlatformChain, step: WriteStep, now: int) -> None:
+    """Count the time in which this node did not track a step's validators of the Primary Network as online.
 
-    They count as online until now, however old the block is, because this node did not track them before.
+    Validators that start count as online until now, however old the block is. A renewed validator was tracked
+    before the block, so it counts as online only until this node began to track its present connections.
     """
-    return [
+    changes = step.diff.stakers.changes()
+    renewed = changes.renewed({tx.tx_id for tx, _ in step.diff.txs.changes()})
+    known = {staker.node_id for staker in renewed}
+    started = [
         staker.node_id
-        for staker in step.diff.stakers.changes().present
-        if staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
+        for staker in changes.present
+        if staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT and staker.node_id not in known
     ]
+    uptime.learn(chain.db, started, now)
+    if known:
+        began = uptime.connected(chain.db).get(chain.node_id, now)
+        uptime.learn(chain.db, known, min(began, now))
 
 
 class PlatformTree:

@@ -19,8 +19,8 @@ _THREADS_FOR_ONE: Final = 4
 class AggregationSlots:
     """Slots for the aggregations of all chains that wait for peers, since each keeps a thread for calls.
 
-    They take at most a quarter of the threads, so that others are left for calls that take no time; of one to three threads
-    they take one.
+    They take at most a quarter of the threads, so that others are left for calls that take no time; of one to three
+    threads they take one.
 
     Args:
         threads: The threads for calls of this process.
@@ -76,8 +76,8 @@ def aggregate_signatures(
         height: The P-Chain height at which they are validators; None: the last accepted one.
 
     Raises:
-        NotAggregated: The message is not true; the height is not accepted yet; the subnet has no validators; too few validators have signed; too many
-            calls wait for signatures already.
+        NotAggregated: The message is not true; the height is not accepted yet; the subnet has no validators; too few
+            validators have signed; too many calls wait for signatures already.
     """
     current = chain.tip().height
     members = stakers.validators_at(chain, current if height is None else height, subnet_id)

@@ -4,7 +4,7 @@ Weights are in the smallest unit of the staked asset, times in Unix seconds (pch
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from operator import attrgetter
@@ -160,6 +160,18 @@ class StakerChanges:
     """New accrued delegation rewards by the validator's transaction."""
     auto_renewals: Mapping[ID, AutoRenewal]
     """New terms of auto-renewed validators by the transactions that added them."""
+
+    def renewed(self, added: Container[ID]) -> list[Staker]:
+        """Return the auto-renewed validators that begin another period, in the order of events.
+
+        Args:
+            added: The transactions of the same blocks; a validator that one of them added begins its first period.
+        """
+        return [
+            staker
+            for staker in self.present
+            if staker.tx_id in self.auto_renewals and staker.tx_id not in added
+        ]
 
     def __bool__(self) -> bool:
         return bool(self.present or self.left or self.delegatee_rewards or self.auto_renewals)

@@ -13,10 +13,10 @@ from primitives.ids import ID
 from utxo.components import OutputOwners
 
 _TERMS = """
-SELECT a.next_period, a.auto_compound_shares, a.accrued_validation_rewards,
+SELECT a.staker_id, a.next_period, a.auto_compound_shares, a.accrued_validation_rewards,
        a.accrued_delegatee_rewards
 FROM platform_app_autorenewedvalidator a JOIN platform_app_staker s ON s.tx_id = a.staker_id
-WHERE a.staker_id = %s AND s.phase < 3
+WHERE a.staker_id IN ({keys}) AND s.phase < 3
 """
 _KEEP_PERIOD = """
 INSERT INTO platform_app_renewedperiod
@@ -35,10 +35,12 @@ _NEW = ("staker", "authority", *_CHANGED)
 _PERIOD = ("weight", "start_time", "end_time", "potential_reward", "joined_height")
 
 
-def read_terms(db: Database, validator_tx_id: ID) -> AutoRenewal | None:
-    """Return the terms on which a current validator is renewed; None if it leaves at its end."""
-    row = db.row(_TERMS, (validator_tx_id,))
-    return None if row is None else AutoRenewal(*map(int, row))
+def read_terms(db: Database, validator_tx_ids: Sequence[ID]) -> dict[ID, AutoRenewal]:
+    """Return the terms on which current validators are renewed, without validators that leave at their end."""
+    return {
+        ID(bytes(tx_id)): AutoRenewal(*map(int, terms))
+        for tx_id, *terms in db.rows_by_keys(_TERMS, validator_tx_ids)
+    }
 
 
 def write_renewed(commit: Commit, renewed: Iterable[Staker]) -> None:

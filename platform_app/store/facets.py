@@ -12,6 +12,7 @@ from platform_app import models
 from platform_app.state.chain import Diff
 from platform_app.store import rows
 from platform_app.txs.base import Tx
+from platform_app.txs.l1 import SetAutoRenewedValidatorConfigTx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID
 from utxo.components import OutputOwners
@@ -116,8 +117,13 @@ class TxRows(FacetRows):
 
     @override
     def prefetch(self, txs: Sequence[Tx]) -> None:
-        """Read which of the transactions are accepted already."""
-        self.load(tx.tx_id for tx in txs)
+        """Read which of the transactions are accepted already, and the transactions whose terms they change."""
+        changed = (
+            tx.unsigned.tx_id
+            for tx in txs
+            if isinstance(tx.unsigned, SetAutoRenewedValidatorConfigTx)
+        )
+        self.load([*(tx.tx_id for tx in txs), *changed])
 
     def load(self, tx_ids: Iterable[ID]) -> None:
         """Read accepted transactions, hundreds per statement."""

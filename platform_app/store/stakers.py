@@ -12,12 +12,13 @@ from platform_app.store.auto_renewal import read_terms
 from platform_app.store.facets import Commit, FacetRows
 from platform_app.store.staking import write_stakers
 from platform_app.txs.base import Tx
-from platform_app.txs.l1 import AddAutoRenewedValidatorTx
+from platform_app.txs.l1 import AddAutoRenewedValidatorTx, SetAutoRenewedValidatorConfigTx
 from primitives.ids import EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID, NodeID
 
 _VALIDATORS = (
     rows.STAKERS + "WHERE phase < 3 AND NOT is_delegator AND subnet_id = %s AND node_id IN ({keys})"
 )
+_ADDED_BY = rows.STAKERS + "WHERE phase < 3 AND NOT is_delegator AND tx_id IN ({keys})"
 _STAKER = rows.STAKERS + "WHERE tx_id = %s AND phase < 3"
 _REWARD = "SELECT delegatee_reward FROM platform_app_staker WHERE tx_id = %s AND phase < 3"
 _CURRENT = (
@@ -58,13 +59,27 @@ class StakerRows(FacetRows):
 
     @override
     def prefetch(self, txs: Sequence[Tx]) -> None:
-        """Read the validators that transactions name."""
+        """Read the validators that transactions name, and the terms of renewal that they change."""
         node_ids_of: defaultdict[ID, set[NodeID]] = defaultdict(set)
         for tx in txs:
             for subnet_id, node_id in _named_validators(tx):
                 node_ids_of[subnet_id].add(node_id)
         for subnet_id, node_ids in node_ids_of.items():
             self.load_validators(subnet_id, node_ids)
+        self.load_auto_renewed(
+            tx.unsigned.tx_id
+            for tx in txs
+            if isinstance(tx.unsigned, SetAutoRenewedValidatorConfigTx)
+        )
+
+    def load_auto_renewed(self, tx_ids: Iterable[ID]) -> None:
+        """Read auto-renewed validators and their terms by the transactions that added them, hundreds per statement."""
+        wanted = [tx_id for tx_id in set(tx_ids) if tx_id not in self._auto_renewals]
+        self._auto_renewals.update(dict.fromkeys(wanted))
+        self._auto_renewals.update(read_terms(self._db, wanted))
+        for row in self._db.rows_by_keys(_ADDED_BY, wanted):
+            staker = rows.staker_of(row)
+            self._validators[staker.subnet_id, staker.node_id] = staker
 
     def load_validators(self, subnet_id: ID, node_ids: Iterable[NodeID]) -> None:
         """Read validators of a subnet, hundreds per statement."""
@@ -115,7 +130,8 @@ class StakerRows(FacetRows):
     def auto_renewal(self, validator_tx_id: ID) -> AutoRenewal | None:
         """Return the terms on which a current validator is renewed; None if it leaves at its end."""
         if validator_tx_id not in self._auto_renewals:
-            self._auto_renewals[validator_tx_id] = read_terms(self._db, validator_tx_id)
+            terms = read_terms(self._db, [validator_tx_id])
+            self._auto_renewals[validator_tx_id] = terms.get(validator_tx_id)
         return self._auto_renewals[validator_tx_id]
 
     @override

@@ -57,7 +57,7 @@ def write_stakers(commit: Commit) -> None:
     added = {tx.tx_id: tx for tx, _ in commit.diff.txs.changes()}
     outcomes = _Outcomes(commit.diff.txs.changes())
     earlier = [staker for staker in changes.present if staker.tx_id not in added]
-    renewed = [staker for staker in earlier if staker.tx_id in changes.auto_renewals]
+    renewed = changes.renewed(added)
     ended = [*(staker for staker in changes.left if _is_watched(staker)), *renewed]
     uptime.settle_leaving(db, [staker.node_id for staker in ended])
     # Leaving stakers come first: a node has one validator record on a subnet at a time.

@@ -149,7 +149,7 @@ def settle_leaving(db: Database, node_ids: Collection[NodeID]) -> None:
 
 
 def learn(db: Database, node_ids: Collection[NodeID], now: int) -> None:
-    """Count the time until now as online for validators that this node did not know before."""
+    """Count the time until now as online for validators whose connections this node did not track until then."""
     if node_ids:
         _write(db, uptimes(db, node_ids), now, tracking=False)
 

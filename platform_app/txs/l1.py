@@ -1,7 +1,7 @@
 """Transactions about L1 validators, and those of the Helicon upgrade, as values.
 
-`executor.l1` executes those about L1 validators, `executor.auto_renewal` those of Helicon, which are rejected before that
-upgrade. Field names follow the JSON names of pchain.md 3.
+`executor.l1` executes those about L1 validators, `executor.auto_renewal` those of Helicon, which are rejected before
+that upgrade. Field names follow the JSON names of pchain.md 3.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Syntactic rules: the checks of a transaction that need no state (pchain.md 3, 3.2).
 
-The checks of inputs, outputs and owners are in `type_syntax` and in `utxo.well_formed`, those of staking
-transactions and of transactions that are never executed in `type_syntax`. Base fields are checked first, except those
-of transactions about auto-renewed validators.
+The checks of inputs, outputs and owners are in `type_syntax` and in `utxo.well_formed`, those of single types of
+transactions in `type_syntax`, and in `auto_renewal_syntax` for auto-renewed validators. Base fields are checked first,
+except those of transactions about auto-renewed validators.
 """
 
 import re

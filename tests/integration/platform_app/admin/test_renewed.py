@@ -3,6 +3,7 @@
 import pytest
 
 from platform_app import models
+from platform_app.admin import auto_renewal
 from platform_app.txs.base import Tx
 from tests.integration.admin_pages import Browse
 from tests.integration.platform_app.admin.paths import detail, listing
@@ -24,14 +25,42 @@ def test_a_validator_has_its_terms_and_periods(renewed: Tx, browse: Browse) -> N
     row = staker_of(renewed)
 
     assert "Renewal" in page.text
-    for words in ("1 h", "25 %", "Renewed periods", "100.00 %"):
+    for words in ("1 h", "25 %", "Renewed periods"):
         assert words in page.text, words
-    assert page.text.count("0.00 %") == 2  # the uptimes of the finished periods are whole
+    assert page.text.count("100.00 %") == 2  # the uptimes of the finished periods
     assert f"{row.auto_renewal.accrued_validation_rewards:,}" in page.text
     for period in row.renewed_periods.all():
         assert f"{period.weight:,}" in page.text
         (reward,) = models.RewardUTXO.objects.filter(tx_id=period.reward_tx_id)
         assert str(reward.pk) in page.text
+
+
+def test_a_page_says_that_it_leaves_out_earlier_periods(
+    helicon_pchain: PChain, renewed: Tx, browse: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "Earlier periods are left out"
+    whole = browse(detail("validator", renewed.tx_id)).text
+    assert "Paid rewards (latest 50 periods)" in whole
+    assert "Renewed periods (latest 50)" in whole
+    assert note not in whole
+    helicon_pchain.do(changing(helicon_pchain, renewed, shares=0, period=0))
+    helicon_pchain.wait(HOUR)
+    last = staker_of(renewed).auto_renewal.reward_tx_id
+    periods = staker_of(renewed).renewed_periods.order_by("-joined_height")
+    ends = [last, *(period.reward_tx_id for period in periods)]
+
+    monkeypatch.setattr(auto_renewal, "MAX_PERIODS", 2)
+    text = browse(detail("validator", renewed.tx_id)).text
+    # Three periods paid rewards, and two of them were followed by another one.
+    assert text.count(note) == 1
+    paid = [str(models.RewardUTXO.objects.filter(tx_id=end)[0].pk) in text for end in ends]
+    assert paid == [True, True, False]
+
+    monkeypatch.setattr(auto_renewal, "MAX_PERIODS", 1)
+    text = browse(detail("validator", renewed.tx_id)).text
+    assert text.count(note) == 2
+    paid = [str(models.RewardUTXO.objects.filter(tx_id=end)[0].pk) in text for end in ends]
+    assert paid == [True, False, False]
 
 
 def test_a_validator_that_leaves_has_no_next_period(

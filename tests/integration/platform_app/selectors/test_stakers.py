@@ -1,7 +1,10 @@
 """Validators: current ones from memory, those of any height from rows."""
 
+import re
+
 import pytest
 from django.db import connection
+from django.http import HttpResponse
 from django.test.utils import CaptureQueriesContext
 
 from platform_app.apps import platform_chain
@@ -9,13 +12,22 @@ from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.stakers import SUBNETS, Member
 from platform_app.selectors import stakers
 from platform_app.state.chain import Diff
-from platform_app.state.stakers import Priority
+from platform_app.state.stakers import AutoRenewal, Priority
 from platform_app.txs import subnets
 from platform_app.txs.base import BaseTx, TxStatus
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
-from tests.builders.platform_rows import Change, accept, adding, adding_tx, begin, reward
+from tests.builders.platform_rows import (
+    Change,
+    accept,
+    adding,
+    adding_auto_renewed,
+    adding_tx,
+    begin,
+    reward,
+)
+from tests.integration.admin_pages import Page
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +115,29 @@ def test_the_present_is_read_once_and_again_after_a_staker_changed() -> None:
     accept(adding(node_id=OTHER)[1])
     assert set(stakers.current_validators(platform_chain()).by_node) == {NODE, OTHER}
     assert stakers.current_validators(platform_chain()) is not first
+
+
+def test_terms_of_renewal_are_read_by_the_validators_that_are_current() -> None:
+    terms = AutoRenewal(next_period=10, compound_shares=0)
+    period = {"start": platform.NOW, "end": platform.NOW + 10, "weight": STAKE}
+    left, add_left = adding_auto_renewed(terms, **period)
+    current, add_current = adding_auto_renewed(terms, node_id=OTHER, **period)
+    begin(add_left, add_current)
+    reward(left)
+    asked = Page(HttpResponse(), "platform_app")
+
+    with connection.execute_wrapper(asked.note):
+        (found,) = stakers.current_validators(platform_chain()).validators
+
+    assert found.tx_id == current.tx_id
+    assert found.renewal is not None
+    assert found.renewal.next_period == 10
+    plans = zip(asked.chain_statements, asked.plans(), strict=True)
+    (plan,) = (plan for (sql, _), plan in plans if "autorenewedvalidator" in sql)
+    assert not any(step.startswith(("SCAN", "Seq Scan", "->  Seq Scan")) for step in plan), plan
+    # The indexes that have no stakers who have left.
+    by_index = re.compile("platform_one_validator_a_node|platform_current_order")
+    assert by_index.search(str(plan)), plan
 
 
 def test_delegatee_reward_is_always_current() -> None:

@@ -1,27 +1,36 @@
 """Auto-renewed validators on a chain: periods one after the other, their uptimes, and the end (etna.md 9)."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from chaindb import clock
 from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
-from platform_app.config import MILLION
+from platform_app.config import DAY, MILLION
 from platform_app.executor.errors import AutoRenewalReason
+from platform_app.executor.standard import execute
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, own_stake, stakers
 from platform_app.selectors.coins_held import coins_held
 from platform_app.services import mempool, uptime
 from platform_app.services.time_travel import time_travel
-from platform_app.txs.base import inner_output
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import AutoRenewal
+from platform_app.store.state import DatabaseState
+from platform_app.txs.base import StakingPeriod, inner_output
 from platform_app.txs.codec import CODEC
+from platform_app.txs.staking import AddPermissionlessDelegatorTx
 from primitives.addresses import format_address
 from primitives.ids import NodeID, ShortID
 from tests.builders import platform
 from tests.builders.platform_replay import assert_replays, remembered
+from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, asking
-from tests.integration.platform_app.made import node, staker_of
+from tests.integration.platform_app.made import OWNERS, node, split, staker_of
+from tests.integration.platform_app.produced import Producer, follow
 from tests.integration.platform_app.renewed import HOUR, NODE, STAKE, adding, changing
 from utxo.components import UTXO
 
@@ -145,6 +154,39 @@ def test_ninety_percent_uptime_is_needed_for_the_next_period(
     assert_no_coin_is_lost()
 
 
+@pytest.mark.parametrize(("hundredths", "option"), [(79, BanffAbortBlock), (85, BanffCommitBlock)])
+def test_a_delegator_needs_the_uptime_of_its_validators_start(
+    pchain: PChain, hundredths: int, option: type
+) -> None:
+    """The validator started before Helicon, and its delegator since."""
+    chain = platform_chain()
+    founder = stakers.current_validators(chain).validators[-1]
+    helicon = chain.config.upgrades.helicon
+    assert founder.start < helicon < pchain.now
+    uptime.observe(chain, [node("peer")], pchain.now)
+    weight = chain.config.min_delegator_stake
+    tx = pchain.do(
+        pchain.make(
+            AddPermissionlessDelegatorTx,
+            validator=StakingPeriod(founder.node_id, 0, pchain.now + 2 * DAY, weight),
+            stake=pchain.stake(weight),
+            rewards_owner=OWNERS,
+        )
+    )
+    row = staker_of(tx)
+    assert row.start_time > helicon
+    seconds = (row.end_time - founder.start) * hundredths // 100
+    models.ValidatorUptime.objects.filter(staker=founder.tx_id).update(
+        up_duration=seconds, last_updated=row.end_time
+    )
+
+    *_, block = pchain.wait(3 * DAY)
+
+    assert type(block) is option
+    outcome = Outcome.REWARDED if option is BanffCommitBlock else Outcome.UNREWARDED
+    assert staker_of(tx).outcome == outcome
+
+
 def test_uptime_of_each_period_counts_for_itself(pchain: PChain) -> None:
     uptime.observe(platform_chain(), [NODE], pchain.now)
     tx = pchain.do(adding(pchain))
@@ -156,6 +198,49 @@ def test_uptime_of_each_period_counts_for_itself(pchain: PChain) -> None:
     assert (seen.start, seen.end) == (start + HOUR, start + 2 * HOUR)
     assert seen.up_until(start + HOUR + 1200) == 600
     assert seen.fraction(start + HOUR + 1200) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("began", "seconds"),
+    [
+        pytest.param(-60, 0, id="tracked before the renewal"),
+        pytest.param(300, 300, id="tracked since a restart after it"),
+    ],
+)
+def test_a_disconnected_node_is_offline_after_a_renewal_in_a_block_of_another_node(
+    pchain: PChain, began: int, seconds: int
+) -> None:
+    chain = platform_chain()
+    tx = pchain.do(adding(pchain))
+    renewal = staker_of(tx).end_time
+    producer = Producer(pchain)
+    pchain.wait(renewal - pchain.now)
+    blocks = producer.hand_over()
+    uptime.observe(chain, [NODE], renewal - 120)
+    uptime.begin(chain, renewal + began)
+    uptime.observe(chain, [node("peer")], renewal + began)
+    pchain.now = renewal + 600
+
+    follow(pchain, *blocks)
+
+    seen = stakers.uptimes(chain, [NODE])[NODE]
+    assert (seen.start, seen.connected_since) == (renewal, None)
+    assert seen.up_until(renewal + 1200) == seconds
+
+
+def test_a_renewal_in_a_block_of_another_node_counts_as_online_without_tracking(
+    pchain: PChain,
+) -> None:
+    tx = pchain.do(adding(pchain))
+    renewal = staker_of(tx).end_time
+    producer = Producer(pchain)
+    pchain.wait(renewal - pchain.now)
+    blocks = producer.hand_over()
+    pchain.now = renewal + 600
+    follow(pchain, *blocks)
+    uptime.observe(platform_chain(), [node("peer")], renewal + 900)
+
+    assert stakers.uptimes(platform_chain(), [NODE])[NODE].up_until(renewal + 1200) == 900
 
 
 def test_it_is_shown_with_its_terms(pchain: PChain, rpc: Rpc) -> None:
@@ -181,6 +266,28 @@ def test_the_mempool_refuses_a_change_that_no_validator_has(pchain: PChain) -> N
     tx = changing(pchain, platform.signed())
     (refused,) = mempool.issue(platform_chain(), [tx], now=pchain.now)
     assert str(refused) == AutoRenewalReason.STAKER_TX_MISSING.value
+
+
+def test_changes_of_terms_are_verified_with_prefetched_rows(pchain: PChain) -> None:
+    added = [pchain.do(adding(pchain, node_id=bytes(node(name)))) for name in ("one", "two")]
+    split(pchain, 3)
+    changes = [changing(pchain, tx, period=2 * HOUR) for tx in (*added, pchain.make())]
+    chain = platform_chain()
+    state = DatabaseState(chain.db)
+    env = chain.env(state.network, pchain.now)
+    state.prefetch(changes)
+    diff = Diff(state)
+
+    with CaptureQueriesContext(connection) as asked:
+        for tx in changes[:2]:
+            execute(tx, diff, env)
+        with raises(AutoRenewalReason.STAKER_TX_MISSING):
+            execute(changes[2], diff, env)
+
+    assert len(asked) == 0, asked.captured_queries
+    assert [diff.stakers.auto_renewal(tx.tx_id) for tx in added] == [
+        AutoRenewal(2 * HOUR, 0) for _ in added
+    ]
 
 
 def test_a_change_in_the_last_block_of_a_period_counts(pchain: PChain) -> None:
