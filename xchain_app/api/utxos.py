@@ -5,11 +5,13 @@ from typing import Final
 
 from jsonrpc.dispatch.values import StartIndex, quoted, refused, too_many
 from primitives.checksummed import EncodingError, TextEncoding, encode_each
-from primitives.ids import ID, ShortID, utxo_id
+from primitives.ids import ID, ShortID
 from shared_app.paging import PAGE, UtxoCursor
+from utxo.components import UTXO
 from xchain_app.api.assets import asset_id_of
 from xchain_app.api.rpc import ERRORS, AvmRpc, Json
 from xchain_app.selectors import outputs
+from xchain_app.txs.codec import CODEC
 
 MAX_ADDRESSES: Final = 1024
 MAX_PAGE: Final = 1024
@@ -93,6 +95,5 @@ def _encoded(raws: Sequence[bytes], encoding: TextEncoding) -> list[str]:
     try:
         return encode_each(raws, encoding)
     except EncodingError as error:
-        raw = raws[0]
-        shown = utxo_id(ID(raw[2:34]), int.from_bytes(raw[34:38], "big"))
-        raise refused(f"couldn't encode UTXO {shown} as string: {error}") from error
+        first = CODEC.unmarshal(UTXO, raws[0])
+        raise refused(f"couldn't encode UTXO {first.utxo_id} as string: {error}") from error
