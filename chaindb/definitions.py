@@ -8,37 +8,44 @@ from typing import Final
 
 from chaindb.database import Database
 
-_TABLES: Final = """
+_NOT_OF_EXTENSION: Final = """
+    NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = r.oid AND d.deptype = 'e')
+"""
+_TABLES: Final = f"""
     SELECT format('CREATE TABLE %%I (LIKE %%I.%%I INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING GENERATED INCLUDING STORAGE)',
         relname, current_schema(), relname)
-    FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+    FROM pg_class r WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND {_NOT_OF_EXTENSION}
     ORDER BY oid
-"""
-_CONSTRAINTS: Final = """
+"""  # noqa: S608  # constants
+_CONSTRAINTS: Final = f"""
     SELECT format('ALTER TABLE %%I ADD CONSTRAINT %%I %%s', r.relname, c.conname, pg_get_constraintdef(c.oid))
     FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
     WHERE r.relkind = 'r' AND r.relnamespace = current_schema()::regnamespace AND c.contype IN ('p', 'u', 'x', 'c', 'f')
+      AND {_NOT_OF_EXTENSION}
     ORDER BY c.contype = 'f', c.oid
-"""
-_INDEXES: Final = """
+"""  # noqa: S608  # constants
+_INDEXES: Final = f"""
     SELECT pg_get_indexdef(i.indexrelid, 0, true)
     FROM pg_index i JOIN pg_class r ON r.oid = i.indrelid
     WHERE r.relkind = 'r' AND r.relnamespace = current_schema()::regnamespace
       AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
+      AND {_NOT_OF_EXTENSION}
     ORDER BY i.indexrelid
-"""
-_VIEWS: Final = """
+"""  # noqa: S608  # constants
+_VIEWS: Final = f"""
     SELECT format('CREATE VIEW %%I AS %%s', relname, pg_get_viewdef(oid, true))
-    FROM pg_class
+    FROM pg_class r
     WHERE relkind = 'v' AND relnamespace = current_schema()::regnamespace AND NOT starts_with(relname, %s)
+      AND {_NOT_OF_EXTENSION}
     ORDER BY oid
-"""
+"""  # noqa: S608  # constants
 
 
 def copy_definitions(db: Database, schema: str, *, except_views: str) -> None:
     """Create a schema with the tables, indexes, constraints and views of the current schema, all without rows.
 
-    The caller holds a transaction. Storage parameters, comments, triggers and permissions are not copied.
+    The caller holds a transaction. Storage parameters, comments, triggers, permissions and what belongs to
+    PostgreSQL's extensions are not copied.
 
     Args:
         db: The database.

@@ -31,6 +31,10 @@ class Unreachable(Exception):
     """The node does not answer, or the answer is not JSON-RPC."""
 
 
+class NotListening(Unreachable):
+    """No process listens at the node's address: the connection is refused."""
+
+
 def call(
     url: str,
     method: str,
@@ -49,6 +53,7 @@ def call(
 
     Raises:
         RpcError: The node answered with an error.
+        NotListening: The connection was refused.
         Unreachable: The node did not answer.
     """
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -62,7 +67,9 @@ def call(
             return answer["result"]
         failure = RpcError(method, error["code"], error["message"], error.get("data"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
-        raise Unreachable(f"no answer to {method} from {url}: {reason}") from reason
+        is_refused = isinstance(getattr(reason, "reason", reason), ConnectionRefusedError)
+        kind = NotListening if is_refused else Unreachable
+        raise kind(f"no answer to {method} from {url}: {reason}") from reason
     raise failure
 
 

@@ -42,7 +42,7 @@ class WrongChainInDatabase(ErrorWithReason):
     """The database contains another chain than the settings name."""
 
 
-def load_genesis(chain: EvmChain) -> AcceptedBlock:
+def load_genesis(chain: EvmChain, *, ago: int = 0) -> AcceptedBlock:
     """Write the genesis block and its state, unless they exist; return the block.
 
     Block 0 has the timestamp of the genesis file, even if that is 0. Without a file, block 0 of a local chain gets the
@@ -52,6 +52,10 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
 
     Unspecified: older versions used the time of the first start for every file with timestamp 0. Their data
     directories keep their block 0.
+
+    Args:
+        chain: The chain.
+        ago: Seconds before the first start at which block 0 of a local chain without a file has its time.
 
     Raises:
         WrongChainInDatabase: The database has another chain's genesis block, or the stored chain has another chain ID.
@@ -67,7 +71,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         if stored.head_number(chain.db) is None:
-            genesis = chain.genesis.with_timestamp(_first_time(chain))
+            genesis = chain.genesis.with_timestamp(_first_time(chain, ago))
             if genesis.config.schedule.has_eip_1283:
                 raise GenesisFileError(
                     "config.petersburgBlock: blocks between constantinopleBlock and petersburgBlock meter SSTORE by "
@@ -208,12 +212,12 @@ def remarks(chain: EvmChain) -> list[str]:
     ]
 
 
-def _first_time(chain: EvmChain) -> int:
+def _first_time(chain: EvmChain, ago: int = 0) -> int:
     """Return the timestamp of block 0 at the first start, in Unix seconds.
 
     Nodes of a built-in network fetch no genesis, so all of them must use the same time.
     """
-    now = REFERENCE_LOCAL_TIME if chain.node.has_built_in_network else clock.now()
+    now = REFERENCE_LOCAL_TIME if chain.node.has_built_in_network else clock.now() - ago
     return begin_time(chain, now)
 
 

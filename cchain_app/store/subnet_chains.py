@@ -29,11 +29,26 @@ class SubnetChainRow(NamedTuple):
     chain_id: int | None = None
 
 
-def record(db: Database, row: SubnetChainRow) -> None:
-    """Write the row of a chain, or replace it."""
+def record(db: Database, row: SubnetChainRow) -> bool:
+    """Write the row of a chain, or replace it; return whether it was written. The state DELETED is final.
+
+    The caller holds a transaction.
+    """
     values = row._asdict() | {"blockchain": str(row.blockchain_id)}
-    blockchain_id = values.pop("blockchain_id")
-    db.objects(SubnetChain).update_or_create(blockchain_id=blockchain_id, defaults=values)
+    key = {"blockchain_id": values.pop("blockchain_id")}
+    found = db.objects(SubnetChain)
+    if row.state == DELETED:
+        found.update_or_create(**key, defaults=values)
+        return True
+    _, is_new = found.get_or_create(**key, defaults=values)
+    # One statement tests and writes: another process may delete the chain at any time.
+    return is_new or found.filter(**key).exclude(state=DELETED).update(**values) > 0
+
+
+def note_reason(db: Database, blockchain_id: ID, reason: str) -> bool:
+    """Write why no block can follow the last one of a chain that runs; return whether that has changed."""
+    found = db.objects(SubnetChain).filter(blockchain_id=blockchain_id, state=RUNNING)
+    return found.exclude(reason=reason).update(reason=reason) > 0
 
 
 def row_of(db: Database, blockchain_id: ID) -> SubnetChainRow | None:

@@ -103,7 +103,7 @@ contract ValidatorManager {
     mapping(bytes20 => bytes32) private _validationIDs;
     uint64 private _periodStart;
     uint64 private _periodWeight;
-    uint64 private _periodChange;
+    uint128 private _periodChange;
 
     event OwnershipTransferred(address indexed previousOwner, address indexed newOwner);
     event RegisteredInitialValidator(
@@ -203,7 +203,7 @@ contract ValidatorManager {
             weight
         );
         validationID = sha256(message);
-        _change(weight);
+        _change(weight, true);
         _add(validationID, nodeID, weight, ValidatorStatus.PendingAdded);
         _stakes[validationID] = Stake(stakePerWeight == 0 ? address(0) : msg.sender, msg.value);
         l1TotalWeight += weight;
@@ -233,7 +233,7 @@ contract ValidatorManager {
         require(_stakes[validationID].staker == address(0), "the weight follows from the stake");
         Validator storage validator = _active(validationID);
         uint64 weight = validator.weight;
-        _change(newWeight > weight ? newWeight - weight : weight - newWeight);
+        _change(newWeight > weight ? newWeight - weight : weight - newWeight, true);
         l1TotalWeight = l1TotalWeight - weight + newWeight;
         validator.weight = newWeight;
         (nonce, messageID) = _send(validationID, validator, newWeight);
@@ -256,14 +256,14 @@ contract ValidatorManager {
         emit CompletedValidatorWeightUpdate(validationID, nonce, uint64(numbers));
     }
 
-    /// Asks the P-Chain to remove a validator. The last one stays.
+    /// Asks the P-Chain to remove a validator. The last one stays. A staker may leave at any time.
     function initiateValidatorRemoval(bytes32 validationID) external {
         Validator storage validator = _active(validationID);
         address staker = _stakes[validationID].staker;
         require(msg.sender == (staker == address(0) ? owner : staker), "only the owner or the staker may do this");
         uint64 weight = validator.weight;
         require(weight < l1TotalWeight, "the last validator stays");
-        _change(weight);
+        _change(weight, staker == address(0));
         l1TotalWeight -= weight;
         validator.weight = 0;
         validator.status = ValidatorStatus.PendingRemoved;
@@ -340,8 +340,8 @@ contract ValidatorManager {
         if (status == ValidatorStatus.Active) validator.startTime = uint64(block.timestamp);
     }
 
-    /// Counts a change of the total weight, before it happens.
-    function _change(uint64 amount) private {
+    /// Counts a change of the total weight, before it happens. One that is not limited leaves less for the others.
+    function _change(uint64 amount, bool isLimited) private {
         if (churnPercentage == 0) return;
         if (block.timestamp >= _periodStart + churnPeriod) {
             _periodStart = uint64(block.timestamp);
@@ -350,7 +350,7 @@ contract ValidatorManager {
         }
         _periodChange += amount;
         require(
-            uint256(_periodChange) * 100 <= uint256(_periodWeight) * churnPercentage,
+            !isLimited || uint256(_periodChange) * 100 <= uint256(_periodWeight) * churnPercentage,
             "the total weight would change too much in this period"
         );
     }

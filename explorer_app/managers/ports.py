@@ -12,6 +12,10 @@ class CallRefused(Exception):
     """The node has refused a call, or does not answer; the message says which call and why."""
 
 
+class NodeStopped(CallRefused):
+    """No process of the node runs."""
+
+
 class AnotherAtWork(Exception):
     """Another thread or process creates or deletes an L1 now."""
 
@@ -28,6 +32,7 @@ class NodeCall(Protocol):
             params: Its parameters.
 
         Raises:
+            NodeStopped: No process of the node runs.
             CallRefused: The node refuses it, or does not answer.
         """
 
@@ -54,11 +59,14 @@ class L1Tools(Protocol):
         """The base of the URLs of the running node."""
 
     def alone(self) -> AbstractContextManager[None]:
-        """Keep other processes of this node from creating or deleting L1s meanwhile.
+        """Keep other processes of this node from creating or deleting L1s meanwhile. Blocking, for a moment.
 
         Raises:
             AnotherAtWork: Another process creates or deletes an L1 now.
         """
+
+    def is_busy(self) -> bool:
+        """Return whether a thread or process of this node creates or deletes an L1 now. Does not wait."""
 
     def keys_of(self, subnet_id: ID) -> str:
         """Return the directory of the keys of the validator that this node has made for an L1."""

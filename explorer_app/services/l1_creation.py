@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
+from chaindb import clock
 from explorer_app.managers.contract import MANAGER_ADDRESS
 from explorer_app.managers.ports import CallRefused, L1Tools
 from explorer_app.selectors import l1
 from explorer_app.selectors.chains import why_not
 from explorer_app.services.l1_manager_steps import ManagerSteps
 from explorer_app.services.l1_node import KeystoreSteps, NotCreated, is_served
-from explorer_app.services.l1_terms import L1Terms
+from explorer_app.services.l1_terms import L1Terms, read_validator
 from explorer_app.store import l1_requests as rows
 from explorer_app.store.l1_requests import L1RequestRow
 from platform_app.chain import PlatformChain
@@ -43,11 +44,15 @@ def begin(platform: PlatformChain, terms: L1Terms, genesis: str) -> None:
 
     Raises:
         NotCreated: The network is not the local one; the terms are not possible; there is such an L1 already, or it
-            was begun with other terms.
+            was begun with other terms; the second validator is this node, which is the first one.
     """
     if platform.node.network_id != LOCAL:
         raise NotCreated("only a local network has public keys with coins for this")
     terms.verify()
+    if terms.validator and read_validator(terms.validator).node_id == platform.node_id:
+        raise NotCreated(
+            f"the second validator must be another node: {platform.node_id} is this one, the first validator"
+        )
     db = platform.db
     with db.atomic(durable=True):
         known = rows.row_of(db, terms.name)
@@ -138,6 +143,7 @@ class L1Creation:
                 user,
                 network_id=self._platform.node.network_id,
                 converted_at=height,
+                now=clock.now,
                 travel=self._travel,
                 report=partial(self._step, terms.name),
             )

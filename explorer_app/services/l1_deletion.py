@@ -52,7 +52,7 @@ def delete(
             while not has_ended(tools.call, blockchain_id):
                 if time.monotonic() > until:
                     raise NotDeleted(
-                        f"the node still runs {blockchain_id}, which it will end at its next start; then delete it again"
+                        f"the node may still run {blockchain_id}, which it will end at its next start; then delete it again"
                     )
                 time.sleep(0.1)
         tools.remove_rows(ended)

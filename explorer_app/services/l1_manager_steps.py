@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from adminkit.formats import format_iso
 from explorer_app.managers import contract
 from explorer_app.managers.contract import (
     MANAGER_ADDRESS,
@@ -52,6 +53,7 @@ class ManagerSteps:
         user: Pays on the P-Chain.
         network_id: The network's ID.
         converted_at: The height of the conversion.
+        now: Returns the node's time in Unix seconds.
         travel: Moves the node's clock by some seconds in place of waiting for an epoch; None: they wait.
         report: Called with the title of each step.
     """
@@ -66,6 +68,7 @@ class ManagerSteps:
         *,
         network_id: int,
         converted_at: int,
+        now: Callable[[], int],
         travel: Callable[[int], object] | None,
         report: Callable[[str], object],
     ) -> None:
@@ -77,6 +80,7 @@ class ManagerSteps:
         self._user = user
         self._network_id = network_id
         self._converted_at = converted_at
+        self._now = now
         self._travel = travel
         self._report = report
         self._account = ChainAccount(self._call, f"/ext/bc/{blockchain_id}", EWOQ_KEY)
@@ -145,13 +149,15 @@ class ManagerSteps:
             validator.node_id, validator.public_key, [bytes(owner)], weight
         )
         stake = weight * TERMS[kind].stake_per_weight
-        receipt = self._account.send(MANAGER_ADDRESS, data, value=stake)
-        if receipt["status"] != _SUCCEEDED:
-            raise NotCreated(f"transaction {receipt['transactionHash']} of the manager failed")
+        self._send(data, value=stake)
         return ID(self._read(contract.get_validation_id(validator.node_id)))
 
     def _tell_platform(self, validation_id: ID, validator: ValidatorIdentity) -> None:
-        """Let the P-Chain register the validator that the manager has asked for, unless it has done so."""
+        """Let the P-Chain register the validator that the manager has asked for, unless it has done so.
+
+        Raises:
+            NotCreated: The creation was interrupted for so long that the P-Chain does not take the request any more.
+        """
         if self._is_registered(validation_id):
             return
         self._report("Registering the second validator on the P-Chain")
@@ -166,7 +172,12 @@ class ManagerSteps:
                 ],
             },
         )
-        message_id = log["data"][:66]
+        message_id, expiry = log["data"][:66], int(log["data"][66:130], 16)
+        if expiry <= self._now():
+            raise NotCreated(
+                f"the manager's request for the second validator expired at {format_iso(expiry)}, and the P-Chain "
+                f"refuses it: delete {self._terms.name} and create it again"
+            )
         message = self._account.ask("warp_getMessageAggregateSignature", message_id)
         own = str(initial_validation_id(self._subnet_id, 0))
         reach_epoch(
@@ -197,7 +208,13 @@ class ManagerSteps:
         if owner == PAYER or self._read(contract.getter("owner"))[12:] != PAYER:
             return
         self._report("Giving the manager to its owner")
-        self._account.send(MANAGER_ADDRESS, contract.transfer_ownership(owner))
+        self._send(contract.transfer_ownership(owner))
+
+    def _send(self, data: bytes, *, value: int = 0) -> None:
+        """Call the manager in a transaction. Raises `NotCreated` if it fails."""
+        receipt = self._account.send(MANAGER_ADDRESS, data, value=value)
+        if receipt["status"] != _SUCCEEDED:
+            raise NotCreated(f"transaction {receipt['transactionHash']} of the manager failed")
 
     def _deliver(self, content: L1Message, data: bytes, *, justification: bytes = b"") -> None:
         """Let a call of the manager take a statement of the P-Chain.

@@ -10,7 +10,7 @@ from cchain_app.precompiles import predicates
 from cchain_app.precompiles.addresses import WARP
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import DYNAMIC_FEE
-from explorer_app.managers.ports import CallRefused, NodeCall
+from explorer_app.managers.ports import CallRefused, NodeCall, NodeStopped
 from primitives import secp256k1
 from primitives.evm import Address, Slot
 from primitives.hexadecimal import decode_data, encode_data
@@ -24,6 +24,8 @@ EPOCH_SECONDS: Final = 180.0
 LAG: Final = 31
 """Seconds after which blocks name the P-Chain's present height."""
 
+_RUNNING: Final = frozenset({"Validating", "Syncing"})
+"""Statuses of a blockchain that the node runs."""
 _PAUSE: Final = 0.1
 _TIP: Final = 10**9
 _GAS_WITH_MESSAGE: Final = 2_000_000
@@ -201,12 +203,18 @@ def reach_epoch(
 
 
 def has_ended(call: NodeCall, blockchain_id: object) -> bool:
-    """Return whether the node runs a chain no longer, or does not run itself; a busy node still runs it."""
+    """Return whether the node runs a chain no longer, or does not run itself.
+
+    A node that does not answer, or answers with an error, may still run the chain.
+    """
+    given = {"blockchainID": str(blockchain_id)}
     try:
-        call(f"/ext/bc/{blockchain_id}/rpc", "eth_chainId")
-    except CallRefused as error:
-        return any(words in str(error) for words in ("does not run on this node", "no answer"))
-    return False
+        status = call(P_PATH, "platform.getBlockchainStatus", given)["status"]
+    except NodeStopped:
+        return True
+    except CallRefused:
+        return False
+    return status not in _RUNNING
 
 
 def is_served(call: NodeCall, blockchain_id: object) -> bool:

@@ -33,7 +33,7 @@ _FEES: Final = {
 _COINS: Final = 10**24
 """Wei of the owner's account."""
 _COINS_OF_PAYER: Final = 10**21
-"""Wei of the account that pays, if it is not the owner's: for gas, and for the stake of a validator."""
+"""Wei of the account that pays, if it is not the owner's, for gas. It gets the stake of the second validator besides."""
 SHARE: Final = 5
 """The second validator gets the first one's weight divided by this, so that the first one alone is a quorum."""
 
@@ -68,6 +68,11 @@ class L1Terms(NamedTuple):
         """The weight of the second validator."""
         return self.weight // SHARE
 
+    @property
+    def stake(self) -> int:
+        """Wei that the account that pays stakes for the second validator."""
+        return 0 if self.kind is None else self.second_weight * TERMS[self.kind].stake_per_weight
+
     def to_json(self) -> str:
         """Return the terms as JSON."""
         return json.dumps(self._asdict())
@@ -81,7 +86,7 @@ class L1Terms(NamedTuple):
         """Check the terms that the P-Chain does not check, or only later.
 
         Raises:
-            NotCreated: The name is not valid; the second validator would have no weight.
+            NotCreated: The name is not valid; the second validator would have no weight; the manager would have no owner.
         """
         if not _NAME.fullmatch(self.name) or len(self.name) > MAX_NAME:
             raise NotCreated(
@@ -91,6 +96,8 @@ class L1Terms(NamedTuple):
             raise NotCreated(
                 f"the weight must be at least {SHARE}: the second validator gets a fifth of it"
             )
+        if self.kind is not None and not any(decode_address(self.owner)):
+            raise NotCreated(f"the owner must not be {self.owner}: the manager would have no owner")
 
 
 def read_validator(text: str) -> ValidatorIdentity:
@@ -121,7 +128,8 @@ def genesis_of(terms: L1Terms, now: int) -> str:
     owner = decode_address(terms.owner)
     alloc: dict[str, Any] = {owner.hex(): {"balance": hex(_COINS)}}
     if terms.kind is not None:
-        alloc.setdefault(PAYER.hex(), {"balance": hex(_COINS_OF_PAYER)})
+        coins = _COINS if owner == PAYER else _COINS_OF_PAYER
+        alloc[PAYER.hex()] = {"balance": hex(coins + terms.stake)}
         alloc[MANAGER_ADDRESS.hex()] = genesis_account(PAYER, TERMS[terms.kind])
     document = {
         "config": {"chainId": terms.chain_id, "feeConfig": _FEES, "warpConfig": warp},
@@ -143,7 +151,7 @@ def with_manager(genesis: str, terms: L1Terms) -> str:
 
     Raises:
         NotCreated: It is not JSON; the chain has no warp messages; the manager's address is taken; the account that pays
-            for the steps has no coins.
+            for the steps has no coins, or no more than the stake of the second validator.
     """
     try:
         document = json.loads(genesis)
@@ -161,9 +169,15 @@ def with_manager(genesis: str, terms: L1Terms) -> str:
     accounts = {str(key).lower().removeprefix("0x"): value for key, value in alloc.items()}
     if MANAGER_ADDRESS.hex() in accounts:
         raise NotCreated(f"the genesis file has an account 0x{MANAGER_ADDRESS.hex()} already")
-    if not _balance(accounts.get(PAYER.hex())):
+    balance = _balance(accounts.get(PAYER.hex()))
+    if not balance:
         raise NotCreated(
             f"the genesis file gives no coins to 0x{PAYER.hex()}, which pays for the calls of the manager"
+        )
+    if balance <= terms.stake:
+        raise NotCreated(
+            f"the genesis file gives {balance} wei to 0x{PAYER.hex()}, which stakes {terms.stake} wei for the second "
+            "validator and pays for the calls of the manager: give it more, or choose a smaller weight"
         )
     alloc[MANAGER_ADDRESS.hex()] = genesis_account(PAYER, TERMS[terms.kind])
     return json.dumps(document, indent=2)

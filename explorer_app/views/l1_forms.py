@@ -242,13 +242,7 @@ def _go_on(site: Explorer, name: str) -> None:
 
 def _is_busy(site: Explorer) -> bool:
     """Return whether a process of this node creates or deletes an L1."""
-    if site.creating.is_running:
-        return True
-    try:
-        with site.l1_tools.alone():
-            return False
-    except AnotherAtWork:
-        return True
+    return site.creating.is_running or site.l1_tools.is_busy()
 
 
 def _found(site: Explorer, text: str) -> OwnL1:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from math import inf
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services import calls
+from cchain_app.services.genesis import load_genesis
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from explorer_app.services.statistics import summarise
@@ -100,7 +102,9 @@ def seed(history: SeededHistory) -> HistoryTimings:
     Raises:
         UnexpectedBlock: Another process produces blocks too.
     """
-    initialise(this_node())
+    # The blocks of a new chain are later than its genesis block.
+    before = history.ago + history.interval if history.together and history.ago else 0
+    initialise(this_node(), partial(load_genesis, ago=before))
     made = HistoryTimings(
         empty=_empty(history),
         light=_transfers(history),
@@ -124,8 +128,8 @@ def _empty(history: SeededHistory) -> BlockRange:
 def _transfers(history: SeededHistory) -> BlockRange:
     """Produce blocks of transfers, one from each sender."""
     source = TransferBlocks(history.light, history.transfers, history.recipients)
-    if history.light:
-        source.fund()
+    if history.light and (funding := source.funding()):
+        _fund(history, funding)
     if history.together:
         with _timed() as clocks:
             _make_together(history, source)
@@ -136,6 +140,16 @@ def _transfers(history: SeededHistory) -> BlockRange:
                 submit(payments)
                 produce(len(payments))
     return _block_range(history.light, history.light * history.transfers, clocks)
+
+
+def _fund(history: SeededHistory, payments: Sequence[Transaction]) -> None:
+    if (
+        history.together
+    ):  # the pool's block would have the present time, and all that follow later ones
+        _make_together(history, [payments])
+    else:
+        submit(payments)
+        produce(len(payments))
 
 
 def _make_together(history: SeededHistory, content: Iterable[Sequence[Transaction]]) -> None:

@@ -79,17 +79,14 @@ class TransferBlocks:
         self._senders = [TransferSender(owner("history", number)) for number in range(each)]
         self._recipients = recipients
 
-    def fund(self) -> None:
-        """Give the senders the wei that they lack, in a block of its own."""
+    def funding(self) -> list[Transaction]:
+        """Return the transfers that give the senders the wei that they lack, for a block of its own."""
         funder, fees = TransferSender(FUNDER), self._count * FEE_OF_TRANSFER
-        payments = [
+        return [
             funder.pay(sender.address, ALLOWANCE + fees - sender.balance)
             for sender in self._senders
             if sender.balance < ALLOWANCE // 2 + fees
         ]
-        if payments:
-            submit(payments)
-            produce(len(payments))
 
     def __iter__(self) -> Iterator[list[Transaction]]:
         """Yield the transfers of each block; they are signed when they are requested."""

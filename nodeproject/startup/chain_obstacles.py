@@ -60,11 +60,10 @@ class ChainObstacles:
 
 
 def _write(db: Database, chain: EvmChain, reason: str) -> None:
-    row = rows.row_of(db, chain.blockchain_id)
-    if row is None or row.state != rows.RUNNING or row.reason == reason:
-        return
     with db.atomic():
-        rows.record(db, row._replace(reason=reason))
+        has_changed = rows.note_reason(db, chain.blockchain_id, reason)
+    if not has_changed:
+        return
     if reason:
         _log.error("chain %s makes no blocks: %s", chain.title, reason)
     else:

@@ -230,7 +230,7 @@ class SubnetChains:
 
     def _take(self, created: BlockchainRecord) -> None:
         if created.blockchain_id in self._deleted:
-            self._absent.note(created.blockchain_id, (), DELETED_HERE)  # its name is free
+            self._leave(created)
             return
         row = SubnetChainRow(
             created.blockchain_id,
@@ -254,14 +254,16 @@ class SubnetChains:
         try:
             chain = self._chain(created)
             chain_id = chain.config.chain_id
-            self._record(  # first: no chain may run of which the rows, and so the backups, do not know
-                row._replace(
-                    state=subnet_chain_rows.RUNNING,
-                    rules="" if chain.rule_set is None else chain.rule_set.name,
-                    database=chain.db.alias,
-                    chain_id=chain_id,
-                )
+            running = row._replace(
+                state=subnet_chain_rows.RUNNING,
+                rules="" if chain.rule_set is None else chain.rule_set.name,
+                database=chain.db.alias,
+                chain_id=chain_id,
             )
+            # First: no chain may run of which the rows, and so the backups, do not know.
+            if not self._record(running):
+                self._leave(created)
+                return
             self._begin(chain)
         # Strangers create chains: none of them may keep this node from its other chains, whatever it contains.
         except Exception as error:
@@ -275,7 +277,9 @@ class SubnetChains:
                     exc_info=not isinstance(error, (ChainRefused, *_FORESEEN)),
                 )
             self._explain(created, reason)
-            self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason))
+            if not self._record(row._replace(state=subnet_chain_rows.REFUSED, reason=reason)):
+                self._leave(created)
+                return
             self._refuse(RefusedChain(created.blockchain_id, created.subnet_id, reason))
             if isinstance(error, _MAY_PASS):
                 self._again[created.blockchain_id] = created
@@ -289,6 +293,12 @@ class SubnetChains:
         _log.info(
             "chain %s (%s) runs with chain ID %d", created.blockchain_id, created.name, chain_id
         )
+
+    def _leave(self, created: BlockchainRecord) -> None:
+        """Leave a chain alone that was deleted here, perhaps while it began. Its name is free."""
+        self._again.pop(created.blockchain_id, None)
+        self._absent.forget(created.blockchain_id)
+        self._absent.note(created.blockchain_id, (), DELETED_HERE)
 
     def _explain(self, created: BlockchainRecord, reason: str) -> None:
         """Let requests for a chain get the reason why it does not run."""
@@ -376,15 +386,19 @@ class SubnetChains:
         is_alias = name.strip() and not _is_id(name) and not self._is_taken(name)
         return (blockchain_id, name) if is_alias else (blockchain_id,)
 
-    def _record(self, row: SubnetChainRow) -> None:
-        """Write a chain's row if it has changed. If the chain does not run, it still names the database with its blocks."""
+    def _record(self, row: SubnetChainRow) -> bool:
+        """Write a chain's row if it has changed; return False if the chain was deleted here.
+
+        If the chain does not run, the row still names the database with its blocks.
+        """
         db = self._platform.db
         known = subnet_chain_rows.row_of(db, row.blockchain_id)
         if known is not None and not row.database:
             row = row._replace(database=known.database)
-        if row != known:  # a transaction waits for the database's other writers
-            with db.atomic():
-                subnet_chain_rows.record(db, row)
+        if row == known:
+            return True
+        with db.atomic():  # it waits for the database's other writers
+            return subnet_chain_rows.record(db, row)
 
 
 def _log_overwritten(chain: EvmChain) -> None:

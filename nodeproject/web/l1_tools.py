@@ -8,20 +8,25 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 from urllib.parse import urlencode
 
 from cchain_app.store import subnet_chains as rows
 from cchain_app.store.subnet_chains import SubnetChainRow
 from chaindb import clock
-from explorer_app.managers.ports import AnotherAtWork, CallRefused, ValidatorIdentity
+from explorer_app.managers.ports import (
+    AnotherAtWork,
+    CallRefused,
+    NodeStopped,
+    ValidatorIdentity,
+)
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import chain_views
 from nodeproject.startup.chain_databases import remove_database
 from nodeproject.startup.identity import make_files
 from nodeproject.startup.subnet_chains import DELETED_HERE
 from nodeproject.web.paths import running_url
-from nunatak.rpc import RpcError, Unreachable, call
+from nunatak.rpc import NotListening, RpcError, Unreachable, call
 from platform_app.chain import PlatformChain
 from platform_app.selectors import subnets
 from primitives.evm import Address
@@ -34,6 +39,8 @@ DIRECTORY: Final = "l1"
 
 _log: Final = logging.getLogger(__name__)
 _SECONDS: Final = 60.0
+_PROBE_SECONDS: Final = 0.2
+"""How long a creation or deletion waits for others that only look whether one runs."""
 _OTHERS_SECONDS: Final = 2.5
 """Seconds after which other processes of a production node have looked at their chains again."""
 
@@ -59,31 +66,42 @@ class NodeL1Tools:
         """Call a JSON-RPC method of the running node.
 
         Raises:
+            NodeStopped: No process of the node runs. A production node never raises it, because a refused connection
+                says nothing about its processes that do not listen.
             CallRefused: The node refuses it, or does not answer.
         """
         try:
             return call(f"{self.url}{path}", method, *params, headers=self._settings.rpc_headers)
         except (RpcError, Unreachable) as error:
-            raise CallRefused(str(error)) from error
+            has_one = self._settings.common.profile != "production"
+            is_stopped = has_one and isinstance(error, NotListening)
+            raise (NodeStopped if is_stopped else CallRefused)(str(error)) from error
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other threads and processes of this node from creating or deleting L1s meanwhile.
 
-        The kernel releases the lock at a process's end.
+        The kernel releases the lock at a process's end. Blocking: it waits a moment for `is_busy` of another thread.
 
         Raises:
             AnotherAtWork: Another creation or deletion runs now.
         """
-        directory = self._settings.common.directory
-        with (directory / "l1.lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise AnotherAtWork(
-                    "another L1 is created or deleted now: wait for its end"
-                ) from None
+        until = time.monotonic() + _PROBE_SECONDS
+        with self._lock_file.open("w") as file:
+            while not _lock(file, fcntl.LOCK_EX):
+                if time.monotonic() > until:
+                    raise AnotherAtWork("another L1 is created or deleted now: wait for its end")
+                time.sleep(_PROBE_SECONDS / 20)
             yield
+
+    def is_busy(self) -> bool:
+        """Return whether a thread or process of this node creates or deletes an L1 now. Does not wait."""
+        with self._lock_file.open("w") as file:
+            return not _lock(file, fcntl.LOCK_SH)  # shared, so that two of these calls do not meet
+
+    @property
+    def _lock_file(self) -> Path:
+        return self._settings.common.directory / "l1.lock"
 
     def keys_of(self, subnet_id: ID) -> str:
         """Return the directory of the keys of the validator that this node has made for an L1."""
@@ -150,3 +168,12 @@ class NodeL1Tools:
 
     def _directory(self, subnet_id: ID) -> Path:
         return self._settings.common.directory / DIRECTORY / str(subnet_id)
+
+
+def _lock(file: IO[str], how: int) -> bool:
+    """Lock a file without waiting; return whether it was locked."""
+    try:
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

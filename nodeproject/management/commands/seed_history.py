@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
+from chaindb import clock
 from nodeproject.management.seeding_history import SeededHistory, seed
 from nodeproject.management.seeding_transfers import UnexpectedBlock
 from primitives.networks import LOCAL
@@ -66,6 +67,11 @@ class Command(BaseCommand):
             least = 1 if name in _COUNTED_FROM_ONE else 0
             if options[name] < least:
                 raise CommandError(f"--{name} is {options[name]}: it must be at least {least}.")
+        latest = clock.now() - options["interval"]
+        if options["ago"] > latest:
+            raise CommandError(
+                f"--ago is {options['ago']}: it must be at most {latest}, since 1970."
+            )
         try:
             past = seed(
                 SeededHistory(**{name: options[name] for name in (*_NUMBERS, *_OPTIONS, "indexes")})

@@ -61,6 +61,8 @@ CONVERSION = ConversionData(
     MANAGER_ADDRESS,
     (ConversionValidator(bytes(FIRST), KEY, 100), ConversionValidator(bytes(THIRD), KEY, 40)),
 )
+CONVERTED = initial_validation_id(SUBNET, 0)
+"""The first validation of the conversion."""
 REGISTER = contract.initiate_registration(SECOND, KEY, OF_P_OWNERS, 20)
 
 
@@ -406,10 +408,38 @@ def test_stakes_change_a_fifth_of_the_weight_in_an_hour(engine: TracingEngine) -
     words = "the total weight would change too much in this period"
     whale = contract.initiate_registration(SECOND, KEY, OF_P_OWNERS, 29)
     assert chain.refusal(whale, STAKER, 29 * COIN) == words
-    validation_id = chain.register(STAKER, 20 * COIN)
+    chain.register(STAKER, 20 * COIN)
+    removal = contract.initiate_removal(initial_validation_id(SUBNET, 1))
     chain.time += contract.CHURN_PERIOD - 1
-    assert chain.refusal(contract.initiate_removal(validation_id), STAKER) == words
+    assert chain.refusal(removal) == words
     chain.time += 1
+    assert chain.refusal(removal) == words, "40 of 160"
+    assert chain.call(contract.initiate_weight_update(initial_validation_id(SUBNET, 1), 8))
+    assert chain.refusal(contract.initiate_weight_update(CONVERTED, 99)) == words
+
+
+def test_a_staker_may_leave_with_more_than_a_fifth_of_the_weight(engine: TracingEngine) -> None:
+    chain = stake(engine).begin()
+    validation_id = chain.register(STAKER, 20 * COIN)
+    for weight in (70, 45, 25):
+        chain.time += contract.CHURN_PERIOD
+        assert chain.call(contract.initiate_weight_update(CONVERTED, weight))
+    assert chain.weight == 85
+    chain.time += contract.CHURN_PERIOD
+
+    assert chain.call(contract.initiate_removal(validation_id), STAKER), "20 of 85"
+
+    assert chain.sent() == L1ValidatorWeight(validation_id, 1, 0)
+    words = "the total weight would change too much in this period"
+    assert chain.refusal(contract.initiate_weight_update(CONVERTED, 24)) == words, "it counts"
+    chain.time += contract.CHURN_PERIOD
+    assert chain.call(contract.initiate_weight_update(CONVERTED, 24))
+
+
+def test_a_staker_may_leave_in_the_hour_of_the_stake(engine: TracingEngine) -> None:
+    chain = stake(engine).begin()
+    validation_id = chain.register(STAKER, 20 * COIN)
+
     assert chain.call(contract.initiate_removal(validation_id), STAKER)
 
 

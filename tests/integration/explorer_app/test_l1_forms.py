@@ -118,6 +118,10 @@ def test_the_form_begins_a_creation_and_its_page_shows_it(admin: Client) -> None
         ({"name": ""}, "This field is required."),
         ({"chain_id": ""}, "An EVM chain ID or a genesis file is needed."),
         ({"chain_id": "0"}, "greater than or equal to 1"),
+        (
+            {"owner": "0x" + "0" * 40},
+            "The owner must not be 0x0000000000000000000000000000000000000000",
+        ),
         ({"owner": "0x12"}, "An address has 0x and 40 hexadecimal digits."),
         ({"weight": "4"}, "greater than or equal to 5"),
         ({"balance": "x"}, "Enter a number."),
@@ -162,6 +166,7 @@ def test_an_l1_of_other_tools_can_be_deleted(
     page = text_of(admin.get(f"/chains/l1/{made.subnet}"))
     assert "Yours" in page
     assert "Continue" not in page
+    monkeypatch.setattr(explorer().l1_tools, "call", lambda *_: {"status": "Created"})
 
     answer = admin.post(f"/chains/l1/{made.subnet}", {"action": "delete"})
 

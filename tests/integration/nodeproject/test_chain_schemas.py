@@ -73,6 +73,30 @@ def test_a_schema_has_all_definitions_of_the_nodes_own(world: World) -> None:
     assert own.row("SHOW search_path") == before
 
 
+def test_what_belongs_to_an_extension_is_not_copied(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = world.node.database
+    found = own.row("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements'")
+    if found is None:
+        pytest.skip("the server has no extension with views")
+    own.execute("CREATE EXTENSION pg_stat_statements SCHEMA public")
+    try:
+        own.execute("CREATE TABLE of_extension (key int PRIMARY KEY, value int CHECK (value > 0))")
+        own.execute("CREATE INDEX of_extension_value ON of_extension (value)")
+        own.execute("ALTER EXTENSION pg_stat_statements ADD TABLE of_extension")
+        schema = alias_of(world.create())
+    finally:
+        own.execute("DROP EXTENSION pg_stat_statements")
+        own.execute("DROP TABLE IF EXISTS of_extension")
+
+    assert "made by migrations" not in caplog.text
+    query = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace"
+    names = {str(name) for (name,) in own.rows(query, (schema,))}
+    assert "cchain_app_block" in names
+    assert not {name for name in names if name.startswith(("pg_stat", "of_extension"))}
+
+
 def test_a_second_call_changes_nothing(world: World) -> None:
     chain = world.create()
     schema = alias_of(chain)

@@ -112,6 +112,13 @@ def test_creation_without_a_running_node_says_that_it_does_not_answer(
         said("create", "Mine", "--chain-id=1", "--owner=0x12")
     with pytest.raises(CommandError, match="a validator is NodeID-"):
         said("create", "Mine", "--chain-id=1", "--validator=me")
+    own = this_node().platform_chain.node_id
+    keys = f"{own}/0x{'07' * 48}/0x{'08' * 96}"
+    with pytest.raises(CommandError, match=f"must be another node: {own} is this one"):
+        said("create", "Yours", "--chain-id=1", f"--validator={keys}")
+    with pytest.raises(CommandError, match=f"the owner must not be 0x{'0' * 40}"):
+        said("create", "Yours", "--chain-id=1", f"--owner=0x{'0' * 40}")
+    assert rows.row_of(this_node().database, "Yours") is None
     with pytest.raises(CommandError, match="not allowed with argument"):
         said("create", "Mine", "--chain-id=1", "--poa", "--pos")
 

@@ -1,16 +1,25 @@
 """A deleted L1: its chains end in a running node, and do not begin at the next start; others continue."""
 
+import fcntl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from explorer_app.managers.ports import CallRefused
+from explorer_app.managers.ports import AnotherAtWork, CallRefused, NodeStopped
 from explorer_app.selectors.chains import why_not
 from explorer_app.services import l1_deletion
 from explorer_app.services.l1_deletion import NotDeleted
+from nodeproject.startup import chain_obstacles
 from nodeproject.startup.chain_databases import alias_of, file_of
+from nodeproject.web import l1_tools
 from nodeproject.web.l1_tools import NodeL1Tools
 from primitives.ids import ID, PRIMARY_NETWORK_ID
+from tests.builders.fake_chain import serving
+from tests.builders.node_settings import updated
 from tests.builders.subnet_evm import subnet_genesis
 from tests.integration.nodeproject.test_subnet_chains import (
     World,
@@ -22,6 +31,7 @@ from tests.integration.nodeproject.test_subnet_chains import (
     world,
 )
 from tests.integration.platform_app.conftest import PChain, shared_pchain
+from tests.servers.ports import free_port
 
 __all__ = ["PChain", "application", "client", "shared_pchain", "world"]
 
@@ -32,23 +42,34 @@ pytestmark = [
 
 
 class QuietTools(NodeL1Tools):
-    """Tools of a node that serves no requests, and looks at its chains when it is called."""
+    """Tools of a node that answers without HTTP, and looks at its chains when it is called.
 
-    def __init__(self, world: World, *, looks: bool = True) -> None:
+    Args:
+        world: The node.
+        looks: Whether it looks at its chains.
+        failures: Raised by the first calls, in this order.
+    """
+
+    def __init__(
+        self, world: World, *, looks: bool = True, failures: Sequence[Exception] = ()
+    ) -> None:
         super().__init__(world.node.settings, world.node.platform_chain)
         self._world = world
         self._looks = looks
+        self._failures = list(failures)
 
-    def call(self, path: str, method: str, *params: object) -> object:
+    def call(self, path: str, method: str, *params: Any) -> object:
+        if self._failures:
+            raise self._failures.pop(0)
         if self._looks:
             self._world.node.subnet_chains.look()
-        if any(path == f"/ext/bc/{name}/rpc" for name in self._world.node.evm_chains):
-            return "0x1"
-        raise CallRefused("no answer")
+        assert path == "/ext/bc/P"
+        (given,) = params
+        return self._world.ask(method, **given)
 
 
-def delete(world: World, subnet_id: ID, *, looks: bool = True) -> list[ID]:
-    tools = QuietTools(world, looks=looks)
+def delete(world: World, subnet_id: ID, **given: Any) -> list[ID]:
+    tools = QuietTools(world, **given)
     return l1_deletion.delete(world.node.platform_chain, tools, subnet_id)
 
 
@@ -124,7 +145,9 @@ def test_a_node_that_goes_on_running_the_chain_is_reported(
     gone = world.create()
     monkeypatch.setattr(l1_deletion, "END_SECONDS", 0)
 
-    with pytest.raises(NotDeleted, match=f"the node still runs {gone}, which it will end at its"):
+    with pytest.raises(
+        NotDeleted, match=f"the node may still run {gone}, which it will end at its"
+    ):
         delete(world, world.subnet_id, looks=False)
 
     assert alias_of(gone) in connections.settings
@@ -146,3 +169,147 @@ def test_the_command_finds_only_l1s(world: World) -> None:
 
     with pytest.raises(CommandError, match="There is no L1 dex"):
         call_command("l1", "delete", "dex")
+
+
+@pytest.mark.sqlite_only
+def test_a_busy_node_is_asked_until_it_answers(world: World) -> None:
+    gone = world.create()
+    busy = CallRefused("no answer to platform.getBlockchainStatus: HTTP Error 503")
+
+    assert delete(world, world.subnet_id, failures=[busy, busy]) == [gone]
+
+    assert str(gone) not in world.node.evm_chains, "it was ended before its rows were removed"
+
+
+@pytest.mark.sqlite_only
+def test_a_node_that_does_not_answer_keeps_its_rows(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = world.create()
+    monkeypatch.setattr(l1_deletion, "END_SECONDS", 0)
+    silent = CallRefused("no answer to platform.getBlockchainStatus: timed out")
+
+    with pytest.raises(NotDeleted, match=f"the node may still run {gone}"):
+        delete(world, world.subnet_id, failures=[silent] * 1_000)
+
+    assert file_of(gone, world.node.settings).exists()
+
+
+@pytest.mark.sqlite_only
+@pytest.mark.parametrize(
+    ("profile", "kind"), [("embedded", NodeStopped), ("production", CallRefused)]
+)
+def test_only_an_embedded_node_is_stopped_if_it_refuses_the_connection(
+    world: World, profile: str, kind: type[CallRefused], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(l1_tools, "running_url", lambda _: f"http://127.0.0.1:{free_port()}")
+    settings = updated(world.node.settings, profile=profile)
+
+    with pytest.raises(CallRefused, match="Connection refused") as refused:
+        NodeL1Tools(settings, world.node.platform_chain).call("/ext/bc/P", "platform.getHeight")
+
+    assert type(refused.value) is kind
+
+
+@pytest.mark.sqlite_only
+@pytest.mark.parametrize("status", [401, 403, 503])
+def test_a_node_that_answers_with_an_http_error_is_not_stopped(
+    world: World, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = NodeL1Tools(world.node.settings, world.node.platform_chain)
+    with serving(lambda _asked: (status, b"")) as url:
+        monkeypatch.setattr(l1_tools, "running_url", lambda _: url)
+        with pytest.raises(CallRefused, match=f"HTTP Error {status}") as refused:
+            tools.call("/ext/bc/P", "platform.getHeight")
+
+    assert type(refused.value) is CallRefused
+
+
+@pytest.fixture
+def deleted_meanwhile(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function that lets another process delete the chains just before the node's next transaction begins."""
+    db = world.node.database
+    atomic = db.atomic
+
+    def arm() -> None:
+        @contextmanager
+        def late(**given: Any) -> Iterator[None]:
+            monkeypatch.setattr(db, "atomic", atomic)
+            NodeL1Tools(world.node.settings, world.node.platform_chain).mark_deleted(
+                world.subnet_id
+            )
+            with atomic(**given):
+                yield
+
+        monkeypatch.setattr(db, "atomic", late)
+
+    return arm
+
+
+@pytest.mark.parametrize("genesis", [None, b"{"], ids=["usable", "refused"])
+def test_a_chain_that_is_deleted_while_it_begins_does_not_run(
+    world: World,
+    genesis: bytes | None,
+    deleted_meanwhile: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chains = world.node.subnet_chains
+    record = chains._record
+
+    def late(row: rows.SubnetChainRow) -> bool:
+        deleted_meanwhile()
+        return record(row)
+
+    monkeypatch.setattr(chains, "_record", late)
+    gone = world.create(genesis)
+
+    assert world.row(gone).state == rows.DELETED
+    assert str(gone) not in world.node.evm_chains
+    assert gone not in world.node.refused_chains
+    assert why_not(world.node.platform_chain, str(gone)) == "it was deleted on this node"
+    monkeypatch.undo()
+    world.node.subnet_chains.look()
+    assert world.row(gone).state == rows.DELETED
+
+
+def test_an_obstacle_does_not_bring_a_deleted_chain_back(
+    world: World, deleted_meanwhile: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = world.create()
+    chain = world.chain(gone)
+    deleted_meanwhile()
+
+    chain_obstacles._write(world.node.database, chain, "stuck")
+
+    row = world.row(gone)
+    assert (row.state, row.reason) == (rows.DELETED, "it was deleted on this node")
+
+
+def test_the_state_of_a_deleted_chain_is_final(world: World) -> None:
+    gone = world.create()
+    before = world.row(gone)
+    db = world.node.database
+    NodeL1Tools(world.node.settings, world.node.platform_chain).mark_deleted(world.subnet_id)
+
+    with db.atomic():
+        assert not rows.record(db, before)
+        assert not rows.note_reason(db, gone, "stuck")
+
+    assert world.row(gone).state == rows.DELETED
+
+
+@pytest.mark.sqlite_only
+def test_a_deletion_waits_for_a_process_that_only_looks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = NodeL1Tools(world.node.settings, world.node.platform_chain)
+    path = world.node.settings.common.directory / "l1.lock"
+    with path.open("w") as probe:
+        fcntl.flock(probe, fcntl.LOCK_SH)
+        assert not tools.is_busy(), "two may look together"
+        monkeypatch.setattr(l1_tools.time, "sleep", lambda _: fcntl.flock(probe, fcntl.LOCK_UN))
+        with tools.alone():
+            assert tools.is_busy()
+            with pytest.raises(AnotherAtWork), tools.alone():
+                pass
+    assert not tools.is_busy()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nunatak.node import Node
-from nunatak.rpc import RpcError, Unreachable, call
+from nunatak.rpc import NotListening, RpcError, Unreachable, call
 from tests.builders.fake_chain import serving
 from tests.servers.ports import free_port
 
@@ -71,5 +71,5 @@ def test_response_that_is_no_json_rpc_is_an_error(status: int, body: bytes) -> N
 
 
 def test_refused_connection_is_an_error() -> None:
-    with pytest.raises(Unreachable, match="Connection refused"):
+    with pytest.raises(NotListening, match="Connection refused"):
         call(f"http://127.0.0.1:{free_port()}", "eth_chainId")

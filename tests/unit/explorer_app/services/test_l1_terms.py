@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from explorer_app.managers.contract import MANAGER_ADDRESS, ManagerKind
+from explorer_app.managers.contract import COIN, MANAGER_ADDRESS, ManagerKind
 from explorer_app.services.l1_node import NotCreated
 from explorer_app.services.l1_terms import (
     PAYER,
@@ -54,7 +54,7 @@ def test_the_payer_is_one_account_if_it_is_the_owner() -> None:
     alloc = json.loads(genesis_of(terms, NOW))["alloc"]
 
     assert list(alloc) == [PAYER.hex(), MANAGER_ADDRESS.hex()]
-    assert int(alloc[PAYER.hex()]["balance"], 16) == 10**24
+    assert int(alloc[PAYER.hex()]["balance"], 16) == 10**24 + 20 * COIN
     assert len(alloc[MANAGER_ADDRESS.hex()]["storage"]) == 5
 
 
@@ -89,6 +89,28 @@ def test_a_genesis_file_that_the_manager_cannot_use_is_refused(text: str, words:
         with_manager(text, TERMS)
 
 
+@pytest.mark.parametrize("owner", [OWNER, f"0x{PAYER.hex()}"])
+def test_a_made_genesis_covers_the_stake_of_any_weight(owner: str) -> None:
+    terms = TERMS._replace(manager="pos", weight=2**64 - 1, owner=owner)
+
+    alloc = json.loads(genesis_of(terms, NOW))["alloc"]
+
+    assert int(alloc[PAYER.hex()]["balance"], 16) >= terms.second_weight * COIN + 10**21
+
+
+@pytest.mark.parametrize(("spare", "is_enough"), [(-1, False), (0, False), (1, True)])
+def test_a_genesis_file_has_to_cover_the_stake(spare: int, *, is_enough: bool) -> None:
+    terms = TERMS._replace(manager="pos")
+    text = file_of(alloc={PAYER.hex(): {"balance": hex(20 * COIN + spare)}})
+
+    if is_enough:
+        assert with_manager(text, terms)
+    else:
+        with pytest.raises(NotCreated, match=f"which stakes {20 * COIN} wei for the second"):
+            with_manager(text, terms)
+    assert with_manager(text, TERMS), "no stake with proof of authority"
+
+
 def test_balances_are_decimal_too() -> None:
     assert with_manager(file_of(alloc={f"0x{PAYER.hex()}": {"balance": "0100"}}), TERMS)
 
@@ -100,6 +122,10 @@ def test_balances_are_decimal_too() -> None:
         ({"name": "a/b"}, "letters, digits and spaces"),
         ({"name": "a" * 129}, "letters, digits and spaces"),
         ({"weight": 4}, "the weight must be at least 5"),
+        (
+            {"owner": f"0x{'0' * 40}"},
+            "the owner must not be 0x0000000000000000000000000000000000000000: the manager",
+        ),
     ],
 )
 def test_impossible_terms_are_refused(changes: dict[str, Any], words: str) -> None:
@@ -110,6 +136,7 @@ def test_impossible_terms_are_refused(changes: dict[str, Any], words: str) -> No
 def test_possible_terms_are_kept_as_json() -> None:
     TERMS.verify()
     ON_C._replace(weight=1).verify()
+    ON_C._replace(owner=f"0x{'0' * 40}").verify()
     assert TERMS.kind is ManagerKind.AUTHORITY
     assert ON_C.kind is None
     assert L1Terms.from_json(TERMS.to_json()) == TERMS
