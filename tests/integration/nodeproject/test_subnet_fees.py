@@ -13,6 +13,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm import installed
 from cchain_app.precompiles import addresses
 from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG, FeeConfig
+from cchain_app.rules.subnet_evm.rules import SubnetEvmRules
 from cchain_app.selectors import blocks, figures
 from cchain_app.services import choosing, transactions
 from cchain_app.services.manual_mining import set_next_timestamp
@@ -233,6 +234,32 @@ def test_a_chain_whose_base_fee_needs_a_missing_engine_says_so_and_goes_on_with_
     assert checks.measure_evm(chain.runtime).error == ""
     assert chain.produced() == 1
     assert blocks.head(chain.evm).header.base_fee == WIDE
+
+
+def test_a_chain_whose_rules_fail_is_unhealthy_and_says_with_what(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    chain = SteepChain(world)
+    look = world.node.subnet_chains.look
+    checks = world.node.observation._checks
+
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    expected = "no block can follow block 1: its rules failed with ZeroDivisionError; the log has the traceback"
+    with monkeypatch.context() as patched:
+        patched.setattr(SubnetEvmRules, "env_after", fail)
+        look()
+        look()
+        assert world.row(chain.evm.blockchain_id).reason == expected
+        assert expected in checks.measure_evm(chain.runtime).error
+    (logged,) = (entry for entry in caplog.records if "makes no blocks" in entry.message)
+    assert logged.exc_info is not None
+    assert logged.exc_info[0] is ZeroDivisionError
+
+    look()
+    assert world.row(chain.evm.blockchain_id).reason == ""
+    assert checks.measure_evm(chain.runtime).error == ""
 
 
 async def test_wallets_can_estimate_at_such_a_base_fee(application: Any, world: World) -> None:
