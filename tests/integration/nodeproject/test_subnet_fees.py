@@ -28,7 +28,7 @@ from primitives.hexadecimal import encode_data
 from tests.builders.subnet_evm import FEES, subnet_genesis
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.nodeproject.test_subnet_chains import World, node, world
-from tests.integration.nodeproject.test_third_chain import application, client, end, over_http
+from tests.integration.nodeproject.test_third_chain import application, call, client, end, over_http
 
 __all__ = ["application", "client", "node", "world"]
 
@@ -279,3 +279,28 @@ async def test_wallets_can_estimate_at_such_a_base_fee(application: Any, world: 
     block = await over_http(application, path, "debug_traceBlockByNumber", "0x3")
     assert block[0]["result"]["failed"] is False
     await end(application)
+
+
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas", "debug_traceCall"])
+def test_no_override_lets_a_caller_choose_the_reference_engine(world: World, method: str) -> None:
+    assert installed.has_reference()
+    chain = SteepChain(world)
+    message = {
+        "from": encode_data(SENDER),
+        "to": encode_data(RECIPIENT),
+        "maxFeePerGas": hex(2 * WIDE),
+        "maxPriorityFeePerGas": "0x1",
+    }
+    accounts = {encode_data(SENDER): {"balance": hex(2**200)}}
+    block = {"baseFeePerGas": hex(WIDE)}
+    overrides: list[Any] = (
+        [{"stateOverrides": accounts, "blockOverrides": block}]
+        if method == "debug_traceCall"
+        else [accounts, block]
+    )
+    dispatcher = world.node.endpoints.evm[chain.evm.name].dispatcher
+    answer = dispatcher.answer(call(method, message, "latest", *overrides).encode())
+    assert answer is not None
+    error = json.loads(answer)["error"]
+    assert error["code"] == -32000
+    assert "block base fee higher than 2^64-1" in error["message"]
