@@ -6,7 +6,9 @@ from typing import Final, NamedTuple
 from cchain_app.evm.engine import ExecutedBlock
 
 MORE_PASSES: Final = 3
-"""How often a block is executed once more, with further transactions at its end."""
+"""How often a block is executed once more, at most, with further transactions at its end."""
+LEAST_SHARE: Final = 8
+"""A pass that adds less than one of so many transactions is the last one."""
 
 Execute = Callable[[Sequence[int]], ExecutedBlock]
 """Executes transactions, given by their indexes, on the state before the block."""
@@ -30,8 +32,9 @@ def fill_up(
     """Add transactions that fit into the gas that a block's other transactions did not use of their limits.
 
     Unspecified: the reference adds each transaction to what those before it have used. Here it is bounded how often a
-    block is executed, so room may be left. Further transactions come at the end, so that those before them use the
-    same gas again.
+    block is executed, so room may be left: at most `MORE_PASSES` times more, and not again after a pass that added less
+    than an eighth of the block's transactions, because each pass executes all of them. Further transactions come at
+    the end, so that those before them use the same gas again.
 
     Args:
         filled: The block with those that fit by their gas limits.
@@ -51,4 +54,7 @@ def fill_up(
         more = [index for index in candidates if index not in used and index not in still]
         indexes = [*used, *more]
         filled = FilledBlock(execute(indexes), indexes, still)
+        count = len(filled.executed.included)
+        if (count - len(used)) * LEAST_SHARE < count:
+            break
     return filled

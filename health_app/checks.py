@@ -182,10 +182,11 @@ class Checks:
         if is_left_out(chain.name):
             return rules.absent(absence(chain.name), self._missing_votes())
         sync = self._reported_sync(chain)
+        own = obstacle(chain, clock.now())
         return rules.evm_chain(
             self._outstanding(runtime, sync),
             self.writes.refusal(),
-            self._obstacle(chain, sync) or obstacle(chain, clock.now()),
+            self._obstacle(chain, sync) or ("" if own is None else own.reason),
             self._standstill(chain),
             limits=self._limits(),
         )

@@ -184,8 +184,10 @@ class TransactionMemory:
 
 
 SHARED_SECONDS = 1.0
-"""Seconds for which a pending nonce is kept if other processes change the pool too. They count their changes, except one
-that was killed between commit and count, and those of other machines whose event was lost."""
+"""Seconds for which a pending nonce is kept if other processes change the pool too.
+
+Some changes are not counted: those of a process that was killed between commit and count, those of a process that could
+not open the shared page, and those of other machines whose event was lost."""
 
 NonceTag = tuple[int, int, int | None, float]
 """Identifies a pool at a head: changes that this process knows of, changes by all processes of the machine, the head's
@@ -237,7 +239,7 @@ class PoolMemory:
         if self.shared is not None:
             self.shared.count_pool_change()
 
-    def heard(self) -> None:
+    def note_event(self) -> None:
         """Record an event about pending transactions: another machine may have stored them."""
         self.changes += 1
 

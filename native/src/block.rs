@@ -132,7 +132,7 @@ pub(crate) fn execute(
     reader: Reader,
     skip_invalid: bool,
 ) -> Result<Block, BlockFailure> {
-    let state = Overlay::new(reader, spec, env.own_features().is_some());
+    let state = Overlay::new(reader, spec, env.own_features());
     let mut evm = build(
         context(state, env.block(spec), env.rules(spec), &env.stateful, env.own_features()),
         env,
@@ -258,7 +258,7 @@ pub(crate) fn close(
     if !spec.is_enabled_in(SpecId::PRAGUE) {
         return Ok((Changes::default(), None));
     }
-    let state = Overlay::new(reader, spec, env.own_features().is_some());
+    let state = Overlay::new(reader, spec, env.own_features());
     let mut evm = build(
         context(state, env.block(spec), env.rules(spec), &env.stateful, env.own_features()),
         env,

@@ -142,6 +142,12 @@ impl Features {
     pub(crate) fn assets_work(&self) -> bool {
         self.asset_contracts == AssetContracts::Working
     }
+
+    /// Return whether an execution reads values by keys with the bit: SSTORE at the launch, and the
+    /// contracts that move other assets.
+    pub(crate) fn reads_marked(&self) -> bool {
+        self.launch || self.assets_work()
+    }
 }
 
 /// Set the rules: no gas is refunded.

@@ -288,7 +288,7 @@ impl Environment {
         {
             blobs.blob_gasprice = 0;
         }
-        let state = Overlay::passing(reader, self.spec, self.features.is_some());
+        let state = Overlay::passing(reader, self.spec, self.features);
         let mut context = context(state, block, rules, &self.stateful, self.features);
         context.chain.predicates = self.predicates();
         context

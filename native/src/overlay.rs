@@ -16,7 +16,7 @@ use revm::{
 };
 
 use crate::{
-    coreth::MULTI_COIN_SLOT,
+    coreth::{self, Features, MULTI_COIN_SLOT},
     reader::{Reader, ReaderError},
     slots::Turn,
 };
@@ -94,6 +94,10 @@ pub(crate) struct Overlay {
     reader: Reader,
     spec: SpecId,
     is_coreth: bool,
+    /// Whether slots whose keys have the bit that marks balances are zero: only some phases of
+    /// coreth read such balances. Elsewhere a key with the bit only says whether a slot is warm, so
+    /// a read of its value would be wasted.
+    hides_marked: bool,
     /// If true, `changes` is never called, so values that were read are kept only if reading them
     /// again is expensive.
     passing: bool,
@@ -107,11 +111,13 @@ pub(crate) struct Overlay {
 }
 
 impl Overlay {
-    pub(crate) fn new(reader: Reader, spec: SpecId, is_coreth: bool) -> Self {
+    /// Return the state of a block. `features` are those of coreth; None on other chains.
+    pub(crate) fn new(reader: Reader, spec: SpecId, features: Option<Features>) -> Self {
         Self {
             reader,
             spec,
-            is_coreth,
+            is_coreth: features.is_some(),
+            hides_marked: features.is_some_and(|features| !features.reads_marked()),
             passing: false,
             entries: AddressMap::default(),
             codes: B256Map::default(),
@@ -121,8 +127,8 @@ impl Overlay {
     }
 
     /// Return the state of a call, whose changes are not needed.
-    pub(crate) fn passing(reader: Reader, spec: SpecId, is_coreth: bool) -> Self {
-        Self { passing: true, ..Self::new(reader, spec, is_coreth) }
+    pub(crate) fn passing(reader: Reader, spec: SpecId, features: Option<Features>) -> Self {
+        Self { passing: true, ..Self::new(reader, spec, features) }
     }
 
     /// Return whether there is currently code at an address.
@@ -309,6 +315,9 @@ impl Database for Overlay {
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, ReaderError> {
+        if self.hides_marked && coreth::stored(key) != key {
+            return Ok(U256::ZERO);
+        }
         if self.untouched == Some(address)
             && let Some(value) = self.reader.remembered(address, key)
         {

@@ -5,7 +5,7 @@ is written in the transaction that accepts the inner block. Read methods write n
 the validators and the storage of accepted outer blocks are injected.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -14,7 +14,7 @@ from chainvm.port import MILLISECONDS, Block, BlockContext, ChainVM, Written
 from chainvm.processing import ProcessingTree
 from network_app.proposervm import windower
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_option, parse
-from network_app.proposervm.building import BlockSigner, build_child
+from network_app.proposervm.building import BlockSigner, build_child, signed_from, unsigned_from
 from network_app.proposervm.errors import NotOurSlot, NotWrapped
 from network_app.proposervm.ports import OuterBlocks, Proposal, ValidatorState
 from network_app.proposervm.verification import (
@@ -212,10 +212,10 @@ class ProposerVM(Generic[B]):
         return block
 
     def builds_from(self, milliseconds: int, *, minimum_delay: int = 0) -> int | None:
-        """Return the time from which this node may build on the preferred block, in Unix milliseconds.
+        """Return the time from which `build` succeeds on the preferred block, in Unix milliseconds.
 
-        None: it owns no slot within the hour, or the chain's rules allow no block. The answer changes when another block
-        becomes preferred.
+        None: this node owns no slot within the hour, or the chain's rules allow no block. The answer changes when another
+        block becomes preferred.
 
         Args:
             milliseconds: The node's time in Unix milliseconds.
@@ -225,19 +225,12 @@ class ProposerVM(Generic[B]):
         time = self._inner.builds_from(
             max(milliseconds, (parent.time + minimum_delay) * MILLISECONDS)
         )
-        if time is None or parent.p_chain_height is None:
-            return time
-        first = windower.slot_of(time // MILLISECONDS, parent.time)
-        slot = windower.next_slot(
-            self.chain_id,
-            parent.height + 1,
-            self._node_id,
-            self._validators.proposers(parent.p_chain_height),
-            first=first,
-        )
-        if slot is None or slot == first:
-            return None if slot is None else time
-        return (parent.time + slot * windower.WINDOW_DURATION) * MILLISECONDS
+        if time is None:
+            return None
+        proposers = self._proposers(parent)
+        if self._owner_at(time // MILLISECONDS, parent, proposers) is None:
+            return unsigned_from(time, self._inner.builds_from)
+        return signed_from(time, parent, self.chain_id, self._node_id, proposers)
 
     def verify(self, block: ProposerBlock[B], context: BlockContext) -> None:
         """Verify an outer block and its inner block against their parents; then it is processing.
@@ -480,13 +473,20 @@ class ProposerVM(Generic[B]):
         Raises:
             NotOurSlot: Another node owns the slot.
         """
-        if parent.p_chain_height is None:
-            return None
-        slot = windower.slot_of(time, parent.time)
-        proposers = self._validators.proposers(parent.p_chain_height)
-        owner = windower.proposer_at(self.chain_id, parent.height + 1, slot, proposers)
+        owner = self._owner_at(time, parent, self._proposers(parent))
         if owner is None:
             return None
         if owner != self._node_id:
-            raise NotOurSlot(slot, owner)
+            raise NotOurSlot(windower.slot_of(time, parent.time), owner)
         return self._signature
+
+    def _proposers(self, parent: ParentContext) -> Mapping[NodeID, int]:
+        """Return the weights of the validators that sign a child; empty: any node builds it, unsigned."""
+        height = parent.p_chain_height
+        return {} if height is None else self._validators.proposers(height)
+
+    def _owner_at(
+        self, time: int, parent: ParentContext, proposers: Mapping[NodeID, int]
+    ) -> NodeID | None:
+        slot = windower.slot_of(time, parent.time)
+        return windower.proposer_at(self.chain_id, parent.height + 1, slot, proposers)

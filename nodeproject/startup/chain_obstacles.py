@@ -7,7 +7,7 @@ from typing import Final
 from django.db import DatabaseError
 
 from cchain_app.chain import EvmChain
-from cchain_app.selectors.obstacles import obstacle
+from cchain_app.selectors.obstacles import Obstacle, obstacle
 from cchain_app.store import subnet_chains as rows
 from chaindb import clock
 from chaindb.database import Database
@@ -49,22 +49,20 @@ class ChainObstacles:
             except DatabaseError as error:
                 _log.debug("chain %s cannot be examined: %s", chain.title, error)
                 continue
-            except Exception:  # whatever a stranger's chain contains, the others are examined
-                _log.exception("chain %s cannot be examined at block %s", chain.title, head.number)
-                examined[chain.name] = head.hash, ""
-                continue
-            examined[chain.name] = head.hash, found
-            if found != ("" if known is None else known[1]):
+            reason = "" if found is None else found.reason
+            examined[chain.name] = head.hash, reason
+            if reason != ("" if known is None else known[1]):
                 _write(db, chain, found)
         self._seen = examined
 
 
-def _write(db: Database, chain: EvmChain, reason: str) -> None:
+def _write(db: Database, chain: EvmChain, found: Obstacle | None) -> None:
+    reason = "" if found is None else found.reason
     with db.atomic():
         has_changed = rows.note_reason(db, chain.blockchain_id, reason)
     if not has_changed:
         return
-    if reason:
-        _log.error("chain %s makes no blocks: %s", chain.title, reason)
+    if found is not None:
+        _log.error("chain %s makes no blocks: %s", chain.title, reason, exc_info=found.cause)
     else:
         _log.info("chain %s makes blocks again", chain.title)

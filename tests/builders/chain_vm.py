@@ -98,8 +98,10 @@ class TextVM:
         return TextBlock(ID(raw[:32]), height, raw[40], raw[41:].decode())
 
     def build(self, context: BlockContext, *, allow_empty: bool = False) -> TextBlock | None:
-        """Build a block of the first pending text that no undecided ancestor contains."""
+        """Build a block of the first pending text that no undecided ancestor contains; None also before `due`."""
         del allow_empty
+        if self.due is None or context.milliseconds < self.due:
+            return None
         parent = self.get_block(self.tree.preference)
         assert parent is not None
         included = {item.text for item in self.tree.branch(parent.block_id)} | self.unknown

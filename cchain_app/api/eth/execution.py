@@ -98,6 +98,8 @@ class CallContext(NamedTuple):
     """Gas that the request may still use on the event loop; None in a thread."""
     height: int | None = None
     """Height of the block whose state it is; None: the state is not that of an accepted block alone."""
+    has_wide_fee: bool = False
+    """Whether the base fee of the block itself, before overrides, has more bits than the native engine reads."""
 
     def run(self, message: CallMessage, *, with_access_list: bool = False) -> CallResult:
         """Run one call.
@@ -173,7 +175,7 @@ class CallContext(NamedTuple):
             return run(self)
         watched = WatchedState(self.state)
         try:
-            outcome = run(CallContext(self.rpc, self.env, watched, self.deadline, self.allowance))
+            outcome = run(self._replace(state=watched, height=None))
         except (CallRejected, JsonRpcError):
             self._log_call(method, message, watched, has_run=False)
             raise
@@ -208,10 +210,12 @@ class CallContext(NamedTuple):
         """Return the environment with a base fee that engines can read.
 
         Unspecified: geth calculates with 256-bit prices and base fees. Engines take prices of 128 bits, blob base fees
-        of 128 bits, and base fees of 64 bits unless the reference engine is installed. Larger values are rejected.
+        of 128 bits, and base fees of 64 bits. Larger values are rejected. Only where the block itself has a wider base
+        fee, as on a chain of a subnet whose manager set one, the reference engine runs the call, if it is installed. It
+        is too slow to let the overrides of any caller choose it.
 
         Raises:
-            CallRejected: The price is larger than engines can read, and more than any account could pay.
+            CallRejected: A price or fee is larger than engines can read.
         """
         if message.gas_price >> PRICE_BITS:
             want = message.gas * message.gas_price + message.value
@@ -224,7 +228,7 @@ class CallContext(NamedTuple):
             return env
         if not message.gas_price:
             return replace(env, base_fee=0)
-        if not self.rpc.chain.is_of_subnet or missing_engine(env):
+        if not self.has_wide_fee or missing_engine(env):
             raise CallRejected(f"block base fee higher than 2^{BASE_FEE_BITS}-1")
         return env
 
@@ -273,6 +277,7 @@ def context_on(
     rules = rpc.chain.rules
     config = rules.config
     env = rpc.environments.of(found.hash, lambda: rules.env_of(found))
+    has_wide_fee = rpc.chain.is_of_subnet and is_wide(env)
     if env.chain_id != config.chain_id:  # anvil_setChainId was called; only block 0 has the old ID
         env = replace(env, chain_id=config.chain_id)
     signers = development.signers(rpc.chain)
@@ -284,9 +289,15 @@ def context_on(
     if block_override is not None:
         env = block_override.apply(env)
     if share is not None:
-        return CallContext(rpc, env, reader, share.deadline, share.gas)
-    deadline = time.monotonic() + rpc.chain.call_seconds
-    return CallContext(rpc, env, reader, deadline, height=None if accounts else found.number)
+        return CallContext(rpc, env, reader, share.deadline, share.gas, has_wide_fee=has_wide_fee)
+    return CallContext(
+        rpc,
+        env,
+        reader,
+        time.monotonic() + rpc.chain.call_seconds,
+        height=None if accounts else found.number,
+        has_wide_fee=has_wide_fee,
+    )
 
 
 def stored_overrides(chain: EvmChain, accounts: Overrides) -> Overrides:

@@ -112,7 +112,7 @@ class HeadListener:
 
     async def _handle(self, message: Message) -> None:
         if message["type"] == notifications.PENDING:
-            self.rpc.chain.memory.pool.heard()
+            self.rpc.chain.memory.pool.note_event()
             await pending_transactions(self.rpc, message["hashes"])
         elif message["type"] == notifications.HEAD:
             await self._handle_head(message)

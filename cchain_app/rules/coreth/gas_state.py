@@ -6,6 +6,7 @@ A header's extra data begins with the state after its block.
 from enum import StrEnum
 from typing import Final, NamedTuple, Self
 
+from chainvm.port import MILLISECONDS
 from primitives import uint64
 from primitives.reasons import ErrorWithReason
 
@@ -24,7 +25,6 @@ MIN_GAS_PRICE: Final = 1
 """Wei."""
 _RATE_PER_TARGET: Final = 2
 _PRICE_CONVERSION_PER_TARGET: Final = 87
-_MILLISECONDS: Final = 1_000
 
 
 class GasStateReason(StrEnum):
@@ -122,7 +122,7 @@ class GasState(NamedTuple):
 
     def advanced_milliseconds(self, milliseconds: int) -> Self:
         """Return the state after some milliseconds without a block (since Granite)."""
-        return self._advanced(self.target // _MILLISECONDS, milliseconds)
+        return self._advanced(self.target // MILLISECONDS, milliseconds)
 
     def seconds_for(self, gas: int) -> int:
         """Return how many seconds the capacity needs to gain some gas (Fortuna)."""
@@ -130,7 +130,7 @@ class GasState(NamedTuple):
 
     def milliseconds_for(self, gas: int) -> int:
         """Return how many milliseconds the capacity needs to gain some gas (since Granite)."""
-        return _quotient_up(gas, self.target // _MILLISECONDS * _RATE_PER_TARGET)
+        return _quotient_up(gas, self.target // MILLISECONDS * _RATE_PER_TARGET)
 
     def _advanced(self, target: int, time: int) -> Self:
         rate = min(target * _RATE_PER_TARGET, uint64.MAX)

@@ -9,9 +9,10 @@ from cchain_app.genesis import Genesis
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.precompiles.addresses import PrecompileKey
 from cchain_app.precompiles.schedule import PrecompileConfig, PrecompileSchedule
-from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
+from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS
 from cchain_app.rules.coreth.window import FIRST_BASE_FEE
+from chainvm.port import MILLISECONDS
 from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.upgrades import ACTIVE, NEVER, UpgradeTimes

@@ -12,12 +12,10 @@ from typing import Any, ClassVar, Final
 from typing_extensions import override
 
 from cchain_app.blocks.header import Header, MalformedHeader
+from chainvm.port import MILLISECONDS
 from primitives import rlp
 from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import keccak256
-
-MILLISECONDS: Final = 1_000
-"""Milliseconds in a second."""
 
 _REQUIRED: Final = 16
 

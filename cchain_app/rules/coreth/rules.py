@@ -31,7 +31,7 @@ from cchain_app.rules.coreth import verification
 from cchain_app.rules.coreth.block import atomic_transactions
 from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.extension import CorethExtension
-from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader, ext_data_hash
+from cchain_app.rules.coreth.header import CorethHeader, ext_data_hash
 from cchain_app.rules.coreth.min_delay import delay_of, excess_after
 from cchain_app.rules.coreth.phases import CorethPhase, features_at, phase_at
 from cchain_app.rules.coreth.verification import HeaderFees
@@ -42,7 +42,7 @@ from cchain_app.rules.precompiles import access_lists_of, begun, with_precompile
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction, Transaction, intrinsic_gas
 from chainvm.errors import InvalidBlock, UnknownParent
-from chainvm.port import BlockContext
+from chainvm.port import MILLISECONDS, BlockContext
 from primitives.evm import ZERO_HASH, Hash
 from primitives.hashing import keccak256
 from primitives.upgrades import UpgradeTimes

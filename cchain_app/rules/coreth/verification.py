@@ -10,7 +10,7 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import BlockReason, BlockRefused, wrong_field
 from cchain_app.rules.coreth.errors import CorethReason
 from cchain_app.rules.coreth.gas_state import STATE_SIZE, GasState, GasStateError
-from cchain_app.rules.coreth.header import MILLISECONDS, CorethHeader
+from cchain_app.rules.coreth.header import CorethHeader
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, delay_of, excess_after
 from cchain_app.rules.coreth.phases import CorethPhase, phase_at
 from cchain_app.rules.coreth.window import (
@@ -21,6 +21,7 @@ from cchain_app.rules.coreth.window import (
     window_before,
 )
 from cchain_app.txs.codec import DecodedTransaction
+from chainvm.port import MILLISECONDS
 from primitives import uint64
 from primitives.upgrades import UpgradeTimes
 

@@ -4,7 +4,8 @@ from enum import StrEnum
 
 from cchain_app.blocks.errors import BlockRefused
 from cchain_app.rules.coreth.min_delay import FIRST_EXCESS, delay_of, excess_after
-from cchain_app.rules.subnet_evm.header import MILLISECONDS, SubnetEvmHeader
+from cchain_app.rules.subnet_evm.header import SubnetEvmHeader
+from chainvm.port import MILLISECONDS
 
 
 class DelayReason(StrEnum):

@@ -11,13 +11,12 @@ from typing import Any, Final
 from typing_extensions import override
 
 from cchain_app.blocks.header import Header, HeaderReason, MalformedHeader
+from chainvm.port import MILLISECONDS
 from primitives import rlp
 from primitives.evm import Hash
 
 DIFFICULTY: Final = 1
 """Difficulty of each block after block 0."""
-MILLISECONDS: Final = 1_000
-"""Milliseconds of a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,13 +47,12 @@ from cchain_app.rules.subnet_evm.fees import EMPTY_WINDOW, WINDOW_SIZE, next_bas
 from cchain_app.rules.subnet_evm.genesis import load_genesis
 from cchain_app.rules.subnet_evm.header import (
     DIFFICULTY,
-    MILLISECONDS,
     SubnetEvmHeader,
     decode_header,
 )
 from cchain_app.txs.transaction import Transaction
 from chainvm.errors import InvalidBlock, UnknownParent
-from chainvm.port import BlockContext
+from chainvm.port import MILLISECONDS, BlockContext
 from primitives import uint64
 from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import EMPTY_ROOT

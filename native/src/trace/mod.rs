@@ -88,7 +88,7 @@ pub(crate) fn block(
     let mut rules = env.rules(spec);
     // A block's transactions have been accepted, so the sender may be any account.
     rules.disable_eip3607 = true;
-    let state = Overlay::new(reader, spec, env.own_features().is_some());
+    let state = Overlay::new(reader, spec, env.own_features());
     let mut evm = block::build(
         context(state, env.block(spec), rules, &env.stateful, env.own_features()),
         env,

@@ -3,11 +3,21 @@
 from dataclasses import replace
 from typing import Any, Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cchain_app.config import BLACKHOLE
-from cchain_app.evm.coreth import CORETH, FORBIDDEN, P256_VERIFY, PREV_RANDAO, CorethFeatures
+from cchain_app.evm.coreth import (
+    CORETH,
+    FORBIDDEN,
+    GRANITE_FEATURES,
+    P256_VERIFY,
+    PREV_RANDAO,
+    AssetContracts,
+    CorethFeatures,
+    DelegatedCalls,
+)
 from cchain_app.evm.engine import BlockEnv, CallMessage
 from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording
@@ -15,7 +25,7 @@ from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.precompiles.active import StatefulPrecompiles, WarpRules
 from cchain_app.precompiles.addresses import WARP
 from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, Transaction
-from primitives.evm import Address, Hash, Slot
+from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.bytecode import assemble
 from tests.builders.cchain import BASE_FEE, COIN, SENDERS, MemoryState, block_env, transaction
@@ -237,3 +247,54 @@ def test_calls_and_traces_agree(state: MemoryState, gas: int, listed: Any) -> No
         return called, frames, traced.logs
 
     assert outcome(NATIVE) == outcome(REFERENCE)
+
+
+class _Reads(MemoryState):
+    """A state that notes which slots were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slots: list[int] = []
+
+    def storage(self, address: Address, slot: Slot) -> Word:
+        """Return the value of a slot."""
+        self.slots.append(int.from_bytes(slot, "big"))
+        return super().storage(address, slot)
+
+
+@pytest.mark.parametrize("way", ["block", "call", "trace"])
+@pytest.mark.parametrize("code", [_load(KEYS[2]), _store(KEYS[2], 2)], ids=["SLOAD", "SSTORE"])
+def test_a_cold_slot_whose_key_has_the_bit_is_read_once(code: bytes, way: str) -> None:
+    assert KEYS[2] == KEYS[0] | 1 << 248
+    state = _Reads()
+    state.put(SENDERS[0], balance=100 * COIN)
+    state.put(OUTER, nonce=1, code=code, storage={KEYS[0]: 7})
+    message = CallMessage(SENDERS[0], OUTER, 100_000, 0, 0, b"")
+    if way == "block":
+        transactions = [sent(OUTER, 0, 100_000, (), 0)]
+        NATIVE.execute_block(coreth_env(), transactions, state, skip_invalid=False)
+    elif way == "call":
+        NATIVE.call(coreth_env(), message, state)
+    else:
+        NATIVE.trace_call(coreth_env(), message, state, Recording(frames=True))
+    assert state.slots == [KEYS[0]]
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        (GRANITE_FEATURES, KEYS[:1]),
+        (CorethFeatures(False, AssetContracts.REVERTING, False, DelegatedCalls.RUN), KEYS[:1]),
+        (CorethFeatures(False, AssetContracts.WORKING, False, DelegatedCalls.RUN), KEYS[:3:2]),
+        (CorethFeatures(True, AssetContracts.NONE, False, DelegatedCalls.RUN), KEYS[:3:2]),
+    ],
+    ids=["Granite", "contracts that revert", "contracts that work", "launch"],
+)
+def test_balances_of_other_assets_are_read_only_where_they_matter(
+    features: CorethFeatures, expected: tuple[int, ...]
+) -> None:
+    state = _Reads()
+    state.put(OUTER, nonce=1, code=_load(KEYS[2]), storage={KEYS[0]: 7, KEYS[2]: 9})
+    env = env_of_phase("berlin", features)
+    NATIVE.call(env, CallMessage(SENDERS[0], OUTER, 100_000, 0, 0, b""), state)
+    assert set(state.slots) == set(expected)

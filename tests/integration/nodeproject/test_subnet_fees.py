@@ -13,6 +13,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm import installed
 from cchain_app.precompiles import addresses
 from cchain_app.precompiles.fee_config import DEFAULT_FEE_CONFIG, FeeConfig
+from cchain_app.rules.subnet_evm.rules import SubnetEvmRules
 from cchain_app.selectors import blocks, figures
 from cchain_app.services import choosing, transactions
 from cchain_app.services.manual_mining import set_next_timestamp
@@ -27,7 +28,7 @@ from primitives.hexadecimal import encode_data
 from tests.builders.subnet_evm import FEES, subnet_genesis
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.nodeproject.test_subnet_chains import World, node, world
-from tests.integration.nodeproject.test_third_chain import application, client, end, over_http
+from tests.integration.nodeproject.test_third_chain import application, call, client, end, over_http
 
 __all__ = ["application", "client", "node", "world"]
 
@@ -235,6 +236,32 @@ def test_a_chain_whose_base_fee_needs_a_missing_engine_says_so_and_goes_on_with_
     assert blocks.head(chain.evm).header.base_fee == WIDE
 
 
+def test_a_chain_whose_rules_fail_is_unhealthy_and_says_with_what(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    chain = SteepChain(world)
+    look = world.node.subnet_chains.look
+    checks = world.node.observation._checks
+
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    expected = "no block can follow block 1: its rules failed with ZeroDivisionError; the log has the traceback"
+    with monkeypatch.context() as patched:
+        patched.setattr(SubnetEvmRules, "env_after", fail)
+        look()
+        look()
+        assert world.row(chain.evm.blockchain_id).reason == expected
+        assert expected in checks.measure_evm(chain.runtime).error
+    (logged,) = (entry for entry in caplog.records if "makes no blocks" in entry.message)
+    assert logged.exc_info is not None
+    assert logged.exc_info[0] is ZeroDivisionError
+
+    look()
+    assert world.row(chain.evm.blockchain_id).reason == ""
+    assert checks.measure_evm(chain.runtime).error == ""
+
+
 async def test_wallets_can_estimate_at_such_a_base_fee(application: Any, world: World) -> None:
     chain = await in_thread(partial(SteepChain, world, **MANAGED))
     chain.at(20)
@@ -252,3 +279,28 @@ async def test_wallets_can_estimate_at_such_a_base_fee(application: Any, world: 
     block = await over_http(application, path, "debug_traceBlockByNumber", "0x3")
     assert block[0]["result"]["failed"] is False
     await end(application)
+
+
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas", "debug_traceCall"])
+def test_no_override_lets_a_caller_choose_the_reference_engine(world: World, method: str) -> None:
+    assert installed.has_reference()
+    chain = SteepChain(world)
+    message = {
+        "from": encode_data(SENDER),
+        "to": encode_data(RECIPIENT),
+        "maxFeePerGas": hex(2 * WIDE),
+        "maxPriorityFeePerGas": "0x1",
+    }
+    accounts = {encode_data(SENDER): {"balance": hex(2**200)}}
+    block = {"baseFeePerGas": hex(WIDE)}
+    overrides: list[Any] = (
+        [{"stateOverrides": accounts, "blockOverrides": block}]
+        if method == "debug_traceCall"
+        else [accounts, block]
+    )
+    dispatcher = world.node.endpoints.evm[chain.evm.name].dispatcher
+    answer = dispatcher.answer(call(method, message, "latest", *overrides).encode())
+    assert answer is not None
+    error = json.loads(answer)["error"]
+    assert error["code"] == -32000
+    assert "block base fee higher than 2^64-1" in error["message"]

@@ -96,7 +96,7 @@ def test_an_event_of_another_machine_ends_a_nonce(clock: Clock, state: Any) -> N
     memory = process(clock, Page())
     read(memory, state, 3)
 
-    memory.heard()
+    memory.note_event()
 
     assert known(memory, state) is None
 

@@ -183,6 +183,17 @@ def test_a_block_is_executed_a_bounded_number_of_times() -> None:
     assert found == [1 + MORE_PASSES, 3]
 
 
+def test_a_pass_that_adds_few_transactions_is_the_last() -> None:
+    ours, theirs = network()
+    small = [transfer(nonce) for nonce in range(9)]
+    # Only one of these fits beside the others, and each pass finds that it used little of its limit.
+    large = [transfer(nonce, 6_000_000) for nonce in range(9, 14)]
+    made = make(ours, [*small, *large], START)
+    assert made is not None
+    assert made.block.transactions == (*small, *large[:2])
+    adopt(ours, theirs, made, START)
+
+
 def test_a_block_waits_for_the_delay_after_its_parent_and_for_capacity() -> None:
     ours, theirs = network()
     endless = transfer(0, 9_000_000, to=None, data=ENDLESS)

@@ -1,8 +1,11 @@
 """The proposer VM: the time at which a node builds a block."""
 
+import pytest
+
 from chainvm.port import BlockContext
 from network_app.proposervm.block import SignedBlock
 from network_app.proposervm.windower import WINDOW_DURATION, proposer_at
+from primitives.ids import EMPTY_NODE_ID, NodeID
 from tests.builders.outer_blocks import ALICE, BOB, CHAIN, NOW
 from tests.builders.proposer_vm import Setup, Validators, other
 
@@ -72,3 +75,54 @@ def test_blocks_that_every_node_may_build_at_one_moment_are_equal() -> None:
         assert setup.inner.contexts[-1].milliseconds == 1_000 * NOW
         ids.add(block.block_id)
     assert len(ids) == 1
+
+
+@pytest.mark.parametrize(
+    "weights", [{}, {EMPTY_NODE_ID: 1}, None], ids=["nobody", "inactive", "first"]
+)
+@pytest.mark.parametrize(
+    ("due", "asked", "begins"),
+    [
+        (0, 345, 345),
+        (0, 2_000, 2_000),
+        (1_640, 345, 2_000),
+        (1_640, 1_345, 2_000),
+        (1_640, 1_640, 2_000),
+        (1_640, 1_999, 2_000),
+        (1_640, 2_345, 2_345),
+        (2_000, 345, 2_000),
+        (4_999, 345, 5_000),
+    ],
+)
+def test_an_unsigned_block_is_built_when_it_was_promised(
+    weights: dict[NodeID, int] | None, due: int, asked: int, begins: int
+) -> None:
+    setup = Setup()
+    if weights is not None:
+        setup.accept(*setup.build("one"))
+        setup.validators.weights = weights
+    setup.inner.due = 1_000 * NOW + due
+    setup.inner.waiting = ["two"]
+
+    promised = setup.vm.builds_from(1_000 * NOW + asked)
+
+    assert promised == 1_000 * NOW + begins
+    block = setup.vm.build(BlockContext.at(promised))
+    assert block is not None
+    assert block.proposer is None
+    assert setup.inner.contexts[-1].milliseconds >= setup.inner.due
+
+
+def test_a_signed_block_is_built_when_it_was_promised() -> None:
+    setup = Setup()
+    setup.accept(*setup.build("one"))
+    setup.inner.due = 1_000 * NOW + 1_640
+    setup.inner.waiting = ["two"]
+
+    promised = setup.vm.builds_from(1_000 * NOW + 345)
+
+    assert promised == setup.inner.due
+    block = setup.vm.build(BlockContext.at(promised))
+    assert block is not None
+    assert block.proposer == ALICE.node_id
+    assert setup.inner.contexts[-1].milliseconds == setup.inner.due
