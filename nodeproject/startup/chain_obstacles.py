@@ -24,9 +24,10 @@ class ChainObstacles:
         """The head at which each chain was last examined, and its obstacle, by the chain's name."""
 
     def note(self, db: Database, chains: Iterable[EvmChain]) -> None:
-        """Examine the chains of subnets with another head, and those with an obstacle again; write changed reasons.
+        """Examine the chains of subnets that have a new head or an obstacle; write changed reasons.
 
-        A chain whose rows cannot be read is examined by the next call; its health check has the error.
+        A chain whose rows cannot be read is examined by the next call; its health check has the
+        error.
 
         Args:
             db: The database with the rows of all chains.

@@ -135,9 +135,10 @@ def test_terms_of_renewal_are_read_by_the_validators_that_are_current() -> None:
     plans = zip(asked.chain_statements, asked.plans(), strict=True)
     (plan,) = (plan for (sql, _), plan in plans if "autorenewedvalidator" in sql)
     assert not any(step.startswith(("SCAN", "Seq Scan", "->  Seq Scan")) for step in plan), plan
-    # The indexes that have no stakers who have left.
-    by_index = re.compile("platform_one_validator_a_node|platform_current_order")
-    assert by_index.search(str(plan)), plan
+    if connection.vendor == "sqlite":  # PostgreSQL may take any index of so few rows
+        # The indexes that have no stakers who have left.
+        by_index = re.compile("platform_one_validator_a_node|platform_current_order")
+        assert by_index.search(str(plan)), plan
 
 
 def test_delegatee_reward_is_always_current() -> None:
