@@ -45,9 +45,7 @@ def obstacle(chain: EvmChain, now: int) -> Obstacle | None:
         reason = str(refusal)
     except DatabaseError:
         raise
-    except (
-        Exception
-    ) as error:  # a stranger has made the chain, and its next block would fail as well
+    except Exception as error:  # a fault in rules that strangers call: the next block fails too
         reason, cause = FAILED.format(error=type(error).__name__), error
     else:
         reason = missing_engine(env)
