@@ -151,7 +151,7 @@ def with_manager(genesis: str, terms: L1Terms) -> str:
 
     Raises:
         NotCreated: It is not JSON; the chain has no warp messages; the manager's address is taken; the account that pays
-            for the steps has no coins, or no more than the stake of the second validator.
+            for the steps has no coins, or too few for the stake of the second validator.
     """
     try:
         document = json.loads(genesis)
