@@ -3,7 +3,11 @@
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest import mock
 
+from chaindb import clock
 from jsonrpc.dispatch.calls import DispatchLimits
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from nodeproject.apps import this_node
@@ -22,6 +26,13 @@ READER = bytecode.assemble(
 SENDER_TEXT, RECIPIENT_TEXT, COUNTER_TEXT = map(encode_data, (SENDER, RECIPIENT, COUNTER))
 NOBODY = "0x" + "31" * 20
 ZERO_SLOT = "0x" + "00" * 32
+
+
+@contextmanager
+def stopped_clock() -> Iterator[None]:
+    """Stop the node's clock, from which the pending block has its time."""
+    with mock.patch.object(clock, "time", mock.Mock(time=mock.Mock(return_value=clock.wall()))):
+        yield
 
 
 class Asked:
@@ -68,14 +79,15 @@ class Asked:
     def same(self, body: bytes) -> bytes:
         """Return the response to a body, which must not depend on the shortcut, on the loop or in a thread."""
         alone, with_shortcut = self.dispatchers
-        answered = self.same_in_thread(body)
 
         async def on_event_loop(dispatcher: Dispatcher):
             return dispatcher.answer_hot(body)
 
-        self._count_anew()
-        # Each in its own turn of the event loop, with a full time budget.
-        hot = [asyncio.run(on_event_loop(value)) for value in (alone, with_shortcut)]
+        with stopped_clock():
+            answered = self.same_in_thread(body)
+            self._count_anew()
+            # Each in its own turn of the event loop, with a full time budget.
+            hot = [asyncio.run(on_event_loop(value)) for value in (alone, with_shortcut)]
         assert hot[0] == hot[1], body
         assert hot[0] is MISS or (hot[0] or b"") == answered, body
         assert self.counts[0] == self.counts[1], body
@@ -85,8 +97,9 @@ class Asked:
         """Return the response to a body in a thread, which must not depend on the shortcut."""
         alone, with_shortcut = self.dispatchers
         self._count_anew()
-        answered = alone.answer(body)
-        assert with_shortcut.answer(body) == answered, body
+        with stopped_clock():
+            answered = alone.answer(body)
+            assert with_shortcut.answer(body) == answered, body
         assert self.counts[0] == self.counts[1], body
         return answered or b""
 
