@@ -62,9 +62,10 @@ class NativeEngine:
     fast = True
 
     def __init__(self) -> None:
-        self.call_slots = cchain_native.CallSlots(os.cpu_count() or 1)
-        """Limits the calls that run in threads at the same time to the number of processors. The event loop needs little
-        of one while they run, and the kernel gives it to a thread that has been waiting before one that computes."""
+        self.call_slots = cchain_native.CallSlots((os.cpu_count() or 1) + 1)
+        """Limits the calls that run in threads at the same time to one more than the processors, so that none is idle while
+        a call hands its slot to the next. The event loop needs little of a processor while they run, and the kernel gives
+        it to a thread that has been waiting before one that computes."""
         self._seen: tuple[BlockEnv, cchain_native.Environment] | None = None
         """The environment of the last call; most calls are at the head and reuse the same object."""
 
