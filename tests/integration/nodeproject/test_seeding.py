@@ -1,6 +1,9 @@
 """Chains seeded for measurements: their content as clients see it, and refused options."""
 
 import json
+import os
+import subprocess
+import sys
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +26,7 @@ from primitives.addresses import format_address
 from tests.builders.node_settings import updated
 from tests.conformance.coreth_vectors import document
 from tests.integration.platform_app.conftest import Rpc, asking
+from tests.servers.node import ROOT
 
 HOLDER = format_address("P", "local", owner("some holder").short_id)
 
@@ -157,6 +161,24 @@ def test_numbers_of_a_history_have_a_minimum(
         CommandError, match=rf"^--{name} is {number}: it must be at least {least}\.$"
     ):
         seed("history", **{**DIRECT, name: number})
+
+
+@pytest.mark.sqlite_only  # a new file of its own
+def test_a_history_is_seeded_into_an_empty_directory(tmp_path: Path) -> None:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
+    inherited.pop("DJANGO_SETTINGS_MODULE", None)
+    options = [f"--{name}={value}" for name, value in DIRECT.items()]
+    done = subprocess.run(
+        [sys.executable, "manage.py", "seed_history", *options],
+        cwd=ROOT,
+        env={**inherited, "NODE_DATA_DIR": str(tmp_path / "data"), "NODE_MINING": "manual"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    _, light, _ = json.loads(done.stdout)
+    assert light["transactions"] == 6
 
 
 @pytest.mark.node_settings(mining="manual")
