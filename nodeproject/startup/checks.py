@@ -342,7 +342,7 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
             Warning(
                 f"This node announces to peers on other machines the address {address}, which is their own address.",
                 hint="Set NODE_PUBLIC_IP to the address that others see.",
-                id="node.W002",
+                id="node.W005",
             )
         ]
     return []

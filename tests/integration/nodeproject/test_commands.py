@@ -1,5 +1,8 @@
 """The command line: its output for the operator."""
 
+import inspect
+import re
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from cchain_app.selectors import blocks
 from cchain_app.services.calls import index_calls
 from explorer_app.services.tokens import index_tokens
 from nodeproject.apps import this_node
+from nodeproject.startup import checks
 from nodeproject.startup.checks import (
     check_block_interval,
     check_database_pool,
@@ -261,3 +265,14 @@ def test_missing_engine_fails_the_check(
         "NODE_ENGINE is reference: the reference engine is not installed: pip install 'nunatak[reference]' && pip install "
         "--no-deps ethereum-execution==2.20.0; in a checkout make setup."
     )
+
+
+def test_each_check_has_message_ids_of_its_own() -> None:
+    functions = [value for name, value in vars(checks).items() if name.startswith("check_")]
+    ids = Counter(
+        found
+        for function in functions
+        for found in set(re.findall(r'id="(node\.\w+)"', inspect.getsource(function)))
+    )
+    assert ids["node.W002"] == 1
+    assert [name for name, count in ids.items() if count > 1] == []
