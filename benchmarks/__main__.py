@@ -23,15 +23,18 @@ from benchmarks.workload import Group, Workload
 
 FAILURES = (
     GeneratorFailed,
+    LookupError,
     NotMined,
     OSError,
     Refused,
     RpcFailed,
     Stalled,
     StartFailed,
+    TypeError,
     WrongAnswer,
 )
-"""Exceptions that leave a cell empty, with the reason below the table; the run continues."""
+"""Exceptions that leave a cell empty, with the reason below the table; the run continues. Python's own are raised by reading
+an answer that has another shape than the row expects."""
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
