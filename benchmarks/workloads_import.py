@@ -13,7 +13,7 @@ from benchmarks.scene import Scene
 from benchmarks.workload import Bar, Measurement, Workload
 
 _IMPORTED = re.compile(
-    r"(\d+) blocks with (\d+) transactions and ([\d.]+) Mgas imported in ([\d.]+) s"
+    r"([\d,]+) blocks with ([\d,]+) transactions and ([\d.]+) Mgas imported in ([\d.]+) s"
 )
 
 _RECORDED: Final = Path(__file__).parents[1] / "tests" / "vectors" / "coreth" / "local_chain.json"
@@ -56,7 +56,10 @@ def _bring(scene: Scene) -> Sequence[ImportFigures]:
     matches = _IMPORTED.findall(
         run_command("import_chain", *names, **{DATA_DIR: str(work / "data")})
     )
-    found = [ImportFigures(int(a), int(b), float(c), float(d)) for a, b, c, d in matches]
+    found = [
+        ImportFigures(int(a.replace(",", "")), int(b.replace(",", "")), float(c), float(d))
+        for a, b, c, d in matches
+    ]
     if [item.blocks for item in found] != [last + 1 - first for first, last in ranges.values()]:
         raise WrongAnswer(f"of {ranges} were imported {found}")
     return found

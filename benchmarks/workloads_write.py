@@ -1,5 +1,6 @@
 """Transactions: 32 connections, each with its own account, from the first send to the last receipt."""
 
+import re
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -19,6 +20,7 @@ SINGLES = 400
 BATCHES = 40
 """Batches prepared for each sender; enough for 16,000 transactions a second."""
 TOKEN_GAS = 80_000
+_MESSAGE = re.compile(rb'"message": ?"([^"]*)"')
 GRACE = 6.0
 """Seconds after the last answer in which accepted transactions may still be mined."""
 
@@ -92,16 +94,18 @@ def _send(scene: Scene, purpose: str, raws: Sequence[Sequence[str]], at_once: in
     ended = time.perf_counter()
     if any(receipt and receipt["status"] != "0x1" for receipt in receipts):
         raise WrongAnswer("a transfer failed")
-    accepted = sum(sent.answered) * at_once
+    refused = sum(answer.count(b'"error"') for answer in sent.failures)
+    accepted = sum(sent.answered) * at_once - refused
     mined = _mined(scene, purpose) - before
     notes = []
-    if sent.failures:
-        notes.append(f"{len(sent.failures)} answers held errors")
+    if refused:
+        reasons = {text.decode() for answer in sent.failures for text in _MESSAGE.findall(answer)}
+        notes.append(f"{refused:,} refused: {', '.join(sorted(reasons))[:200]}")
     if mined < accepted:
         ended = (
             sent.ended
         )  # if some are never mined, waiting for them does not count against the others
-        notes.append(f"{accepted - mined:,} of {accepted:,} never mined")
+        notes.append(f"{accepted - mined:,} of {accepted:,} accepted ones never mined")
     return Measurement(mined / (ended - sent.started), note="; ".join(notes))
 
 
