@@ -86,8 +86,7 @@ def markdown(results: Results, machine: Sequence[str]) -> str:
         "",
         *_markdown_table(_details_header(results), _detail_rows(results, _latency)),
         "",
-        "Processor time of the server for an answer, in microseconds (what others do on the machine "
-        "matters less here):",
+        "Processor time of the server for an answer, in microseconds (other load on the machine matters less here):",
         "",
         *_markdown_table(_details_header(results), _detail_rows(results, _processor)),
     ]

@@ -102,9 +102,8 @@ def _send(scene: Scene, purpose: str, raws: Sequence[Sequence[str]], at_once: in
         reasons = {text.decode() for answer in sent.failures for text in _MESSAGE.findall(answer)}
         notes.append(f"{refused:,} refused: {', '.join(sorted(reasons))[:200]}")
     if mined < accepted:
-        ended = (
-            sent.ended
-        )  # if some are never mined, waiting for them does not count against the others
+        # Waiting for those that are never mined does not count against the others.
+        ended = sent.ended
         notes.append(f"{accepted - mined:,} of {accepted:,} accepted ones never mined")
     return Measurement(mined / (ended - sent.started), note="; ".join(notes))
 

@@ -13,7 +13,7 @@ STOPPED: Final = "no block can follow block {number}: {reason}"
 FAILED: Final = "its rules failed with {error}; the log has the traceback"
 
 
-class Obstacle(NamedTuple):
+class BlockObstacle(NamedTuple):
     """Why no block can follow a chain's head."""
 
     reason: str
@@ -21,7 +21,7 @@ class Obstacle(NamedTuple):
     """The exception, if it is not the refusal of a rule."""
 
 
-def obstacle(chain: EvmChain, now: int) -> Obstacle | None:
+def obstacle(chain: EvmChain, now: int) -> BlockObstacle | None:
     """Return why no block can follow the head of a chain of a subnet; None if one can.
 
     It reads at most the state of the chain's fee manager and reward manager.
@@ -49,4 +49,6 @@ def obstacle(chain: EvmChain, now: int) -> Obstacle | None:
         reason, cause = FAILED.format(error=type(error).__name__), error
     else:
         reason = missing_engine(env)
-    return Obstacle(STOPPED.format(number=head.number, reason=reason), cause) if reason else None
+    return (
+        BlockObstacle(STOPPED.format(number=head.number, reason=reason), cause) if reason else None
+    )

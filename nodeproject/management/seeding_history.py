@@ -143,9 +143,8 @@ def _transfers(history: SeededHistory) -> BlockRange:
 
 
 def _fund(history: SeededHistory, payments: Sequence[Transaction]) -> None:
-    if (
-        history.together
-    ):  # the pool's block would have the present time, and all that follow later ones
+    if history.together:
+        # A block from the pool would have the present time, and all that follow it later ones.
         _make_together(history, [payments])
     else:
         submit(payments)

@@ -7,7 +7,7 @@ from typing import Final
 from django.db import DatabaseError
 
 from cchain_app.chain import EvmChain
-from cchain_app.selectors.obstacles import Obstacle, obstacle
+from cchain_app.selectors.obstacles import BlockObstacle, obstacle
 from cchain_app.store import subnet_chains as rows
 from chaindb import clock
 from chaindb.database import Database
@@ -57,7 +57,7 @@ class ChainObstacles:
         self._seen = examined
 
 
-def _write(db: Database, chain: EvmChain, found: Obstacle | None) -> None:
+def _write(db: Database, chain: EvmChain, found: BlockObstacle | None) -> None:
     reason = "" if found is None else found.reason
     with db.atomic():
         has_changed = rows.note_reason(db, chain.blockchain_id, reason)

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.node_settings(mining="manual", track_subnets=("all",)),
     pytest.mark.skipif(
         connection.vendor != "postgresql",
-        reason="on SQLite each chain has a file; test_subnet_chains.py",
+        reason="SQLite has no schemas: each chain has a file of its own (test_subnet_chains.py)",
     ),
 ]
 

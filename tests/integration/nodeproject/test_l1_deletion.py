@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from cchain_app.selectors.obstacles import Obstacle
+from cchain_app.selectors.obstacles import BlockObstacle
 from explorer_app.managers.ports import AnotherAtWork, CallRefused, NodeStopped
 from explorer_app.selectors.chains import why_not
 from explorer_app.services import l1_deletion
@@ -280,7 +280,7 @@ def test_an_obstacle_does_not_bring_a_deleted_chain_back(
     chain = world.chain(gone)
     deleted_meanwhile()
 
-    chain_obstacles._write(world.node.database, chain, Obstacle("stuck"))
+    chain_obstacles._write(world.node.database, chain, BlockObstacle("stuck"))
 
     row = world.row(gone)
     assert (row.state, row.reason) == (rows.DELETED, "it was deleted on this node")

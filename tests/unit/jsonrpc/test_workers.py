@@ -212,9 +212,8 @@ def test_a_pool_grows_although_the_loop_of_its_first_jobs_was_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(workers, "GROWTH_SECONDS", 0.001)
-    monkeypatch.setattr(
-        workers, "_FORGOTTEN_SECONDS", -1.0
-    )  # a scheduled start is forgotten immediately
+    # A scheduled start is forgotten immediately.
+    monkeypatch.setattr(workers, "_FORGOTTEN_SECONDS", -1.0)
     pool, begun, end = Workers(threads=2), threading.Event(), threading.Event()
 
     def block() -> bool:

@@ -78,7 +78,7 @@ def test_blocks_that_every_node_may_build_at_one_moment_are_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    "weights", [{}, {EMPTY_NODE_ID: 1}, None], ids=["nobody", "inactive", "first"]
+    "weights", [{}, {EMPTY_NODE_ID: 1}, None], ids=["no proposers", "inactive", "first"]
 )
 @pytest.mark.parametrize(
     ("due", "asked", "begins"),
