@@ -160,9 +160,8 @@ class NodeL1Tools:
             DatabaseError: A database cannot be removed.
         """
         if blockchain_ids and self._settings.common.profile == "production":
-            time.sleep(
-                _OTHERS_SECONDS
-            )  # the process that answers has ended them, others may not yet
+            # The process that answers has ended these chains, others may not have yet.
+            time.sleep(_OTHERS_SECONDS)
         for blockchain_id in blockchain_ids:
             remove_database(blockchain_id, self._settings)
 

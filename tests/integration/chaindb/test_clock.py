@@ -1,6 +1,6 @@
 """The node's clock: wall time plus an offset that every process sees, and that only grows."""
 
-import time
+from types import SimpleNamespace
 
 import pytest
 from django.db import IntegrityError, connections, transaction
@@ -14,7 +14,7 @@ WALL = 1_700_000_000.9
 
 @pytest.fixture(autouse=True)
 def wall(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: WALL)
+    monkeypatch.setattr(clock, "time", SimpleNamespace(time=lambda: WALL))
 
 
 def test_unmoved_clock_is_wall_time() -> None:

@@ -1,11 +1,13 @@
 """The faucet: coins on both chains, through a form and JSON, with rate limits."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -129,7 +131,9 @@ def test_a_permanent_refusal_on_the_x_chain_is_not_repeated(
     def sleep(seconds: float) -> None:
         raise AssertionError(f"waits for {seconds} s")
 
-    monkeypatch.setattr("xchain_app.services.wallet_retry.time.sleep", sleep)
+    monkeypatch.setattr(
+        wallet_retry, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+    )
     chain = this_node().avm_chain
     with monkeypatch.context() as full:
         full.setattr(x_mempool, "MAX_BYTES", 0)

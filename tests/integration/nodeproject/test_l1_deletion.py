@@ -1,8 +1,10 @@
 """A deleted L1: its chains end in a running node, and do not begin at the next start; others continue."""
 
 import fcntl
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -308,7 +310,10 @@ def test_a_deletion_waits_for_a_process_that_only_looks(
     with path.open("w") as probe:
         fcntl.flock(probe, fcntl.LOCK_SH)
         assert not tools.is_busy(), "two may look together"
-        monkeypatch.setattr(l1_tools.time, "sleep", lambda _: fcntl.flock(probe, fcntl.LOCK_UN))
+        waits = SimpleNamespace(
+            monotonic=time.monotonic, sleep=lambda _: fcntl.flock(probe, fcntl.LOCK_UN)
+        )
+        monkeypatch.setattr(l1_tools, "time", waits)
         with tools.alone():
             assert tools.is_busy()
             with pytest.raises(AnotherAtWork), tools.alone():

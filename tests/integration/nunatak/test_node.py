@@ -1,7 +1,9 @@
 """A node started by the client: free ports, waiting, and shutdown. Small programs replace the node."""
 
 import socket
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -97,9 +99,11 @@ def test_unresponsive_node_is_terminated(
     node = NodeProcess(tmp_path / "node")
     passed = iter(range(0, 10_000, 10))
     # the clock advances only once the program is able to receive the signal that ends it
-    monkeypatch.setattr(
-        module.time, "monotonic", lambda: next(passed) if "waiting" in node.log.read_text() else 0
+    advancing = SimpleNamespace(
+        monotonic=lambda: next(passed) if "waiting" in node.log.read_text() else 0,
+        sleep=time.sleep,
     )
+    monkeypatch.setattr(module, "time", advancing)
 
     with pytest.raises(
         NodeSilent, match=r"^the node does not answer at http://127\.0\.0\.1:\d+/ext"
