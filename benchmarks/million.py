@@ -22,7 +22,7 @@ from typing import Final
 from benchmarks.__main__ import FAILURES
 from benchmarks.generator import program
 from benchmarks.machine import allow_many_sockets, description
-from benchmarks.million_report import BEGIN, END, Cell, chart, markdown
+from benchmarks.million_report import Cell, chart, markdown, marks
 from benchmarks.million_rows import ROWS, Row, SeededChain, prepare
 from benchmarks.million_stages import Stage, seeded
 from benchmarks.node import DATA_DIR, NODE
@@ -63,7 +63,7 @@ def main() -> int:
     table = markdown(found, machine, production=options.production)
     print(table)
     if options.markdown:
-        put_between(options.markdown, table, BEGIN, END)
+        put_between(options.markdown, table, *marks(production=options.production))
     if options.chart:
         options.chart.write_text(chart(found))
     return 0
@@ -81,7 +81,7 @@ def _parse() -> argparse.Namespace:
         "--production", action="store_true", help="measure the production profile, on PostgreSQL"
     )
     parser.add_argument(
-        "--markdown", type=Path, help=f"put the table into this file, between {BEGIN} and {END}"
+        "--markdown", type=Path, help="put the table into this file, between its profile's marks"
     )
     parser.add_argument("--chart", type=Path, help="write the chart of costs to this SVG file")
     return parser.parse_args()

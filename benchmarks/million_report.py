@@ -12,7 +12,6 @@ from benchmarks.report import NOTHING, number
 
 BAR: Final = 1.5
 """Limit of a cost, in proportion to the first stage."""
-BEGIN, END = "<!-- million: begin -->", "<!-- million: end -->"
 TITLES: Final = {
     "start": "start on existing data",
     **{row.name: row.title for row in ROWS},
@@ -39,6 +38,12 @@ class Cell:
     """Seconds of the server's processor time for an answer, if answers were counted."""
     unit: str
     failure: str = ""
+
+
+def marks(*, production: bool) -> tuple[str, str]:
+    """Return the lines of a document between which the table of a profile is put."""
+    name = "million in production" if production else "million"
+    return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
 
 
 def ratio(first: Cell | None, last: Cell | None) -> float | None:
