@@ -466,7 +466,9 @@ class EvmChain(ChainOptions):
     def new_trie(self, *, cached: bool = True) -> StateTrie:
         """Return a state trie that belongs to the engine and to the chain's rules, with or without a cache of nodes."""
         return evm_select.select_trie(
-            self.settings.engine, cached=cached, of_coreth=self.is_of_coreth
+            self.settings.engine,
+            cache_bytes=self.settings.cache.trie_bytes if cached else 0,
+            of_coreth=self.is_of_coreth,
         )
 
     @cached_property

@@ -162,7 +162,7 @@ class GenesisSource:
             return False
         if not genesis.timestamp:
             genesis = genesis.with_timestamp(timestamp)
-        trie = select_trie(self._settings.engine, cached=False)
+        trie = select_trie(self._settings.engine)
         return first_block(trie, genesis, self._format)[0].hash == block_hash
 
 

@@ -20,9 +20,6 @@ from cchain_app.evm.trie import (
 )
 from primitives.evm import Address, Hash, Slot, Word
 
-CACHE_BYTES = 64 << 20
-"""Default size of the cache for keys and nodes."""
-
 
 class NativeStateTrie:
     """A `StateTrie` in Rust: safe to use from several threads, and without the interpreter lock.
@@ -31,8 +28,8 @@ class NativeStateTrie:
     An update that is never committed leaves no trace; another root empties the cache.
     """
 
-    def __init__(self, cache_bytes: int = CACHE_BYTES, *, of_coreth: bool = False) -> None:
-        """Start with an empty cache of this size; 0 for no cache. `of_coreth` as for `PythonStateTrie`."""
+    def __init__(self, cache_bytes: int, *, of_coreth: bool = False) -> None:
+        """Start with an empty cache for this many bytes of keys and nodes; 0 for no cache. `of_coreth` as for `PythonStateTrie`."""
         self._trie = cchain_native.StateTrie(cache_bytes, of_coreth)
 
     def update(self, root: Hash, changes: StateChanges, reader: NodeReader) -> TrieUpdate:

@@ -60,18 +60,18 @@ def select_engine(name: str) -> TracingEngine:
     return ReferenceEngine()
 
 
-def select_trie(name: str, *, cached: bool = True, of_coreth: bool = False) -> StateTrie:
+def select_trie(name: str, *, cache_bytes: int = 0, of_coreth: bool = False) -> StateTrie:
     """Return the state trie that belongs to an engine. Raises as `select_engine`.
 
     Args:
         name: The engine.
-        cached: Whether it keeps nodes in memory, if the engine's can.
+        cache_bytes: Bytes of keys and nodes that it keeps in memory, if the engine's trie can.
         of_coreth: Whether its accounts and slots are stored as on coreth.
     """
     if is_native(name):
-        from cchain_app.evm.native_trie import CACHE_BYTES, NativeStateTrie
+        from cchain_app.evm.native_trie import NativeStateTrie
 
-        return NativeStateTrie(CACHE_BYTES if cached else 0, of_coreth=of_coreth)
+        return NativeStateTrie(cache_bytes, of_coreth=of_coreth)
     from cchain_app.evm.trie_python import PythonStateTrie
 
     return PythonStateTrie(of_coreth=of_coreth)

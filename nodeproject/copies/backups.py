@@ -157,7 +157,7 @@ def verify_root(db: Database, standing: ChainsState, settings: NodeSettings) -> 
     try:
         verify_state(
             db,
-            select_trie(settings.cchain.engine, cached=False, of_coreth=is_of_coreth(db)),
+            select_trie(settings.cchain.engine, of_coreth=is_of_coreth(db)),
             settings.common.directory,
         )
     except StateDiffers as error:

@@ -125,9 +125,7 @@ def _verify(db: Database, blockchain_id: ID, record: ChainRecord, settings: Node
     ):  # fmt: skip
         raise differs("the head", record.hash, found.hash)
     try:
-        verify_state(
-            db, select_trie(settings.cchain.engine, cached=False), settings.common.directory
-        )
+        verify_state(db, select_trie(settings.cchain.engine), settings.common.directory)
     except StateDiffers as error:
         raise differs("the state", f"that of {record.state_root}", f"another: {error}") from error
     except ScratchUnusable as error:

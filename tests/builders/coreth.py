@@ -63,7 +63,7 @@ class MemoryCoreth:
 
     def __post_init__(self) -> None:
         """Begin the chain."""
-        trie = select_trie(self.engine_name, of_coreth=True)
+        trie = select_trie(self.engine_name, cache_bytes=1 << 20, of_coreth=True)
         genesis = with_upgrades(load_genesis(self.genesis_json), self.upgrades)
         self.format = CorethFormat(trie.ordered_root, self.upgrades)
         head, update = first_block(trie, genesis, self.format)

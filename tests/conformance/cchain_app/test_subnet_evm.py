@@ -39,7 +39,7 @@ USABLE = [case for case in cases("subnet_evm_genesis") if not has(case, "error")
 def test_a_genesis_makes_the_block_of_the_reference(case: dict[str, Any]) -> None:
     genesis = load_genesis(case["genesis"].encode(), OWN_NETWORK)
 
-    block, _ = first_block(select_trie("auto", cached=False), genesis, SUBNET_EVM_FORMAT)
+    block, _ = first_block(select_trie("auto"), genesis, SUBNET_EVM_FORMAT)
 
     assert block.header.state_root.hex() == case["stateRoot"][2:]
     assert block.header.raw.hex() == case["headerRLP"]

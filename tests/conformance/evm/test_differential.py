@@ -59,7 +59,8 @@ class Tries:
     """The same state in both tries."""
 
     def __init__(self, state: MemoryState) -> None:
-        self.native, self.python = select_trie("native"), select_trie("reference")
+        self.native = select_trie("native", cache_bytes=1 << 20)
+        self.python = select_trie("reference")
         self.nodes = MemoryNodes()
         self.root = EMPTY_ROOT
         self.update(whole(state))

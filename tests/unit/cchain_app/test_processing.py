@@ -70,7 +70,7 @@ def _funded() -> tuple[AcceptedBlock, Stored]:
 
 
 def _tries() -> Tries:
-    return Tries(select_trie("native"), select_trie("native", cached=False))
+    return Tries(select_trie("native", cache_bytes=1 << 20), select_trie("native"))
 
 
 def _processing(
@@ -342,7 +342,7 @@ class CountingTries(Tries):
     """A pair of tries that records which of the two is used."""
 
     def __init__(self) -> None:
-        super().__init__(select_trie("native"), select_trie("native", cached=False))
+        super().__init__(select_trie("native", cache_bytes=1 << 20), select_trie("native"))
         self.asked: list[str] = []
         for name in ("cached", "uncached"):
             setattr(self, name, _Counting(getattr(self, name), name, self.asked))

@@ -74,7 +74,7 @@ class Case:
         )
         rules = EthereumRules(config, header.gas_limit, PAYLOAD_FORMAT, self.extension)
         executor = BlockExecutor(rules, select_engine(engine), encode_logs)
-        tries = Tries(select_trie(engine), select_trie(engine, cached=False))
+        tries = Tries(select_trie(engine, cache_bytes=1 << 20), select_trie(engine))
         stored = MemoryNodes()
         stored.stored = nodes
         self.blocks = EvmProcessingBlocks(

@@ -39,7 +39,7 @@ def _changes(accounts: list[dict[str, Any]]) -> StateChanges:
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("case", cases("state"))
 def test_state_root_and_leaves(case: dict[str, Any], engine: str) -> None:
-    trie, nodes = select_trie(engine, of_coreth=True), MemoryNodes()
+    trie, nodes = select_trie(engine, cache_bytes=1 << 20, of_coreth=True), MemoryNodes()
     update = trie.update(EMPTY_ROOT, _changes(case["accounts"]), nodes)
     assert update.root == data(case["stateRoot"])
     nodes.apply(update)
@@ -54,7 +54,7 @@ def test_state_root_and_leaves(case: dict[str, Any], engine: str) -> None:
 def test_an_account_that_held_another_asset_is_known_as_such_until_it_is_deleted(
     engine: str,
 ) -> None:
-    trie, nodes = select_trie(engine, of_coreth=True), MemoryNodes()
+    trie, nodes = select_trie(engine, cache_bytes=1 << 20, of_coreth=True), MemoryNodes()
     address, slot = Address(b"\x07" * 20), asset_slot(b"\x22" * 32)
     state, seven = AccountState(1, 0, EMPTY_HASH), Word(bytes(31) + b"\x07")
     richer = state._replace(balance=5)

@@ -9,13 +9,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
+from cchain_app.evm.engine import AccountChange, AccountState, StateChanges
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import prefetch_accounts, prefetch_slots, state_at
 from nodeproject.web.shared_head import HeadPage
 from primitives.evm import Address, Hash, Slot
+from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
 from tests.builders import bytecode
 from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER
+from tests.builders.tries import MemoryNodes
 from tests.integration.conftest import Chain
 
 Counts = Callable[[str], tuple[int, int]]
@@ -117,6 +120,25 @@ def test_no_slots_are_read_ahead_where_none_are_kept(
     with CaptureQueriesContext(connection) as asked:
         assert {slot: state.storage(contract, slot) for slot in values} == values
     assert len(asked) < ARRAY + 10
+
+
+@pytest.mark.parametrize(
+    ("accounts", "slots", "is_read"), [(0, 0, True), (3, 0, False), (0, 3, False)]
+)
+def test_trie_nodes_are_kept_as_the_accounts_and_slots(
+    chain: Chain, settings: Any, accounts: int, slots: int, *, is_read: bool
+) -> None:
+    settings.NODE = updated(settings.NODE, cache_accounts=accounts, cache_slots=slots)
+    trie, stored = evm_chain().new_trie(), MemoryNodes()
+    before = AccountChange(None, AccountState(1, 1, EMPTY_HASH))
+    update = trie.update(EMPTY_ROOT, StateChanges(accounts={STRANGER: before}), stored)
+    stored.apply(update)
+    trie.commit(update.root)
+    stored.questions = 0
+
+    trie.prove(update.root, STRANGER, (), stored)
+
+    assert bool(stored.questions) == is_read
 
 
 def test_the_last_slots_of_an_account_have_none_behind_them(chain: Chain) -> None:

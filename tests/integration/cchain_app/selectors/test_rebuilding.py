@@ -29,7 +29,7 @@ CONTRACT = bytecode.created(SENDER, 0)
 
 def verified(chain: Any) -> Hash | None:
     """Return the root of the rows, computed by the trie that the settings select."""
-    trie = select_trie(chain.evm.settings.engine, cached=False)
+    trie = select_trie(chain.evm.settings.engine)
     return verify_state(chain.evm.db, trie, settings.NODE.common.directory)
 
 
@@ -54,7 +54,7 @@ def test_the_root_is_the_heads_however_many_rows_are_taken_together(
     monkeypatch.setattr(rebuilding, "_PART", part)
     store(with_storage, 3, 0)  # a slot that is cleared
     head = with_storage.mine()
-    found = verify_state(with_storage.evm.db, select_trie(engine, cached=False), tmp_path)
+    found = verify_state(with_storage.evm.db, select_trie(engine), tmp_path)
     assert found == head.header.state_root
 
 
@@ -126,7 +126,7 @@ def test_code_that_is_missing_is_found(with_storage: Any) -> None:
 def test_verification_without_chain_returns_none(
     db: None, node_settings: Any, tmp_path: Path
 ) -> None:
-    assert verify_state(Database(), select_trie("auto", cached=False), tmp_path) is None
+    assert verify_state(Database(), select_trie("auto"), tmp_path) is None
 
 
 def test_scratch_trie_file_is_already_unlinked(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_full_disk_for_the_trie_gives_no_verdict(
         return made
 
     monkeypatch.setattr(rebuilding.sqlite3, "connect", small)
-    trie = select_trie(engine, cached=False)
+    trie = select_trie(engine)
     with pytest.raises(ScratchUnusable, match=rf"in {tmp_path} cannot be written .*disk is full"):
         verify_state(with_storage.evm.db, trie, tmp_path)
     assert [path.parent for path in opened] == [tmp_path]

@@ -125,7 +125,7 @@ def test_engines_follow_each_other(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, node_settings: Any, maker: str, follower: str
 ) -> None:
     engines = {name: select_engine(name) for name in (maker, follower)}
-    tries = {name: select_trie(name) for name in (maker, follower)}
+    tries = {name: select_trie(name, cache_bytes=1 << 20) for name in (maker, follower)}
     monkeypatch.setattr(evm_chain(), "engine", engines[maker])
     monkeypatch.setattr(evm_chain(), "trie", tries[maker])
     history(chain)

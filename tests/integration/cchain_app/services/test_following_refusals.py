@@ -204,7 +204,7 @@ def each_engine(
     candidates: Candidates, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Run the test with each of the engines."""
-    chosen = select_engine(request.param), select_trie(request.param)
+    chosen = select_engine(request.param), select_trie(request.param, cache_bytes=1 << 20)
     monkeypatch.setattr(evm_chain(), "engine", chosen[0])
     monkeypatch.setattr(evm_chain(), "trie", chosen[1])
 

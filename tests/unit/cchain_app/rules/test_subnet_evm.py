@@ -82,7 +82,7 @@ def processing(
     head = SUBNET_EVM_FORMAT.genesis_block(genesis, root)
     state.hashes[0] = head.hash
     executor = BlockExecutor(rule_set.rules(genesis, identity), select_engine(engine), encode_logs)
-    tries = Tries(select_trie("native"), select_trie("native", cached=False))
+    tries = Tries(select_trie("native", cache_bytes=1 << 20), select_trie("native"))
     return EvmProcessingBlocks(executor, tries, head, state, nodes)
 
 

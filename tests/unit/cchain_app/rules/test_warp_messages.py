@@ -110,7 +110,7 @@ def processing(
         WarpIdentity(NETWORK, lambda: ID(CHAIN), validators or Validators()),
     )
     executor = BlockExecutor(rules, select_engine("native"), encode_logs)
-    tries = Tries(select_trie("native"), select_trie("native", cached=False))
+    tries = Tries(select_trie("native", cache_bytes=1 << 20), select_trie("native"))
     return EvmProcessingBlocks(executor, tries, head, state, nodes)
 
 
