@@ -67,12 +67,14 @@ _FEES: Final = """
 SELECT number, timestamp, base_fee, gas_used, gas_limit, tips, excess_blob_gas, blob_gas_used
 FROM cchain_app_block WHERE number >= %s AND number <= %s ORDER BY number
 """
+# Both tables have bounds: PostgreSQL would otherwise read all receipts as long as it has no statistics.
 _SENT = """
 SELECT sent.id, sent.type, sent.hash, sent.sender, sent.raw,
        receipt.succeeded, receipt.state_root, receipt.cumulative_gas_used
 FROM cchain_app_transaction AS sent
 JOIN cchain_app_receipt AS receipt ON receipt.transaction_id = sent.id
-WHERE sent.id >= %s AND sent.id < %s ORDER BY sent.id
+WHERE sent.id >= %s AND sent.id < %s
+  AND receipt.transaction_id >= %s AND receipt.transaction_id < %s ORDER BY sent.id
 """
 _LOGS = """
 SELECT transaction_id, address, topic0, topic1, topic2, topic3, data FROM cchain_app_log
@@ -311,7 +313,7 @@ def height_of_hash(db: Database, block_hash: Hash) -> int | None:
 def block_queries(first: int, last: int) -> list[SqlQuery]:
     """Return the queries for the complete blocks from height `first` to `last`; see `read_blocks`."""
     keys = (models.row_id(first), models.row_id(last + 1))
-    return [(_BLOCKS, (first, last)), (_SENT, keys), (_LOGS, keys)]
+    return [(_BLOCKS, (first, last)), (_SENT, keys * 2), (_LOGS, keys)]
 
 
 def read_blocks(answers: Sequence[Rows], block_format: BlockFormat) -> list[AcceptedBlock]:

@@ -20,8 +20,10 @@ from primitives.evm import Address, Hash, Slot
 _HEAD_AFTER: Final = chain.HEAD_ROW.format(
     more=", (SELECT hash FROM cchain_app_block WHERE number = %s)"
 )
-_ACCOUNTS: Final = "SELECT address FROM cchain_app_accountchange WHERE id >= %s"
-_SLOTS: Final = "SELECT key FROM cchain_app_storagechange WHERE id >= %s"
+# Without an upper bound PostgreSQL expects a third of a table that has no statistics, and reads the whole table.
+_ACCOUNTS: Final = "SELECT address FROM cchain_app_accountchange WHERE id >= %s AND id <= %s"
+_SLOTS: Final = "SELECT key FROM cchain_app_storagechange WHERE id >= %s AND id <= %s"
+_LAST_ID: Final = 2**63 - 1
 # Changes before the first missed block are recorded with the block before it, so the queries above do not find them.
 _BY_HAND: Final = "SELECT 1 FROM cchain_app_developmentchange WHERE id >= %s AND id < %s LIMIT 1"
 
@@ -60,8 +62,8 @@ def missed_queries(first: int, last: int) -> list[SqlQuery]:
     since = (row_id(first),)
     return [
         *chain.block_queries(first, last),
-        (_ACCOUNTS, since),
-        (_SLOTS, since),
+        (_ACCOUNTS, (*since, _LAST_ID)),
+        (_SLOTS, (*since, _LAST_ID)),
         history.FIRST_STATE_QUERY,
         (_BY_HAND, (*since, row_id(last + 1))),
     ]

@@ -34,13 +34,14 @@ ON CONFLICT (id) DO UPDATE SET
     THEN excluded.changes ELSE cchain_app_triehistory.changes + excluded.changes END
 """
 
+# The single row is named by its key: PostgreSQL would expect many in a new table, and read all earlier nodes for them.
 _KEEP: Final = """
 INSERT INTO cchain_app_trienodechange (key, number, rlp)
 SELECT given.key, history.number,
   coalesce((SELECT node.rlp FROM cchain_app_trienode AS node WHERE node.key = given.key), {absent})
 FROM {given}
 CROSS JOIN cchain_app_triehistory AS history
-WHERE NOT EXISTS (
+WHERE history.id = 1 AND NOT EXISTS (
   SELECT 1 FROM cchain_app_trienodechange AS kept
   WHERE kept.key = given.key AND kept.number = history.number)
 """

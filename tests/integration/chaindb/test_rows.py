@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from django.db import IntegrityError, models
+from django.db import IntegrityError, connection, models
 
 from cchain_app.models import Account, DevelopmentSettings
 from chaindb import rows
@@ -48,6 +48,17 @@ def test_extreme_values_round_trip(
     assert (account.nonce, account.balance) == (2**64 - 1, 2**256 - 1)
     table.empty(database)
     assert table.count(database) == 0
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no statistics")
+def test_copied_rows_have_statistics_at_once(database: Database) -> None:
+    table = Table(Account)
+    table.write(database, [(bytes([place]) * 20, 0, "7", bytes(32)) for place in range(40)])
+
+    found = (
+        "SELECT most_common_vals::text FROM pg_stats WHERE tablename = %s AND attname = 'balance'"
+    )
+    assert database.rows(found, [table.name]) == [("{7}",)]
 
 
 def test_times_json_and_booleans_round_trip(database: Database) -> None:
