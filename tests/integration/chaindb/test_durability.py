@@ -5,8 +5,9 @@ import os
 import pytest
 from django.db import connection, transaction
 
-from chaindb import clock
+from chaindb import clock, database
 from chaindb.database import Database
+from tests.builders.modules import module_with
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,7 +22,7 @@ def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(os.readlink(f"/proc/self/fd/{descriptor}"))
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", note)
+    monkeypatch.setattr(database, "os", module_with(os, fsync=note))
     return found
 
 

@@ -11,6 +11,7 @@ from network_app.wire.node_pb2 import GenesisAnswer
 from nodeproject.apps import this_node
 from nodeproject.startup import identity
 from primitives.networks import LOCAL
+from tests.builders.modules import module_with
 from tests.builders.node_settings import updated
 from tests.builders.reasons import raises
 from tests.servers.ports import free_port
@@ -28,7 +29,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append("asked")
         raise joining.CannotJoin(JoinReason.NOBODY_ANSWERS, names="", seconds=0, known="")
 
-    monkeypatch.setattr(asyncio, "run", note)
+    monkeypatch.setattr(joining, "asyncio", module_with(asyncio, run=note))
     return found
 
 
@@ -98,7 +99,7 @@ def test_a_node_with_another_way_of_deciding_is_refused(
         work.close()
         return GenesisAnswer(platform=b"platform", cchain=b"cchain", producer=producer)
 
-    monkeypatch.setattr(asyncio, "run", answer)
+    monkeypatch.setattr(joining, "asyncio", module_with(asyncio, run=answer))
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), consensus=consensus, **FOLLOWING)
     with raises(reason, kind=joining.CannotJoin, match=words):
         joining.fetch_genesis(this_node().network)

@@ -15,9 +15,10 @@ from nodeproject.startup import identity
 from nodeproject.startup.identity import make_identity
 from nodeproject.startup.process import CannotStart, StartReason
 from platform_app.apps import platform_chain
-from primitives import bls
+from primitives import bls, whole_files
 from primitives.identity import check_certificate
 from primitives.node_identity import UnusableSignerKey
+from tests.builders.modules import module_with
 from tests.builders.node_settings import updated
 from tests.builders.process import restart_node
 from tests.builders.reasons import raises
@@ -143,7 +144,7 @@ def test_file_is_written_completely_or_not_at_all(
         raise OSError("no power")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", power_cut)
+        patched.setattr(whole_files, "os", module_with(os, fsync=power_cut))
         with pytest.raises(OSError, match="no power"):
             make_identity(this_node().settings, NOW)
     assert not set(FILES) & set(contents(directory))

@@ -25,6 +25,7 @@ from benchmarks.soak_hours import (
     day_passes,
 )
 from benchmarks.soak_verdict import SentTransactions
+from tests.builders.modules import module_with
 
 MIB = 2**20
 
@@ -179,5 +180,5 @@ def test_a_file_that_disappears_has_no_size(
             yield found
 
     assert soak_day._size(tmp_path) == 12
-    monkeypatch.setattr(os, "walk", walk_and_delete)
+    monkeypatch.setattr(soak_day, "os", module_with(os, walk=walk_and_delete))
     assert soak_day._size(tmp_path) == 7

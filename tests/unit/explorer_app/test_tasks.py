@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from cchain_app.selectors import blocks
+from chaindb import indexing
 from chaindb.indexing import IndexingTime, LaggingIndex, SingleRun
 from explorer_app import tasks
 from explorer_app.selectors import verified
 from explorer_app.services import indexes, verification
+from tests.builders.modules import module_with
 
 
 class Work:
@@ -132,7 +134,7 @@ def test_failed_thread_start_does_not_block_later_ones(
     made = site(monkeypatch, "embedded")
     made.evm.fork = object()
     with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", _no_thread)
+        patched.setattr(indexing, "threading", module_with(threading, Thread=_no_thread))
         with pytest.raises(RuntimeError, match="new thread"):
             tasks.index_tokens()
 
@@ -141,7 +143,7 @@ def test_failed_thread_start_does_not_block_later_ones(
     assert work.begun.wait(60)
 
 
-def _no_thread(_thread: threading.Thread) -> None:
+def _no_thread(**_: object) -> None:
     raise RuntimeError("can't start new thread")
 
 

@@ -13,7 +13,9 @@ from network_app.joining import check_genesis
 from network_app.sync.errors import UnusableGenesis
 from network_app.wire.node_pb2 import GenesisAnswer
 from platform_app.genesis.building import build_genesis, read_genesis_config
+from primitives import whole_files
 from tests.builders import genesis
+from tests.builders.modules import module_with
 
 CHAIN_ID = json.loads(built_in_text("local"))["config"]["chainId"]
 
@@ -70,7 +72,7 @@ def test_files_appear_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def noted(_descriptor: int) -> None:
         seen.append({path.name for path in tmp_path.glob("genesis/*")})
 
-    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(whole_files, "os", module_with(os, fsync=noted))
     files: dict[str, Any] = {"platform.bin": b"p", "cchain.json": b"c"}
     joining._write(tmp_path / "genesis", files)
     assert not any(seen[:-1])
@@ -83,7 +85,7 @@ def test_failed_write_leaves_no_files(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError("No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "fsync", fail)
+        patched.setattr(whole_files, "os", module_with(os, fsync=fail))
         with pytest.raises(OSError, match="No space left"):
             joining._write(tmp_path / "genesis", {"platform.bin": b"p"})
     assert list(tmp_path.iterdir()) == []

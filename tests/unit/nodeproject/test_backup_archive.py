@@ -1,5 +1,6 @@
 """The file of a backup: a finished one is never modified, and a foreign one takes bounded memory."""
 
+import fcntl
 import os
 import tracemalloc
 import zipfile
@@ -21,6 +22,7 @@ from nodeproject.copies.backup_manifest import (
 )
 from nodeproject.copies.snapshot_manifest import Head
 from primitives import whole_files
+from tests.builders.modules import module_with
 from tests.builders.reasons import raises
 
 
@@ -90,7 +92,7 @@ def test_concurrently_finished_backup_is_not_removed(
             first_name(other).unlink()
         opened.append(first_name(other).exists())
 
-    monkeypatch.setattr(whole_files.fcntl, "flock", wait)
+    monkeypatch.setattr(whole_files, "fcntl", module_with(fcntl, flock=wait))
     save(other, b"new")
     assert (saved(path), saved(other)) == (b"old", b"new")
     assert opened == [False, True]

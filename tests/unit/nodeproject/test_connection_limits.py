@@ -5,12 +5,14 @@ import resource
 import pytest
 
 from nodeproject.startup import process
+from tests.builders.modules import module_with
 
 
 @pytest.fixture
 def descriptors(monkeypatch: pytest.MonkeyPatch):
     def allow(number: int) -> None:
-        monkeypatch.setattr(resource, "getrlimit", lambda _kind: (number, number))
+        limited = module_with(resource, getrlimit=lambda _kind: (number, number))
+        monkeypatch.setattr(process, "resource", limited)
 
     return allow
 
@@ -64,8 +66,8 @@ def test_a_kernel_that_refuses_no_limit_gets_a_number(
             raise ValueError
         limits.append(wanted)
 
-    monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits[-1])
-    monkeypatch.setattr(resource, "setrlimit", set_limit)
+    limited = module_with(resource, getrlimit=lambda _kind: limits[-1], setrlimit=set_limit)
+    monkeypatch.setattr(process, "resource", limited)
 
     process.raise_descriptors()
 

@@ -1,5 +1,7 @@
 """Options of the start command: made from settings, rejected with messages, listed in docs/settings.md."""
 
+import gc
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +14,7 @@ from nodeproject.settings.flags import declared_in, read, table
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import ConflictingFlags, add_options, environment, option_table
 from primitives.product import BASE_DIR
+from tests.builders.modules import module_with
 
 
 def parsed(*arguments: str) -> Namespace:
@@ -184,9 +187,10 @@ def test_without_a_commands_name_the_node_starts(
 ) -> None:
     ran: list[Any] = []
     monkeypatch.setattr("django.core.management.execute_from_command_line", ran.append)
-    monkeypatch.setattr(cli.os, "environ", environ := {})
+    environ: dict[str, str] = {}
+    monkeypatch.setattr(cli, "os", module_with(os, environ=environ))
     monkeypatch.setattr(cli, "choose_settings", lambda: ran.append(dict(environ)))
-    monkeypatch.setattr(cli.gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(cli, "gc", module_with(gc, set_threshold=lambda *_: None))
 
     cli.main(argv, program="node")
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from primitives import hashing, rlp
+from tests.builders.modules import module_with
 
 # From the publication of RIPEMD-160.
 PUBLISHED = {
@@ -26,7 +27,7 @@ def openssl_without_ripemd(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(name: str, *_: Any, **__: Any) -> None:
         raise ValueError(f"unsupported hash type {name}")
 
-    monkeypatch.setattr(hashlib, "new", refuse)
+    monkeypatch.setattr(hashing, "hashlib", module_with(hashlib, new=refuse))
 
 
 @pytest.mark.parametrize("data", PUBLISHED, ids=len)

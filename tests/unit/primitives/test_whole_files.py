@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from primitives import whole_files
 from primitives.whole_files import open_private, whole_file, write_whole
+from tests.builders.modules import module_with
 
 
 def partial(path: Path) -> Path:
@@ -42,7 +44,7 @@ def test_failed_write_leaves_no_file(
         raise OSError("No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, step, fail)
+        patched.setattr(whole_files, "os", module_with(os, **{step: fail}))
         with pytest.raises(OSError, match="No space left"):
             write_whole(path, b"new")
 
@@ -96,7 +98,8 @@ def test_partial_file_of_another_user_is_refused_and_kept(
     path = tmp_path / "a"
     partial(path).write_bytes(b"theirs")
     partial(path).chmod(0o666)
-    monkeypatch.setattr(os, "geteuid", lambda: partial(path).stat().st_uid + 1)
+    another = partial(path).stat().st_uid + 1
+    monkeypatch.setattr(whole_files, "os", module_with(os, geteuid=lambda: another))
 
     with pytest.raises(PermissionError, match="a link or not your own regular file"):
         write(path, b"new")

@@ -15,8 +15,9 @@ from cchain_app.services import manual_mining
 from chaindb import database
 from chaindb.locks import Lock
 from jsonrpc.errors import JsonRpcError
-from nodeproject.web.urls import server_error
+from nodeproject.web import urls
 from primitives.fair_lock import WaitedTooLong
+from tests.builders.modules import module_with
 from tests.builders.transactions import RECIPIENT
 from tests.integration.patience import SECONDS
 
@@ -192,7 +193,8 @@ def test_a_busy_database_is_reported_to_each_caller(rpc, shared_chain, impatient
 def test_a_page_that_finds_the_database_busy_is_a_503(rf, monkeypatch):
     error = OperationalError("database is locked")
     error.__cause__ = WaitedTooLong()
-    monkeypatch.setattr(sys, "exc_info", lambda: (type(error), error, None))
-    answer = server_error(rf.get("/admin/"))
+    failed = module_with(sys, exc_info=lambda: (type(error), error, None))
+    monkeypatch.setattr(urls, "sys", failed)
+    answer = urls.server_error(rf.get("/admin/"))
     assert (answer.status_code, answer["Retry-After"]) == (503, "1")
     assert answer.content == b"the database is busy\n"

@@ -21,6 +21,7 @@ from cchain_app.services import cheats
 from chaindb.database import Database
 from primitives.evm import Address, Hash, Slot, Word
 from tests.builders import bytecode
+from tests.builders.modules import module_with
 from tests.builders.reasons import raises
 from tests.builders.transactions import SENDER
 
@@ -150,7 +151,7 @@ def test_full_disk_for_the_trie_gives_no_verdict(
         made.execute("PRAGMA max_page_count = 2")  # like a full disk
         return made
 
-    monkeypatch.setattr(rebuilding.sqlite3, "connect", small)
+    monkeypatch.setattr(rebuilding, "sqlite3", module_with(sqlite3, connect=small))
     trie = select_trie(engine)
     with pytest.raises(ScratchUnusable, match=rf"in {tmp_path} cannot be written .*disk is full"):
         verify_state(with_storage.evm.db, trie, tmp_path)

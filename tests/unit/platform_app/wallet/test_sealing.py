@@ -1,5 +1,7 @@
 """Encryption of secrets, and exported users."""
 
+import hmac
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from platform_app.wallet.sealing import (
     unlock,
     write_backup,
 )
+from tests.builders.modules import module_with
 from tests.builders.platform import KEYS
 from tests.builders.reasons import raises
 
@@ -120,10 +123,13 @@ def test_decoy_lock_costs_the_same_work_and_never_opens(monkeypatch: pytest.Monk
 
 
 def test_verifiers_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = []
-    monkeypatch.setattr(
-        sealing.hmac, "compare_digest", lambda *both: bool(compared.append(both)) or False
-    )
+    compared: list[tuple[bytes, ...]] = []
+
+    def differ(*both: bytes) -> bool:
+        compared.append(both)
+        return False
+
+    monkeypatch.setattr(sealing, "hmac", module_with(hmac, compare_digest=differ))
     locked, _ = lock("some password", CHEAP)
 
     with pytest.raises(WrongPassword):
