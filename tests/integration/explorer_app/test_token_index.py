@@ -458,12 +458,13 @@ def test_queries_of_the_indexer_use_indexes(tokens: TokenChain) -> None:
     }  # fmt: skip
     slow = [plan for plan in asked.slow_plans() if not UNION.match(plan)]
     assert [plan for plan in slow if not plan.startswith(OF_ONE_ROW)] == []
-    logs = [
-        " ".join(plan)
-        for (sql, _), plan in zip(asked.chain_statements, asked.plans(), strict=True)
-        if ") found" in sql
-    ]
-    assert {log.count("cchain_log_by_topic0") for log in logs} == {len(events.TOPICS)}
+    if connection.vendor == "sqlite":  # PostgreSQL may take any index of so few rows
+        logs = [
+            " ".join(plan)
+            for (sql, _), plan in zip(asked.chain_statements, asked.plans(), strict=True)
+            if ") found" in sql
+        ]
+        assert {log.count("cchain_log_by_topic0") for log in logs} == {len(events.TOPICS)}
 
 
 def test_the_task_indexes_if_the_setting_is_on(tokens: TokenChain) -> None:
