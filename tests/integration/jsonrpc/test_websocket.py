@@ -182,11 +182,12 @@ async def test_calls_above_the_sockets_limit_wait(application) -> None:
     assert all("result" in answer for answer in answers)
 
 
-async def test_overlong_call_times_out(application, monkeypatch) -> None:
+async def test_overlong_call_times_out(application, go, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
     async with opened(application(budget=DispatchLimits(seconds=0.05))) as ws:
-        await ws.send_to(text_data=request(7, "sleep", 0.2))
+        await ws.send_to(text_data=request(7, "held"))
         assert "-32002" in await ws.receive_from()
+        go.set()
 
 
 async def test_rate_limited_socket_gets_an_error_and_stays_open(application, clock) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -102,6 +102,15 @@ def workers():
 
 
 @pytest.fixture
+def hang(registry) -> Iterator[bytes]:
+    """A call that is not answered before the end of the test."""
+    end = threading.Event()
+    registry.add("hang", lambda: end.wait(60))
+    yield b'{"jsonrpc":"2.0","id":1,"method":"hang"}'
+    end.set()
+
+
+@pytest.fixture
 def make_app(registry, workers) -> Callable[..., AsgiRpc]:
     def make(
         limits: DispatchLimits | None = None, seconds: float = 30.0, **options: Any
@@ -182,14 +191,16 @@ async def test_too_many_waiting_calls_get_a_503(make_app) -> None:
     assert (await ask(app, parts=(NUMBER,))).status == 200
 
 
-async def test_overlong_call_times_out(make_app, monkeypatch) -> None:
+async def test_overlong_call_times_out(make_app, hang: bytes, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
-    answer = await ask(make_app(DispatchLimits(seconds=0.05)), parts=(SLEEP,))
+    answer = await ask(make_app(DispatchLimits(seconds=0.05)), parts=(hang,))
     assert answer.status == 200
     assert b'"code":-32002' in answer.body
 
 
-async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(make_app, monkeypatch) -> None:
+async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(
+    make_app, hang: bytes, monkeypatch
+) -> None:
     read_in = []
     original = Dispatcher.give_up
 
@@ -199,7 +210,7 @@ async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(make_app, mo
 
     monkeypatch.setattr(Dispatcher, "give_up", give_up)
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
-    answer = await ask(make_app(DispatchLimits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
+    answer = await ask(make_app(DispatchLimits(seconds=0.05, hot_body=10)), parts=(hang,))
     assert (answer.status, b'"code":-32002' in answer.body) == (200, True)
     assert read_in
     assert threading.current_thread() not in read_in

@@ -288,24 +288,29 @@ def test_connections_without_an_address_are_only_counted_in_all(clock) -> None:
 @pytest.mark.parametrize("count", [lambda body: bounded(body, 1000, 64), nesting])
 def test_other_threads_run_while_a_long_string_is_parsed(count) -> None:
     body = b'["' + b"\\n" * 15_900_000 + b'"' + b",{}" * 900 + b"," * 101 + b"]"
-    gaps: list[float] = []
-    began, ended = threading.Event(), threading.Event()
 
-    def tick() -> None:
-        last = time.monotonic()
-        began.set()
-        while not ended.wait(0.001):
-            now = time.monotonic()
-            gaps.append(now - last)
-            last = now
-        gaps.append(time.monotonic() - last)
+    def runs_beside() -> bool:
+        gaps: list[float] = []
+        began, ended = threading.Event(), threading.Event()
 
-    other = threading.Thread(target=tick)
-    other.start()
-    began.wait()
-    start = time.monotonic()
-    count(body)
-    taken = time.monotonic() - start
-    ended.set()
-    other.join()
-    assert max(gaps) < taken / 2
+        def tick() -> None:
+            last = time.monotonic()
+            began.set()
+            while not ended.wait(0.001):
+                now = time.monotonic()
+                gaps.append(now - last)
+                last = now
+            gaps.append(time.monotonic() - last)
+
+        other = threading.Thread(target=tick)
+        other.start()
+        began.wait()
+        start = time.monotonic()
+        count(body)
+        taken = time.monotonic() - start
+        ended.set()
+        other.join()
+        return max(gaps) < taken / 2
+
+    # Another process can hold up the other thread for as long, but not every time.
+    assert any(runs_beside() for _ in range(20))

@@ -6,6 +6,7 @@ import pytest
 
 from cchain_app.api import loop_gas
 from cchain_app.memory import select
+from jsonrpc.limits.interpreter import LoopTurn
 from tests.builders.process import restart_node
 from tests.integration.cchain_app.api.hot_requests import Asked, deploy_counter
 from tests.integration.conftest import Chain
@@ -18,6 +19,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 3600.0)
     monkeypatch.setattr(select, "SECONDS_IN_THREAD", 3600.0)
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 3600.0)
+    monkeypatch.setattr(LoopTurn, "is_spent", lambda _turn: False)
     restart_node()
     yield
     restart_node()

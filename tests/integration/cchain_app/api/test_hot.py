@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from cchain_app.api import loop_gas
+from cchain_app.api import loop_gas, rendered
 from cchain_app.api.rendered import RenderedBlocks
 from jsonrpc.dispatch.dispatcher import MISS
 from nodeproject.apps import this_node
@@ -33,6 +33,7 @@ def used(chain, monkeypatch):
     """A chain whose blocks, accounts and slots are cached, because they were requested before."""
     # Limit calls by gas alone: a busy machine loses milliseconds during which the call does not run.
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
+    monkeypatch.setattr(rendered, "SECONDS_ON_EVENT_LOOP", 60.0)
     chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     made, block = chain.do(to=CONTRACT, gas=100_000, value=0)
     asked = {

@@ -127,7 +127,7 @@ def test_a_compiler_that_takes_too_long_is_ended(installed: Installed) -> None:
     installed.node(f"echo $$ > {pid}; exec sleep 600")
 
     with pytest.raises(CompilerStopped, match="too long"):
-        installed.compile(installed.compilers(seconds=1.0))
+        installed.compile(installed.compilers(seconds=3.0))
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 
