@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from health_app.history import HistoryWriter
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshots import DamagedSnapshot
 from nodeproject.settings.node import NodeSettings
@@ -20,6 +21,14 @@ from tests.integration.platform_app.conftest import (
 )
 
 __all__ = ["nothing_remembered", "pchain", "shared_pchain"]
+
+
+@pytest.fixture(autouse=True)
+def no_health_history() -> Iterator[None]:
+    """Write no health history: its thread would continue to write during later tests."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(HistoryWriter, "_wake", lambda _writer: None)
+        yield
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from celery.worker import state
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from chaindb import redis_cache
+from chaindb.servers import WatchedServer
 from nodeproject.admin import first_page
 from nodeproject.admin.first_page import measure
 from nodeproject.celery import app
@@ -94,7 +95,9 @@ def test_production_profile_shows_queues_in_redis_and_the_beat(production: Redis
     assert words == "sent 7 min ago; recorded every 3 min"
 
 
-def test_unreachable_redis_is_reported(settings: Any) -> None:
+def test_unreachable_redis_is_reported(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The thread that waits for its return would run until the process ends.
+    monkeypatch.setattr(WatchedServer, "_watch", lambda _server: None)
     settings.NODE = updated(settings.NODE, profile="production", redis_url="redis://127.0.0.1:1/0")
     redis_cache.server.cache_clear()
     told = _cards()["Queues"]
