@@ -28,6 +28,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.bodies: dict[Any, list[str]] = {}
         self.busy = threading.Event()
+        """Set when each of two connections has sent more than ten requests."""
         self.left = threading.Event()
 
     @property
@@ -52,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
             named = named["params"][0]
         seen = self.server.bodies.setdefault(self.client_address, [])
         seen.append(named)
-        if len(seen) > 10:
+        if sum(len(order) > 10 for order in list(self.server.bodies.values())) == 2:
             self.server.busy.set()
         if named == "close":
             self.close_connection = True
