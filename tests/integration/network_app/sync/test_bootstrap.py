@@ -10,7 +10,7 @@ from network_app.ports import AcceptResult
 from network_app.wire.p2p_pb2 import Get, Message
 from primitives.ids import NodeID
 from tests.builders.memory_chain import BAD, SEAL, MemoryChain, block_bytes, id_of
-from tests.builders.memory_network import Node, World, quick_config, running, until
+from tests.builders.memory_network import PATIENT, Node, World, quick_config, running, until
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -34,7 +34,7 @@ async def test_a_node_without_bootstrappers_follows_at_once() -> None:
 async def test_a_few_thousand_blocks_are_fetched_in_pieces_and_executed_in_batches() -> None:
     world = World()
     world.add("first", long_chain(3000), weight=1)
-    config = quick_config(**PIECES, most_request_timeout=5)  # no response arrives too late
+    config = quick_config(**PIECES, **PATIENT)  # no response arrives too late
     joining = world.add("joining", beacons=["first"], config=config)
     world.link_all()
     async with running(*world.nodes.values()):
@@ -201,7 +201,7 @@ class Liar:
 async def bootstrap_beside_a_liar(wrong: str) -> tuple[World, Node, Node, Liar]:
     """Bootstrap from honest nodes and one that lies; return after it has lied and all blocks are there."""
     # Responses are small, so that many are needed and every beacon is asked.
-    config = quick_config(ancestors_count=40, most_fetched=1000, most_request_timeout=5)
+    config = quick_config(ancestors_count=40, most_fetched=1000, **PATIENT)
     world = World()
     honest = world.add("honest", long_chain(1200), weight=1, config=config)
     copies = MemoryChain(), MemoryChain()
