@@ -104,6 +104,8 @@ class ReferenceValidator:
         self._random = random
         self._numbers = itertools.count(1)
         self._asked: set[tuple[NodeID, int]] = set()
+        self._block_requests: set[tuple[NodeID, int]] = set()
+        """Unanswered requests for blocks. They do not expire: the answer of a slow node may come after `TIMEOUT`."""
         self._polls: dict[int, Poll] = {}
         self._awaited: dict[int, asyncio.Future[Any]] = {}
         self._missing: dict[ID, list[bytes]] = {}
@@ -218,9 +220,9 @@ class ReferenceValidator:
         self._settle(node_id, chits.request_id, preferred)
 
     def _on_put(self, node_id: NodeID, put: p2p.Put) -> None:
-        if (node_id, put.request_id) not in self._asked:
+        if (node_id, put.request_id) not in self._block_requests:
             self.wrong.append("a block that nobody asked for")
-        self._asked.discard((node_id, put.request_id))
+        self._block_requests.discard((node_id, put.request_id))
         self._take(node_id, put.container)
 
     def _on_get(self, node_id: NodeID, get: p2p.Get) -> None:
@@ -339,6 +341,8 @@ class ReferenceValidator:
         for node_id in nodes:
             if self.network.send(node_id, enclose(request)):
                 self._asked.add((node_id, number))
+                if isinstance(request, p2p.Get):
+                    self._block_requests.add((node_id, number))
                 loop = asyncio.get_running_loop()
                 loop.call_later(TIMEOUT, self._settle, node_id, number, None)
         return number

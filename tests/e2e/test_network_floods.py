@@ -48,6 +48,8 @@ UNKNOWN = b"\xfa\x7f\xe8\x07" + bytes(1000)
 """A message of a later protocol version, with field 2047, which breaks no rule."""
 RECEIVED = 'messages_total{direction="received"}'
 MAX_HALF_OPEN = 64
+TOO_MANY_HALF_OPEN = f"more than {MAX_HALF_OPEN} connections without TLS"
+SILENT = "TLS was not up in 15 s"
 IN_A_LIST = 15
 """Number of addresses of a list that the node reads."""
 LISTED = 60
@@ -85,11 +87,11 @@ async def test_connections_without_tls_are_dropped_for_others(
     flooded: Flooded, witness: Witness, said: bytes
 ) -> None:
     async with Calls(flooded, said) as calls:
-        await calls.go_on(until_ended=300)
+        await calls.go_on(until_ended=300, why=TOO_MANY_HALF_OPEN)
         await until(lambda: calls.staying <= MAX_HALF_OPEN, "few are left")
-        # Check the reasons now. On a slow machine the remaining connections soon end for another reason, silence.
+        # On a slow machine some of the connections that are left have been silent for too long by now.
         reasons = {ending.reason for ending in calls.endings().values()}
-        assert reasons == {f"more than {MAX_HALF_OPEN} connections without TLS"}
+        assert reasons <= {TOO_MANY_HALF_OPEN, SILENT}
 
         await witness.looks()
         await assert_serves(flooded)

@@ -52,7 +52,7 @@ class Proxy:
         self.session.headers["Host"] = HOST
 
     def is_ready(self) -> bool:
-        with suppress(requests.ConnectionError):
+        with suppress(requests.ConnectionError, requests.Timeout):  # the node may be slow at first
             return self.session.get(self.url + "/ext/health/liveness", timeout=5).ok
         return False
 
