@@ -70,6 +70,10 @@ class NetworkNode(RunningNode):
         _, health = self.get("/ext/health")
         return dict(health["checks"])
 
+    def measured(self, check: str) -> dict[str, Any]:
+        """Return what a health check measured in its last run; nothing if that run exceeded its time limit."""
+        return dict(self.checks()[check].get("message") or {})
+
 
 class LocalNetwork(AbstractContextManager["LocalNetwork"]):
     """Nodes that validate one network. The first builds the blocks, unless the validators vote."""

@@ -95,16 +95,32 @@ def run(network: Network, settings: Any) -> Run:
     return second_terminal
 
 
+def status_with(run: Run, capsys: pytest.CaptureFixture[str], words: str) -> str:
+    """Run the command until it prints these words; return its output.
+
+    It gives each node three seconds for an answer, which on a busy machine may be too short once.
+    """
+    shown = ""
+
+    def is_shown() -> bool:
+        nonlocal shown
+        run("status")
+        shown = capsys.readouterr().out
+        return words in shown
+
+    wait_for(is_shown, f"the status is {words}")
+    return shown
+
+
 def test_a_second_terminal_sees_the_nodes(
     network: Network, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run("status")
+    words = "5 of 5 validators run, with 100 % of the stake; 65 % must be there"
+    shown = status_with(run, capsys, words)
 
-    shown = capsys.readouterr().out
     for number in NODES:
         assert network.node_id(number) in shown
     assert shown.count("ready") == len(NODES)
-    assert "5 of 5 validators run, with 100 % of the stake; 65 % must be there" in shown
 
 
 def test_four_validators_continue_and_a_stopped_one_catches_up(
@@ -113,8 +129,7 @@ def test_four_validators_continue_and_a_stopped_one_catches_up(
     assert run("stop", "2") == "node 2 is stopped\n"
     with pytest.raises(CommandError, match=r"^node 2 is stopped already$"):
         run("stop", "2")
-    run("status")
-    assert "4 of 5 validators run, with 80 % of the stake" in capsys.readouterr().out
+    status_with(run, capsys, "4 of 5 validators run, with 80 % of the stake")
 
     sent = network.send(3)
     assert len({network.accepted(number, sent) for number in (1, 3, 4, 5)}) == 1

@@ -45,8 +45,8 @@ def test_health_and_metrics_know_the_peers_of_another_process(network: LocalNetw
     wait_for(lambda: producer.get("/ext/health")[0] == 200, "it is healthy")
     wait_for(
         lambda: (
-            producer.checks()["network"]["message"]["connectedPeers"] == 1
-            and producer.checks()["P"]["message"]["vm"] == {"percentConnected": 1}
+            producer.measured("network").get("connectedPeers") == 1
+            and producer.measured("P").get("vm") == {"percentConnected": 1}
         ),
         "both checks know the other",
     )

@@ -249,9 +249,8 @@ def is_mute(node: NetworkNode) -> bool:
 
 
 def undecided(node: NetworkNode) -> int:
-    """Return the number of C-Chain blocks that are processing."""
-    blocks: int = node.checks()["C"]["message"]["consensus"]["outstandingBlocks"]
-    return blocks
+    """Return the number of C-Chain blocks that are processing; 0 if it is not known."""
+    return int(node.measured("C").get("consensus", {}).get("outstandingBlocks", 0))
 
 
 def say_why_nothing_is_decided(node: NetworkNode, missing: set[str]) -> None:
