@@ -78,7 +78,9 @@ async function onDesk(page, base, screenshots) {
   found.nonsense = await tried(page, 'eth_chainId', '[')
   found.long = await longOne(page, 'eth_accounts')
   await page.goto(`${base}/ext/docs#eth_getBalance`)
-  found.named = await page.locator('#eth_getBalance h4').first().isVisible()
+  const heading = page.locator('#eth_getBalance h4').first()
+  await heading.waitFor() // the page is not loaded again: it opens the method at the event `hashchange`
+  found.named = await heading.isVisible()
   found.curl = await page.innerText('#eth_getBalance .call')
   await picture(page, screenshots, 'reference-desk-method', {})
   return found

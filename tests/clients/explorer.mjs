@@ -273,8 +273,9 @@ export async function search({ base, typed, whole }) {
   await page.goto(`${base}/`)
   await page.keyboard.press('/')
   await page.keyboard.type(typed)
-  await page.click('#suggestions a')
-  await page.waitForLoadState()
+  // On a busy machine there are suggestions for the first letters too, before the whole text is typed.
+  await page.click(`#suggestions a:has-text("${typed}")`)
+  await page.waitForURL((url) => url.href !== `${base}/`)
   const suggested = new URL(page.url()).pathname
   await page.fill('.search input', whole)
   await page.press('.search input', 'Enter')
