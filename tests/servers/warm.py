@@ -7,6 +7,7 @@ development node start real processes.
 """
 
 import atexit
+import contextlib
 import json
 import os
 import signal
@@ -54,7 +55,8 @@ class WarmProcess:
     def send_signal(self, number: signal.Signals) -> None:
         """Send the process a signal, unless it has already ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, number)
 
 
 def start(command: Sequence[str], log: Path, *, env: Mapping[str, str], cwd: Path) -> WarmProcess:
