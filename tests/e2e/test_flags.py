@@ -18,6 +18,7 @@ from primitives.product import NAME, VERSION
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import MakeNode
 from tests.e2e.network import wait_for
+from tests.e2e.transactions import wait_for_receipts
 from tests.servers.node import ROOT, RunningNode
 from tests.servers.ports import free_port, has_ipv6
 from tests.servers.process import ServerProcess
@@ -167,7 +168,9 @@ def test_anvil_flags_take_effect(make_node: MakeNode, tmp_path: Path) -> None:
     assert accounts[0] != Account.from_key(RICH).address.lower()
     assert node.rpc("eth_getBalance", accounts[0], "latest") == hex(10_000 * 10**18)
     sent = node.rpc("eth_sendTransaction", {"from": stranger, "to": target, "value": "0x5"})
-    block = node.rpc("eth_getTransactionReceipt", sent)["blockNumber"]
+    with node.client() as client:  # the answer waits for the block, but no longer than a second
+        (receipt,) = wait_for_receipts(client, [sent])
+    block = receipt["blockNumber"]
     assert len(node.rpc("eth_getBlockByNumber", block, False)["transactions"]) == 1
     assert (
         0
