@@ -31,7 +31,9 @@ function connect({ url, chainId, mode }, used) {
     nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
     rpcUrls: { default: { http: [url] } },
   })
-  const options = { chain, mode, transport: http(url, { retryCount: 0 }), pollingInterval: 50, cacheTime: 0 }
+  // Requests are not repeated, so viem's own time limit of ten seconds must not end one on a busy machine.
+  const transport = http(url, { retryCount: 0, timeout: 60_000 })
+  const options = { chain, mode, transport, pollingInterval: 50, cacheTime: 0 }
   const base = createTestClient(options)
   const actions = Object.keys(testActions({ mode })(base))
   const client = base.extend(publicActions).extend(walletActions)

@@ -29,7 +29,7 @@ PAUSE = 0.05
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 PASSWORD = "correct horse battery staple 7"
 ABI = [{"type": "function", "name": "totalSupply", "inputs": [], "outputs": [{"type": "uint256"}]}]
-SECONDS = 60.0
+SECONDS = 120.0
 """Time limit for the token index, which is written after the blocks."""
 OF_EXPLORER = ("token", "tokentransfer", "tokenbalance", "tokenprogress", "suppliedabi")
 

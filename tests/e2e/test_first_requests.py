@@ -100,7 +100,7 @@ def test_transaction_pending_before_the_worker_starts_is_accepted(node: NodeProc
     wanted = {**user, "controlKeys": [address], "threshold": 1}
     tx_id = call(node.platform_url, "platform.createSubnet", wanted)["txID"]
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     status = ""
     while status != "Committed" and time.monotonic() < deadline:
         status = call(node.platform_url, "platform.getTxStatus", {"txID": tx_id})["status"]

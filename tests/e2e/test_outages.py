@@ -29,7 +29,7 @@ CALL_SECONDS = 6.0
 """Seconds within which a call must fail if it needs an unavailable server: three times the documented limit."""
 RETURN_SECONDS = 15.0
 """Seconds within which the node must recover after the server is back: five times the documented limit."""
-PATIENCE = 40.0
+PATIENCE = 120.0
 """Time limit in seconds for all other waits, on a busy machine."""
 LASTS = 3.0
 """Seconds that an outage continues after the node has reported it."""

@@ -28,7 +28,7 @@ LONGEST = 1.5
 """Longest load before a kill, in seconds, except for the last kill."""
 ASKED = 300
 """Number of transactions that the node is queried for after a kill; the rows are checked for all of them."""
-LEFTOVER = 20.0
+LEFTOVER = 60.0
 """Seconds until a transaction that was pending when the node was killed must be in a block. No event triggers the
 builder for it, so the P-Chain's tick finds it, which comes every second; the rest is a margin for a busy machine."""
 NOT_THERE = ("failed to read consumed UTXO", "tx conflicts with other tx")

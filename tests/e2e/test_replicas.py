@@ -14,7 +14,7 @@ from tests.servers.node import RunningNode
 from tests.servers.postgresql import PostgresqlServer
 from tests.servers.postgresql_replica import PostgresqlReplica
 
-SECONDS = 60
+SECONDS = 120
 EMITS = bytes.fromhex("600880600b6000396000f3600060006000a100")
 """Creates a contract whose code emits a log with one topic, 0, and no data."""
 

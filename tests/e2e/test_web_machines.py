@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "deploy/systemd/web.env.example"
 UPSTREAM = ROOT / "deploy/proxies/nginx-web-machines.conf"
 STRANGER = "0x000000000000000000000000000000000000dEaD"
-SECONDS = 60.0
+SECONDS = 120.0
 FIRST_KEY = 9000
 """Private key of the first sender; each test has senders of its own."""
 
