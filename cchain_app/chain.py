@@ -20,7 +20,7 @@ from cchain_app.evm import select as evm_select
 from cchain_app.evm.coreth import stored_slot
 from cchain_app.evm.kzg import Kzg
 from cchain_app.evm.tracing import TracingEngine
-from cchain_app.evm.trie import StateTrie
+from cchain_app.evm.trie import LEAF_BYTES, StateTrie
 from cchain_app.forking.client import Upstream, upstream_at
 from cchain_app.forking.origin import ForkOrigin, read_wanted
 from cchain_app.genesis import Genesis, fund_accounts, load_genesis
@@ -465,10 +465,9 @@ class EvmChain(ChainOptions):
 
     def new_trie(self, *, cached: bool = True) -> StateTrie:
         """Return a state trie that belongs to the engine and to the chain's rules, with or without a cache of nodes."""
+        leaves = self.settings.cache.accounts + self.settings.cache.slots if cached else 0
         return evm_select.select_trie(
-            self.settings.engine,
-            cache_bytes=self.settings.cache.trie_bytes if cached else 0,
-            of_coreth=self.is_of_coreth,
+            self.settings.engine, cache_bytes=LEAF_BYTES * leaves, of_coreth=self.is_of_coreth
         )
 
     @cached_property

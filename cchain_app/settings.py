@@ -35,9 +35,6 @@ NO_CODE_LIMIT: Final = 2**48
 MOST_MEMORY: Final = 2**36 - 1
 """Highest limit of memory, in bytes; geth computes no price for twice as much."""
 
-LEAF_BYTES: Final = 112
-"""Bytes of an average leaf of the state trie and its key."""
-
 AUTO_NAME: Final = "auto"
 """The client name that depends on the chain."""
 
@@ -303,26 +300,15 @@ class CacheSettings:
     """Sizes of the caches of each process for accounts, storage slots and blocks."""
 
     accounts: int = flag(
-        100_000,
-        "Accounts kept in the memory of each process, and as many nodes of the state trie.",
-        least=0,
+        100_000, "Accounts, and as many trie nodes, in each process's memory.", least=0
     )
-    slots: int = flag(
-        500_000,
-        "Storage slots kept in the memory of each process, and as many nodes of the state trie.",
-        least=0,
-    )
+    slots: int = flag(500_000, "Slots, and as many trie nodes, in each process's memory.", least=0)
     blocks: int = flag(
         256,
         "Blocks kept in the memory of each process.",
         least=0,
         options=("--transaction-block-keeper",),
     )
-
-    @property
-    def trie_bytes(self) -> int:
-        """Bytes of keys and nodes in the trie's cache: those of as many leaves as the other caches have entries."""
-        return LEAF_BYTES * (self.accounts + self.slots)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,14 @@ In Python: `trie_python`; in Rust: `native/`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from cchain_app.evm.engine import AccountState, StateChanges
 from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import keccak256
+
+LEAF_BYTES: Final = 112
+"""Bytes of an average leaf of the state trie and its key."""
 
 ACCOUNT_TRIE = b"a"
 """Prefix of the keys of all nodes of the account trie."""

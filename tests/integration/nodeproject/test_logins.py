@@ -1,5 +1,6 @@
 """Logins: guessing is slowed down, few passwords are hashed concurrently, and refusals state the reason."""
 
+import getpass
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.contrib.auth.hashers import MD5PasswordHasher
+from django.contrib.auth.management.commands import changepassword
 from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.core.management import call_command
@@ -18,6 +20,7 @@ from nodeproject.apps import this_node
 from nodeproject.startup.process import DJANGO_THREADS
 from nodeproject.web import logins
 from nodeproject.web.logins import HASHING, OF_ADDRESS, OF_NAME
+from tests.builders.modules import module_with
 
 pytestmark = [pytest.mark.sqlite_only, pytest.mark.django_db]
 
@@ -188,7 +191,8 @@ def test_a_forgotten_password_is_reset_and_ends_sessions(
     session = Client(REMOTE_ADDR=OURS)
     assert session.login(username="anna", password="right")
     assert session.get("/admin/").status_code == 200
-    monkeypatch.setattr("getpass.getpass", lambda **_: "another long passphrase")
+    typed = module_with(getpass, getpass=lambda **_: "another long passphrase")
+    monkeypatch.setattr(changepassword, "getpass", typed)
 
     call_command("changepassword", "anna", stdout=StringIO())
 
