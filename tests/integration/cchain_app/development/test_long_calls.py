@@ -14,6 +14,7 @@ from django.db import OperationalError, connection, connections
 from cchain_app.services import manual_mining
 from chaindb import database
 from chaindb.locks import Lock
+from chaindb.postgresql.session import SESSION
 from jsonrpc.errors import JsonRpcError
 from nodeproject.web import urls
 from primitives.fair_lock import WaitedTooLong
@@ -165,7 +166,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     of_pool = connection.connection
     of_pool.execute("SET lock_timeout = 1")
     yield
-    of_pool.execute("RESET lock_timeout")  # for the next user of the connection
+    # The next user of the connection needs the session's limit; RESET would set the server's, which is none.
+    of_pool.execute(f"SET lock_timeout = {SESSION['lock_timeout']}")
 
 
 def test_a_busy_database_is_reported_to_each_caller(rpc, shared_chain, impatient, client):
