@@ -71,7 +71,7 @@ class NetworkNode(RunningNode):
         return dict(health["checks"])
 
     def measured(self, check: str) -> dict[str, Any]:
-        """Return what a health check measured in its last run; nothing if that run exceeded its time limit."""
+        """Return the measurements of the last run of a health check; nothing if the run exceeded its time limit."""
         return dict(self.checks()[check].get("message") or {})
 
 

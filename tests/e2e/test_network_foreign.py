@@ -115,7 +115,7 @@ def test_foreign_c_chain_does_not_affect_the_p_chain(
         assert node.node_id not in reference.disconnected_from
         assert node.ask("info.isBootstrapped", chain="P") == {"isBootstrapped": True}
         assert node.ask("info.isBootstrapped", chain="C") == {"isBootstrapped": False}
-        wait_for(lambda: words in unready(node), "readiness tells of the C-Chain")
+        wait_for(lambda: words in unready(node), "the readiness check names the C-Chain")
         # It has no X-Chain. A peer is set aside for ten seconds at first, and again after its next wrong answer.
         wait_for(
             lambda: benched(node).get(str(reference.node_id)) == ["C", "X"],

@@ -166,7 +166,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     of_pool = connection.connection
     of_pool.execute("SET lock_timeout = 1")
     yield
-    # The next user of the connection needs the session's limit; RESET would set the server's, which is none.
+    # For the next user of the connection. RESET would remove the limit: the server has none.
     of_pool.execute(f"SET lock_timeout = {SESSION['lock_timeout']}")
 
 
