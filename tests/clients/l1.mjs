@@ -183,7 +183,8 @@ function evm({ url, chainID }, key) {
     rpcUrls: { default: { http: [url] } },
   })
   const account = privateKeyToAccount(key)
-  const options = { chain, transport: http(url), pollingInterval: 100 }
+  // Viem's own time limit is ten seconds, which a busy machine exceeds.
+  const options = { chain, transport: http(url, { timeout: 60_000 }), pollingInterval: 100 }
   return {
     url,
     account,

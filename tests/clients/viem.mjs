@@ -6,9 +6,11 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { blob, kzgOf } from './kzg.mjs'
 
+// Instead of viem's ten seconds, which the first sidecar of a node can take on a busy machine.
+const patient = { timeout: 60_000 }
 const stranger = '0x000000000000000000000000000000000000dEaD'
 
-function connect({ url, wsUrl, key, chainId }, { transport = http(url), ...options } = {}) {
+function connect({ url, wsUrl, key, chainId }, { transport = http(url, patient), ...options } = {}) {
   const chain = defineChain({
     id: chainId,
     name: 'local',
@@ -312,7 +314,7 @@ export async function batch(given) {
     return fetch(...request)
   }
   const { reader, account } = connect(given, {
-    transport: http(given.url, { batch: { batchSize: 50 }, fetchFn }),
+    transport: http(given.url, { ...patient, batch: { batchSize: 50 }, fetchFn }),
   })
   const balances = await Promise.all(
     Array.from({ length: 100 }, () => reader.getBalance({ address: account.address, blockNumber: 0n })),
