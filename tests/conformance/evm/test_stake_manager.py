@@ -1,4 +1,4 @@
-"""The validator manager contract with proof of stake, on both engines: who may stake, how much, and when it is returned."""
+"""The validator manager contract with proof of stake, on both engines: staking, its limits, and the return of stakes."""
 
 import pytest
 from eth_abi.abi import decode

@@ -50,7 +50,10 @@ def test_extreme_values_round_trip(
     assert table.count(database) == 0
 
 
-@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no statistics")
+@pytest.mark.skipif(
+    connection.vendor != "postgresql",
+    reason="the node collects statistics of tables on PostgreSQL alone",
+)
 def test_copied_rows_have_statistics_at_once(database: Database) -> None:
     table = Table(Account)
     table.write(database, [(bytes([place]) * 20, 0, "7", bytes(32)) for place in range(40)])

@@ -14,7 +14,8 @@ from cchain_app.store import queries, trie_history
 from chaindb.database import Database, SqlQuery
 
 pytestmark = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite's plans do not depend on the rows"
+    connection.vendor != "postgresql",
+    reason="SQLite without statistics ignores the sizes of tables",
 )
 
 ROWS = 60_000
@@ -38,7 +39,7 @@ FILL = (
     """
     INSERT INTO cchain_app_transaction (
       id, hash, block_id, index, type, sender, nonce, value, gas, max_fee_per_gas, max_priority_fee_per_gas, raw)
-    SELECT n::bigint * {places}, sha256(n::text::bytea), n, 0, 2, '\\x00', n, 0, 21000, 1, 1, '\\x00'
+    SELECT n::bigint * {places}, sha256(n::text::bytea), n, 0, 2, '\\x00', n, 0, 21000, 1, 1, decode(repeat('ab', 120), 'hex')
     FROM generate_series(1, {rows}) AS n
     """,
     """
@@ -51,7 +52,7 @@ FILL = (
 
 @pytest.fixture
 def database(db: None) -> Database:
-    """Tables of a chain of 20,000 blocks, without statistics."""
+    """Tables of a chain of 60,000 blocks, without statistics."""
     database = Database()
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
