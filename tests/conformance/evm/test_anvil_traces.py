@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Frame, Recording, TracingEngine, TransactionTrace
 from cchain_app.tracing import otterscan, parity
 from cchain_app.tracing.output import data
@@ -26,11 +25,6 @@ WORDS = {
     "StateChangeDuringStaticCall": "Mutable Call In Static Context",
 }
 """Errors that Anvil names after revm's results, with the messages of this node."""
-
-
-@pytest.fixture(scope="module", params=["native", "reference"])
-def engine(request: pytest.FixtureRequest) -> TracingEngine:
-    return select_engine(request.param)
 
 
 def anvils(name: str, form: str) -> Any:

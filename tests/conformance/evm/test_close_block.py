@@ -17,11 +17,6 @@ DEPOSITS = Address(bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa"))
 DEPOSITED = Word(bytes.fromhex("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5"))
 
 
-@pytest.fixture(params=["native", "reference"])
-def engine(request: pytest.FixtureRequest) -> TracingEngine:
-    return select_engine(request.param)
-
-
 def deposit(amount: int) -> Log:
     """Return the log data of a deposit: five fields, each preceded by its offset and length."""
     fields = (b"\x01" * 48, b"\x02" * 32, amount.to_bytes(8, "little"), b"\x03" * 96, bytes(8))

@@ -32,11 +32,6 @@ DIGEST = b"\xd1" * 32
 RECOVERY_GAS = 3000
 
 
-@pytest.fixture(params=["native", "reference"])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return select_engine(request.param)
-
-
 @pytest.fixture
 def state() -> MemoryState:
     made = genesis_state()

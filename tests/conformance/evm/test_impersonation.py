@@ -28,11 +28,6 @@ CONTRACT = Address(b"\xc0" * 20)
 STRANGER = Address(b"\x57" * 20)
 
 
-@pytest.fixture(params=["native", "reference"])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return select_engine(request.param)
-
-
 @pytest.fixture
 def state() -> MemoryState:
     """A contract and an account without a known key, both with coins."""

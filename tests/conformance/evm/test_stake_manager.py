@@ -1,9 +1,7 @@
 """The validator manager contract with proof of stake, on both engines: staking, its limits, and the return of stakes."""
 
-import pytest
 from eth_abi.abi import decode
 
-from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import TracingEngine
 from explorer_app.managers import contract
 from explorer_app.managers.contract import (
@@ -31,11 +29,6 @@ from tests.builders.managed_l1 import (
     ManagedL1,
     stake,
 )
-
-
-@pytest.fixture(params=["native", "reference"], scope="module")
-def engine(request: pytest.FixtureRequest) -> TracingEngine:
-    return select_engine(request.param)
 
 
 def test_a_staker_joins_and_leaves_with_the_stake(engine: TracingEngine) -> None:

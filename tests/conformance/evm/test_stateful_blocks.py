@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from cchain_app.evm.engine import CallRejected, Engine, ExecutedBlock, ExecutionInvalid
-from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording, TracingEngine
 from cchain_app.precompiles import addresses
 from cchain_app.precompiles.active import DURANGO_WARP_GAS
@@ -34,11 +33,6 @@ FACTORY = Address(b"\xfa" * 20)
 GET_MESSAGE = bytes.fromhex("6f825350") + bytes(32)
 GET_HASH = bytes.fromhex("ce7f5929") + bytes(32)
 PREDICATE_GAS = 125_000
-
-
-@pytest.fixture(params=["native", "reference"], scope="module")
-def engine(request: pytest.FixtureRequest) -> TracingEngine:
-    return select_engine(request.param)
 
 
 def sent(sender: int, **changes: Any) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from cchain_app.evm.engine import BlockEnv, CallMessage, Log
-from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording, TracingEngine
 from cchain_app.evm.upgrades import upgrade_changes
 from cchain_app.genesis_fields import parse_address
@@ -28,11 +27,6 @@ GENESIS = json.loads(CALLS["genesis"])
 TIME = int(GENESIS["timestamp"], 16)
 BASE_GAS = 21_000
 PROXY_GAS = 10_000_000
-
-
-@pytest.fixture(params=["native", "reference"], scope="module")
-def engine(request: pytest.FixtureRequest) -> TracingEngine:
-    return select_engine(request.param)
 
 
 @pytest.fixture(scope="module")

@@ -41,11 +41,6 @@ BY_CREATE = STORE_INIT + assemble(f"{len(INIT)} 0 0 CREATE 0 MSTORE 32 0 RETURN"
 BY_CREATE2 = STORE_INIT + assemble(f"5 {len(INIT)} 0 0 CREATE2 0 MSTORE 32 0 RETURN")
 
 
-@pytest.fixture(params=["native", "reference"])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return select_engine(request.param)
-
-
 def legacy(**changes: Any) -> Transaction:
     """Return a transaction of the type that every fork supports."""
     return transaction(type=LEGACY, chain_id=None, value=0, max_fee_per_gas=2 * BASE_FEE, **changes)

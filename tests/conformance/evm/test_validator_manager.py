@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import TracingEngine
 from explorer_app.managers import contract
 from explorer_app.managers.contract import (
@@ -44,11 +43,6 @@ from tests.builders.managed_l1 import (
     authority,
 )
 from tests.builders.stateful import SOURCE
-
-
-@pytest.fixture(params=["native", "reference"], scope="module")
-def engine(request: pytest.FixtureRequest) -> TracingEngine:
-    return select_engine(request.param)
 
 
 def test_the_conversion_gives_the_first_validators(engine: TracingEngine) -> None:
