@@ -91,7 +91,7 @@ def sqlite(
         log_pages: Pages of the log at which a commit triggers a checkpoint; 0: as for the node's own database.
         is_mapped: Whether connections map the file. Each mapping counts as memory of the process.
     """
-    entry: dict[str, Any] = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
+    entry: dict[str, Any] = {"ENGINE": "chaindb.sqlite", "NAME": str(path)}
     return _with_manners(entry, node, log_pages or _LOG_PAGES, is_mapped=is_mapped)
 
 

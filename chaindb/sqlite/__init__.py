@@ -1,0 +1,1 @@
+"""Django's SQLite backend, faster for statements that are repeated."""
