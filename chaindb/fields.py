@@ -249,7 +249,7 @@ class UncomparedUInt256Field(UncomparedField, UInt256Field):
 
 def for_database(number: int, digits: int, vendor: str) -> int | str:
     """Return a big integer in the form of the column in this database (for `bulk`)."""
-    return number if vendor == "postgresql" else f"{number:0{digits}d}"
+    return number if vendor == "postgresql" else f"{number:d}".zfill(digits)
 
 
 PLACES = 1 << 24

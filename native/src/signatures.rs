@@ -3,6 +3,7 @@
 //! Threads are started for each batch, because a permanent pool would not survive a fork of the
 //! process.
 
+use std::sync::OnceLock;
 use std::thread;
 
 use revm::primitives::{Address, B256, keccak256};
@@ -12,20 +13,14 @@ use secp256k1::{
 };
 
 /// Minimum number of signatures per thread; starting a thread costs as much as one or two signatures.
-const WORTH_A_THREAD: usize = 16;
+const WORTH_A_THREAD: usize = 8;
 
 /// Digest, r, s, and parity, which selects one of two points.
 pub(crate) type Signature = (B256, B256, B256, u8);
 
 /// Return the signer of each digest, or None if the signature is invalid.
 pub(crate) fn recover_all(signatures: &[Signature]) -> Vec<Option<Address>> {
-    // Querying the number of cores reads files, which takes as long as one signature.
-    let cores = if signatures.len() <= WORTH_A_THREAD {
-        1
-    } else {
-        thread::available_parallelism().map_or(1, |cores| cores.get())
-    };
-    let share = signatures.len().div_ceil(cores).max(WORTH_A_THREAD);
+    let share = signatures.len().div_ceil(cores()).max(WORTH_A_THREAD);
     let mut senders = vec![None; signatures.len()];
     thread::scope(|scope| {
         let mut work = signatures.chunks(share).zip(senders.chunks_mut(share));
@@ -38,6 +33,12 @@ pub(crate) fn recover_all(signatures: &[Signature]) -> Vec<Option<Address>> {
         }
     });
     senders
+}
+
+/// Number of cores, queried once: it reads files, which takes as long as one signature.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, |cores| cores.get()))
 }
 
 fn recover_into(signatures: &[Signature], senders: &mut [Option<Address>]) {
