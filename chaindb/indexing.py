@@ -11,15 +11,15 @@ SHARE: Final = {"embedded": 0.1, "production": 0.8}
 """Seconds of each second in which an index is written, by profile: the embedded worker also builds the blocks."""
 
 REST_SECONDS: Final = 5.0
-"""Seconds between two slices while a thread that shares the interpreter is busy with requests.
+"""Seconds between two slices while the process is busy.
 
 Shorter slices in each second would not help: blocks are read in batches, and stopping early wastes
-most of the reading. A writer also takes more from the serving thread than its own time: whenever
-the writer returns from the database and needs the interpreter, the other thread waits for a switch
+most of the reading. A writer also takes more from the threads that answer requests or build blocks than its own time:
+whenever the writer returns from the database and needs the interpreter, the others wait for a switch
 interval."""
 
 BUSY_SHARE: Final = 0.5
-"""The serving thread counts as busy if it computes for more than this share of its time."""
+"""The process counts as busy if its threads together compute for more than this share of the time."""
 
 CHECK_SECONDS: Final = 0.5
 """Minimum seconds between two checks; in a shorter time a single response would count as busy."""
@@ -106,10 +106,10 @@ class IndexingTime:
     def beside(
         self, processor_time: Callable[[], float], is_needed: Callable[[], bool] = never
     ) -> None:
-        """Pause writing from now on while a thread of this process is busy.
+        """Pause writing from now on while this process is busy: it also answers requests or builds blocks.
 
         Args:
-            processor_time: Returns the seconds that the thread has computed.
+            processor_time: Returns the seconds that the threads of the process have computed.
             is_needed: As the attribute of this name.
         """
         self._checked_at, self._used_before = self._clock(), processor_time()

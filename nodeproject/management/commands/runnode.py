@@ -1,8 +1,6 @@
 """`runnode`: initialises missing data, starts workers and server, and prints all addresses."""
 
 import json
-import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext, suppress
@@ -198,19 +196,15 @@ def _prepare(node: Node) -> None:
     """Prepare this process for answering requests and for building blocks.
 
     The head is read now, because reading it for the first request would need a thread, and other clients may keep
-    all threads busy. This thread runs the server, so background indexing yields to it.
+    all threads busy. The process also answers requests, so background indexing yields to them.
     """
     with suppress(blocks.NoGenesis):  # other nodes will provide it
         blocks.catch_up(node.evm_chain)
     if is_native(node.settings.cchain.engine):
         for runtime in tuple(node.evm_runtimes.values()):
             runtime.mine_on_arrival()
-    if sys.platform == "linux":  # other systems cannot measure the CPU time of another thread
-        of_this_thread = time.pthread_getcpuclockid(threading.get_ident())
-        interpreter = node.endpoints.interpreter
-        node.evm_chain.indexing.beside(
-            partial(time.clock_gettime, of_this_thread), lambda: interpreter.needed_by > 0
-        )
+    interpreter = node.endpoints.interpreter
+    node.evm_chain.indexing.beside(time.process_time, lambda: interpreter.needed_by > 0)
 
 
 def _companions(node: Node) -> list[Companion]:

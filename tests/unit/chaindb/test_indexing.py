@@ -1,4 +1,4 @@
-"""The time for writing indexes: a share of each second, and less while another thread has much to answer; readers wait."""
+"""The time for writing indexes: a share of each second, and less while the process has much to answer; readers wait."""
 
 import pytest
 
@@ -22,7 +22,7 @@ FULL = SHARE["embedded"]
 
 
 class Process:
-    """A clock, and the CPU time of the thread that answers requests."""
+    """A clock, and the CPU time of the process that answers requests."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -57,7 +57,7 @@ def written_in(
     return found
 
 
-def test_an_index_has_its_part_of_each_second_beside_a_thread_that_has_little_to_answer(
+def test_an_index_has_its_part_of_each_second_beside_a_process_that_has_little_to_answer(
     indexing: IndexingTime, process: Process
 ) -> None:
     assert written_in(indexing, process, seconds=4, busy=BUSY_SHARE - 0.01) == [FULL] * 4
