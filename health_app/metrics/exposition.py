@@ -14,11 +14,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final
 
 import django
 from django.conf import settings
-from django.db import connection, connections
+from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.utils import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
@@ -34,6 +35,7 @@ from typing_extensions import override
 
 from cchain_app.chain import EvmChain
 from chaindb import last_backup
+from chaindb.connections import release
 from chaindb.database import Database
 from health_app.metrics import chains, network
 from health_app.metrics.instruments import NAMESPACE, gauge, grouped
@@ -133,7 +135,9 @@ def parts(
 
 
 class RowCounts:
-    """Reads the parts in a separate thread. If a read hangs, later requests wait for the same read.
+    """Reads the parts in a thread of its own. If a read hangs, later requests wait for the same read.
+
+    The thread stays and keeps its connection to SQLite, because opening one takes a fifth of a request's time.
 
     Args:
         parts: The parts.
@@ -145,6 +149,9 @@ class RowCounts:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._reading: Future[list[Metric]] | None = None
+        self._asked: SimpleQueue[Future[list[Metric]]] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        """Started for the first read."""
         self._failing: set[str] = set()
         """Parts that failed the last time: the log reports each change, not each scrape."""
 
@@ -160,12 +167,13 @@ class RowCounts:
     def metrics(self) -> list[Metric]:
         """Return newly read metrics; after the timeout only `database_up` with 0."""
         with self._lock:
+            if self._thread is None:
+                thread = threading.Thread(target=self._run, name="metrics-rows", daemon=True)
+                thread.start()
+                self._thread = thread
             if self._reading is None:
                 self._reading = Future()
-                thread = threading.Thread(
-                    target=self._work, args=(self._reading,), name="metrics-rows", daemon=True
-                )
-                thread.start()
+                self._asked.put(self._reading)
             reading = self._reading
         try:
             return reading.result(self._seconds)
@@ -199,14 +207,29 @@ class RowCounts:
             trace = None if isinstance(error, _AWAY) else error
             _log.warning("metrics of %s cannot be read: %s", name, error, exc_info=trace)
 
-    def _work(self, reading: "Future[list[Metric]]") -> None:
+    def _run(self) -> None:
+        """Read whenever it is asked for."""
+        while True:
+            reading = self._asked.get()
+            try:
+                metrics = self._read_and_release()
+            except BaseException as error:
+                self._end_read()
+                reading.set_exception(error)
+            else:
+                self._end_read()
+                reading.set_result(metrics)
+
+    def _read_and_release(self) -> list[Metric]:
         try:
-            metrics = self.read()
+            return self.read()
         finally:
-            connections.close_all()
-            with self._lock:
-                self._reading = None
-        reading.set_result(metrics)
+            release()
+
+    def _end_read(self) -> None:
+        """Let the next request read anew."""
+        with self._lock:
+            self._reading = None
 
 
 _NANOSECONDS: Final = 1_000_000_000

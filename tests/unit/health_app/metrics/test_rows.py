@@ -25,6 +25,11 @@ def wrong() -> Iterator[Metric]:
     yield
 
 
+def stop() -> Iterator[Metric]:
+    raise SystemExit
+    yield
+
+
 def shown(metrics: list[Metric]) -> dict[str, float]:
     return {
         "/".join((sample.name, *sample.labels.values())): sample.value
@@ -103,3 +108,19 @@ def test_hanging_database_counts_as_unavailable_and_is_queried_once() -> None:
     for _ in range(2):
         assert shown(patient.metrics())["svc_chain_height"] == 7
     assert len(begun) == 3
+
+
+def test_one_thread_reads_for_all_requests_even_after_an_unexpected_error() -> None:
+    threads, ways = [], [works, stop, works]
+
+    def change() -> Iterator[Metric]:
+        threads.append(threading.current_thread())
+        yield from ways.pop(0)()
+
+    reader = RowCounts([("a", change)], seconds=60)
+    assert shown(reader.metrics())["svc_chain_height"] == 7
+    with pytest.raises(SystemExit):
+        reader.metrics()
+    assert shown(reader.metrics())["svc_chain_height"] == 7
+    assert len(set(threads)) == 1
+    assert threads[0] is not threading.current_thread()
