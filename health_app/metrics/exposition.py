@@ -227,7 +227,7 @@ class RowCounts:
             release()
 
     def _end_read(self) -> None:
-        """Let the next request read anew."""
+        """Let the next request start another read."""
         with self._lock:
             self._reading = None
 
