@@ -11,7 +11,7 @@ _KEPT: Final = 512
 """Statements whose conversions are kept: each block runs about twenty, and each kind of read a few more."""
 
 _LONGEST: Final = 2_000
-"""Maximum length of such a statement. Longer ones have lists of keys and are rarely repeated."""
+"""Maximum length of such a statement, so that all take two MiB at most. Longer ones have lists of keys and are rarely repeated."""
 
 
 class ConvertingCursor(base.SQLiteCursorWrapper):
@@ -29,11 +29,12 @@ class ConvertingCursor(base.SQLiteCursorWrapper):
 
 @lru_cache(_KEPT)
 def _converted(query: str) -> str:
+    """Return the statement in SQLite's style. It depends on the text alone, so all connections of a process share it."""
     return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's own, with these cursors."""
+    """Django's own, with these cursors. Django looks for it by this name, as for that of PostgreSQL."""
 
     @override
     def create_cursor(self, name: str | None = None) -> ConvertingCursor:

@@ -3,15 +3,19 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
+from chaindb.indexing import REST_SECONDS, IndexingTime
 from nodeproject.apps import this_node, use
 from nodeproject.asgi import Application
+from nodeproject.management.commands import runnode
 from nodeproject.node import Node
+from tests.builders.modules import module_with
 from tests.integration.conftest import Chain
 from tests.unit.jsonrpc.test_endpoints import JSON, ask
 
@@ -140,3 +144,20 @@ def test_the_first_transaction_asks_the_consensus_of_the_network(node: Node) -> 
     assert node.evm_runtime.consensus is node.network.chains["C"].consensus
     assert node.platform_runtime.consensus is node.network.chains["P"].consensus
     assert node.avm_runtime.consensus is node.network.chains["X"].consensus
+
+
+def test_indexes_rest_while_any_thread_of_the_process_computes(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, computed = 100.0, 7.0
+    clock = module_with(time, process_time=lambda: computed)
+    monkeypatch.setattr(runnode, "time", clock)
+    node.evm_chain.indexing = IndexingTime("embedded", clock=lambda: now)
+    runnode._prepare(node)
+    given = []
+    for _ in range(int(REST_SECONDS)):  # another thread computes for nine tenths of each second
+        now, computed = now + 1, computed + 0.9
+        given.append(node.evm_chain.indexing.seconds("calls") > 0)
+    assert given == [True, *[False] * (len(given) - 1)]
+    now += 1
+    assert node.evm_chain.indexing.seconds("calls") > 0

@@ -23,7 +23,7 @@ def signatures(count: int) -> list[tuple[Hash, int, int, int]]:
     return found
 
 
-@pytest.mark.parametrize("count", [0, 1, 16, 17, 50])
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 16, 17, 50])
 def test_senders_are_in_the_order_of_the_signatures(count: int) -> None:
     expected = [SENDERS[number % 5] for number in range(count)]
     assert recover_senders(signatures(count)) == expected
