@@ -169,6 +169,8 @@ async def test_node_with_unwritten_proposal_bootstraps_and_votes(
             parsed = behind.chain.parse(raws[1])
             await asyncio.to_thread(behind.chain.keep_fetched, [parsed])
         beacon.engine.blocks_accepted("P")
+        # A node that asks before the beacon has read its own blocks finds that it is not behind.
+        await until(lambda: beacon.engine.line("P").last_accepted.place.height == 4)
         behind.runner.behind.set()
 
         tip = await asyncio.to_thread(ahead.vm.last_accepted)
