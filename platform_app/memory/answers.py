@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 
 from primitives.bounded_cache import BoundedCache, HitCounter
 
-POLL_SECONDS: Final = 0.025
-"""Seconds after a check of the rows until the next check is due."""
+POLL_SECONDS: Final = 0.125
+"""Seconds after a check of the rows until the next check is due. The thread that checks interrupts the event loop a few
+times, so frequent checks cost answers; `MAX_AGE` leaves time for a check on a busy machine."""
 MAX_AGE: Final = 0.25
 """Seconds after a check during which cached answers are returned. An unannounced change by another process is seen at
 the latest after this time."""
