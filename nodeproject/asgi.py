@@ -56,7 +56,7 @@ this_node().processes.register("web")
 RELOAD_SECONDS: Final = 10.0
 
 FIND_SECONDS: Final = 5.0
-"""Seconds after which chains of subnets are looked for although no event has announced a block, and…"""
+"""Seconds after which chains of subnets are looked for although no event has announced one, and…"""
 FIND_SECONDS_LOCAL: Final = 1.0
 """…those on a local network, where another process may restore a snapshot."""
 
@@ -377,9 +377,9 @@ class ChainFinder:
             self._follower.end()
 
     def _hear(self, message: Message) -> None:
-        from platform_app.notifications import HEAD
+        from platform_app.notifications import BLOCKCHAINS
 
-        if message["type"] == HEAD:
+        if message["type"] == BLOCKCHAINS:
             self._wanted.set()
 
     async def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""The messages that the P-Chain sends to its subscribers: a head was accepted, transactions are pending.
+"""The messages that the P-Chain sends to its subscribers: heads, new blockchains, pending transactions.
 
 Services send them, and only after the commit. `chaindb.events` describes how they are delivered.
 """
@@ -11,6 +11,10 @@ from primitives.ids import ID
 HEAD = "pchain.head"
 """Type of the message that blocks were committed: it has the last block's `height` and `block_id`."""
 
+BLOCKCHAINS = "pchain.blockchains"
+"""Type of the message that blockchains were created, or that the rows were replaced by others, in which there may be
+other blockchains."""
+
 ISSUED = "pchain.issued"
 """Type of the message that transactions are waiting for a block: it has their `tx_ids`."""
 
@@ -20,6 +24,11 @@ def head_accepted(chain: PlatformChain, height: int, block_id: ID) -> None:
     chain.building.accepted(height)
     head = {"type": HEAD, "height": height, "block_id": bytes(block_id)}
     chain.events.send(chain.name, head)
+
+
+def blockchains_changed(chain: PlatformChain) -> None:
+    """Announce that blockchains were created, or that the rows were replaced by others."""
+    chain.events.send(chain.name, {"type": BLOCKCHAINS})
 
 
 def txs_issued(chain: PlatformChain, tx_ids: Sequence[ID]) -> None:

@@ -293,7 +293,8 @@ class Snapshots:
                 announce_rewind(chain, cchain_blocks.catch_up(chain))
         tip = self._platform.tip()
         head = {"type": notifications.HEAD, "height": tip.height, "block_id": bytes(tip.block_id)}
-        self._platform.events.send(self._platform.name, head)  # processes look for chains then
+        self._platform.events.send(self._platform.name, head)
+        notifications.blockchains_changed(self._platform)
 
     def delete(self, name: str) -> None:
         """Delete a snapshot.

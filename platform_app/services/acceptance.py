@@ -93,8 +93,8 @@ def write(
 ) -> tuple[StoredNetwork, Tip]:
     """Write verified blocks and remove their transactions from the mempool.
 
-    After the commit, subscribers are notified of the last block. The caller holds the transaction and
-    the chain's lock (`Lock.PCHAIN`).
+    After the commit, subscribers are notified of the last block and of new blockchains. The caller holds
+    the transaction and the chain's lock (`Lock.PCHAIN`).
 
     Args:
         chain: The chain.
@@ -118,6 +118,9 @@ def write(
     last = steps[-1].blocks[-1]
     announce = partial(notifications.head_accepted, chain, last.height, last.block_id)
     transaction.on_commit(announce, using=chain.db.alias)
+    if any(step.diff.subnets.changes().blockchains for step in steps):
+        announce = partial(notifications.blockchains_changed, chain)
+        transaction.on_commit(announce, using=chain.db.alias)
     return place
 
 

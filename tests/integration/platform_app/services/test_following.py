@@ -23,10 +23,11 @@ from platform_app.services import clearing, uptime
 from platform_app.store import mempool as waiting
 from platform_app.store import uptime as uptimes
 from platform_app.txs.base import TxStatus
+from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.ids import ID
 from tests.builders import platform, platform_tables
 from tests.builders.deciding import deciding
-from tests.integration.platform_app.conftest import PChain
+from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.made import (
     node,
     payments,
@@ -217,6 +218,19 @@ def test_own_blocks_and_pending_transactions_send_events(
     assert told[1:] == [
         (P_CHAIN, {"type": notifications.HEAD, "height": 1, "block_id": bytes(block.block_id)})
     ]
+
+
+def test_a_block_that_creates_a_blockchain_sends_an_event_of_its_own(
+    pchain: PChain, told: list[Any], django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        subnet = pchain.do(pchain.make(CreateSubnetTx, owner=platform.owners(EWOQ)))
+    assert notifications.BLOCKCHAINS not in {message["type"] for _, message in told}
+    with django_capture_on_commit_callbacks(execute=True):
+        pchain.do(pchain.make(CreateChainTx, subnet_id=subnet.tx_id))
+    types = [message["type"] for _, message in told]
+    assert types[-2:] == [notifications.HEAD, notifications.BLOCKCHAINS]
+    assert types.count(notifications.BLOCKCHAINS) == 1
 
 
 def test_a_validator_that_is_learned_of_late_was_online_until_then(pchain: PChain) -> None:
