@@ -9,6 +9,7 @@ from django.urls import NoReverseMatch
 
 import explorer_app
 from explorer_app.site import OF_EVERY_CHAIN, ChainPages
+from explorer_app.templatetags.explorer import sparkline
 
 TEMPLATES = sorted((Path(explorer_app.__file__).parent / "templates" / "explorer").glob("*.html"))
 HASH = "0x" + "12" * 32
@@ -43,3 +44,15 @@ def test_the_tag_has_the_form_of_djangos() -> None:
 def test_a_chain_has_a_url_for_tools() -> None:
     assert ChainPages().base == ""
     assert ChainPages("dex").base == "/chain/dex"
+
+
+def test_a_chart_has_a_text_for_each_value_and_escapes_it() -> None:
+    chart = sparkline([1, 3, 2], "<b>Blocks</b>", ["1 & less", "<script>", "2"])
+    assert re.findall("<title>(.*?)</title>", chart) == ["1 &amp; less", "&lt;script&gt;", "2"]
+    assert re.findall('<rect x="(.*?)" width="(.*?)"', chart) == [
+        ("-25.0", "50.0"),
+        ("25.0", "50.0"),
+        ("75.0", "50.0"),
+    ]
+    assert 'aria-label="&lt;b&gt;Blocks&lt;/b&gt;"' in chart
+    assert 'points="0.0,18.3 50.0,1.0 100.0,9.7"' in chart
