@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from chaindb.indexing import REST_SECONDS, IndexingTime
+from nodeproject import asgi
 from nodeproject.apps import this_node, use
 from nodeproject.asgi import Application
 from nodeproject.management.commands import runnode
 from nodeproject.node import Node
+from platform_app import notifications
+from primitives.ids import EMPTY_ID
 from tests.builders.modules import module_with
 from tests.integration.conftest import Chain
 from tests.unit.jsonrpc.test_endpoints import JSON, ask
@@ -161,3 +164,30 @@ def test_indexes_rest_while_any_thread_of_the_process_computes(
     assert given == [True, *[False] * (len(given) - 1)]
     now += 1
     assert node.evm_chain.indexing.seconds("calls") > 0
+
+
+async def test_chains_are_looked_for_when_blockchains_change_but_not_at_each_block(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: asyncio.Queue[None] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    for name in ("FIND_SECONDS", "FIND_SECONDS_LOCAL"):
+        monkeypatch.setattr(asgi, name, 3600.0)
+
+    def look() -> None:
+        loop.call_soon_threadsafe(looks.put_nowait, None)
+
+    monkeypatch.setattr(node.subnet_chains, "look", look)
+    finder = asgi.ChainFinder(node)
+    wakes: list[None] = []
+    monkeypatch.setattr(finder._wanted, "set", lambda wake=finder._wanted.set: wakes.append(wake()))
+    finder.start()
+    try:
+        async with asyncio.timeout(60):
+            await looks.get()
+            notifications.head_accepted(node.platform_chain, 1, EMPTY_ID)
+            notifications.blockchains_changed(node.platform_chain)
+            await looks.get()
+    finally:
+        await finder.stop()
+    assert len(wakes) == 1  # events arrive in order, so that of the head has arrived too

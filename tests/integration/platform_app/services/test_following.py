@@ -87,16 +87,16 @@ def test_a_proposal_is_written_with_its_option(pchain: PChain, rewarded: list[Bl
 def test_written_hook_runs_in_the_accepting_transaction(
     pchain: PChain, rewarded: list[Block]
 ) -> None:
-    told = []
+    accepted_heights = []
 
     def note(block: Block) -> None:
         assert transaction.get_connection().in_atomic_block
         assert accepted.block(platform_chain(), block.block_id) is None
-        told.append(block.height)
+        accepted_heights.append(block.height)
 
     follow(pchain, *rewarded, written=note)
 
-    assert told == [2, 3, 4]
+    assert accepted_heights == [2, 3, 4]
 
 
 def test_failing_written_hook_rolls_back_the_blocks(pchain: PChain, rewarded: list[Block]) -> None:
@@ -183,7 +183,7 @@ def test_only_the_producer_builds_blocks_and_renews_staking(
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+def sent_events(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     found: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(ChainEvents, "send", lambda _, *sent: found.append(sent))
     return found
@@ -192,43 +192,43 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
 def test_head_event_of_the_last_block_follows_the_commit(
     pchain: PChain,
     rewarded: list[Block],
-    told: list[Any],
+    sent_events: list[Any],
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         follow(pchain, *rewarded)
-        assert told == []
+        assert sent_events == []
     last = rewarded[-1]
     head = {"type": notifications.HEAD, "height": 4, "block_id": bytes(last.block_id)}
-    assert told == [(P_CHAIN, head)]
+    assert sent_events == [(P_CHAIN, head)]
 
 
 def test_own_blocks_and_pending_transactions_send_events(
-    pchain: PChain, told: list[Any], sent: Any, django_capture_on_commit_callbacks: Any
+    pchain: PChain, sent_events: list[Any], sent: Any, django_capture_on_commit_callbacks: Any
 ) -> None:
     tx = pchain.make()
     with django_capture_on_commit_callbacks(execute=True):
         pchain.issue(tx)
     with django_capture_on_commit_callbacks(execute=True):
         pchain.issue(tx)  # issued again: no notification is needed
-    assert told == [(P_CHAIN, {"type": notifications.ISSUED, "tx_ids": [bytes(tx.tx_id)]})]
+    assert sent_events == [(P_CHAIN, {"type": notifications.ISSUED, "tx_ids": [bytes(tx.tx_id)]})]
 
     with django_capture_on_commit_callbacks(execute=True):
         (block,) = pchain.build()
-    assert told[1:] == [
+    assert sent_events[1:] == [
         (P_CHAIN, {"type": notifications.HEAD, "height": 1, "block_id": bytes(block.block_id)})
     ]
 
 
 def test_a_block_that_creates_a_blockchain_sends_an_event_of_its_own(
-    pchain: PChain, told: list[Any], django_capture_on_commit_callbacks: Any
+    pchain: PChain, sent_events: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         subnet = pchain.do(pchain.make(CreateSubnetTx, owner=platform.owners(EWOQ)))
-    assert notifications.BLOCKCHAINS not in {message["type"] for _, message in told}
+    assert notifications.BLOCKCHAINS not in {message["type"] for _, message in sent_events}
     with django_capture_on_commit_callbacks(execute=True):
         pchain.do(pchain.make(CreateChainTx, subnet_id=subnet.tx_id))
-    types = [message["type"] for _, message in told]
+    types = [message["type"] for _, message in sent_events]
     assert types[-2:] == [notifications.HEAD, notifications.BLOCKCHAINS]
     assert types.count(notifications.BLOCKCHAINS) == 1
 
