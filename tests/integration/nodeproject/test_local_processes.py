@@ -33,7 +33,8 @@ from primitives.ids import NodeID
 pytestmark = pytest.mark.sqlite_only
 
 SECONDS = 60.0
-READY = "print('ready', flush=True); "
+# one call: an unbuffered `print` writes a line and its end separately
+READY = "import os; os.write(1, b'ready\\n'); "
 SLEEPS = READY + "import time; time.sleep(600)"
 DEAF = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEEPS}"
 
