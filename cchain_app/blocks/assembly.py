@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, encode_withdrawal, make_block
+from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import EncodeLogs, encode_logs, make_receipts
 from cchain_app.config import BlobParameters, ChainConfig, at_least
@@ -111,7 +112,7 @@ def assemble(
     payload: bytes | None = None,
     withdrawals: Sequence[Withdrawal] = (),
     parent: AcceptedBlock | None = None,
-    claimed: object = None,
+    claimed: CandidateBlock | None = None,
 ) -> AcceptedBlock:
     """Return the block that executing transactions in this environment makes.
 
@@ -126,16 +127,18 @@ def assemble(
         payload: The extension's payload; None: the block has none.
         withdrawals: The payments of the payload; none before Shanghai.
         parent: The block before; Ethereum's header does not depend on it beyond the environment.
-        claimed: Another node's block; every field of its header is computed again.
+        claimed: Another node's block, whose root of transactions has been verified; every other field of its header is
+            computed again.
     """
-    del parent, claimed
+    del parent
     outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
     made = make_receipts(outcomes, encode_logs=encode_logs)
+    root = transactions_root(transactions, claimed, ordered_root)
     header = Header(
         parent_hash=env.parent_hash,
         coinbase=env.coinbase,
         state_root=state_root,
-        transactions_root=ordered_root([tx.raw for tx in transactions]),
+        transactions_root=root,
         receipts_root=ordered_root(made.envelopes),
         logs_bloom=made.bloom,
         difficulty=env.difficulty,
@@ -157,6 +160,15 @@ def assemble(
     return make_block(
         header, tuple(transactions), made.receipts, (), tuple(withdrawals), payload=payload
     )
+
+
+def transactions_root(
+    transactions: Sequence[Transaction], claimed: CandidateBlock | None, ordered_root: OrderedRoot
+) -> Hash:
+    """Return the root of a block's transactions; that of another node's block has been verified (`verify_body`)."""
+    if claimed is not None:
+        return claimed.header.transactions_root
+    return ordered_root([tx.raw for tx in transactions])
 
 
 def _withdrawals_root(

@@ -41,9 +41,8 @@ SELECT given.key, history.number,
   coalesce((SELECT node.rlp FROM cchain_app_trienode AS node WHERE node.key = given.key), {absent})
 FROM {given}
 CROSS JOIN cchain_app_triehistory AS history
-WHERE history.id = 1 AND NOT EXISTS (
-  SELECT 1 FROM cchain_app_trienodechange AS kept
-  WHERE kept.key = given.key AND kept.number = history.number)
+WHERE history.id = 1
+ON CONFLICT (key, number) DO NOTHING
 """
 _KEEP_ON_POSTGRESQL: Final = _KEEP.format(
     absent="''::bytea", given="unnest(%s::bytea[]) AS given(key)"

@@ -14,7 +14,13 @@ from typing import Final
 
 from cchain_app.blocks import candidate, verification
 from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
-from cchain_app.blocks.assembly import MIN_BASE_FEE_PER_BLOB_GAS, OrderedRoot, env_of, next_env
+from cchain_app.blocks.assembly import (
+    MIN_BASE_FEE_PER_BLOB_GAS,
+    OrderedRoot,
+    env_of,
+    next_env,
+    transactions_root,
+)
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import (
     BlockReason,
@@ -379,7 +385,7 @@ class SubnetEvmRules:
             parent_hash=env.parent_hash,
             coinbase=env.coinbase,
             state_root=state_root,
-            transactions_root=ordered_root([tx.raw for tx in transactions]),
+            transactions_root=transactions_root(transactions, claimed, ordered_root),
             receipts_root=ordered_root(made.envelopes),
             logs_bloom=made.bloom,
             difficulty=DIFFICULTY,
