@@ -133,12 +133,11 @@ def assemble(
     del parent
     outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
     made = make_receipts(outcomes, encode_logs=encode_logs)
-    root = transactions_root(transactions, claimed, ordered_root)
     header = Header(
         parent_hash=env.parent_hash,
         coinbase=env.coinbase,
         state_root=state_root,
-        transactions_root=root,
+        transactions_root=transactions_root(transactions, claimed, ordered_root),
         receipts_root=ordered_root(made.envelopes),
         logs_bloom=made.bloom,
         difficulty=env.difficulty,

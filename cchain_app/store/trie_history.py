@@ -34,7 +34,7 @@ ON CONFLICT (id) DO UPDATE SET
     THEN excluded.changes ELSE cchain_app_triehistory.changes + excluded.changes END
 """
 
-# The single row is named by its key: PostgreSQL would expect many in a new table, and read all earlier nodes for them.
+# Without a condition SQLite would parse ON CONFLICT as a join constraint.
 _KEEP: Final = """
 INSERT INTO cchain_app_trienodechange (key, number, rlp)
 SELECT given.key, history.number,
